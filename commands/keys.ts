@@ -1,0 +1,112 @@
+/** `deno task keys …`: makes, lists and revokes API keys, whether the service runs or not. */
+
+import { parseArgs } from "node:util";
+import { displayPrefix } from "../core/auth/api_key.ts";
+import { createKey } from "../core/auth/manage_keys.ts";
+import type { Config } from "../core/config.ts";
+import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { loadMigrations } from "../db/migrations.ts";
+import { bringUpToDate } from "./bring_up_to_date.ts";
+import { joinServer } from "./database_server.ts";
+import { Failure } from "./failure.ts";
+
+const USAGE = `Usage:
+  keys create --user ID [--staff] [--name TEXT]   make a key; it is shown once, now
+  keys list                                       show all keys
+  keys revoke PREFIX                              end a key, within 5 seconds everywhere`;
+
+type Action = (database: Database) => Promise<void>;
+
+export async function run(readConfig: () => Config, args: string[]): Promise<void> {
+  const action = parseAction(args);
+  const config = readConfig();
+  await using server = await joinServer(config);
+  await bringUpToDate(server.url, await loadMigrations());
+  const database = openDatabase({ url: server.url, poolSize: 1 });
+  try {
+    await action(database);
+  } finally {
+    await database.close();
+  }
+}
+
+function parseAction([verb, ...rest]: string[]): Action {
+  const { values, positionals } = parse(rest);
+  const [prefix, ...more] = positionals;
+  if (verb === "create" && values.user !== undefined && positionals.length === 0) {
+    return create(values.user, values.staff ?? false, values.name ?? null);
+  }
+  const hasOptions = Object.keys(values).length > 0;
+  if (verb === "list" && positionals.length === 0 && !hasOptions) return list;
+  if (verb === "revoke" && prefix && more.length === 0 && !hasOptions) return revoke(prefix);
+  throw new Failure(USAGE);
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        user: { type: "string" },
+        staff: { type: "boolean" },
+        name: { type: "string" },
+      },
+    });
+  } catch {
+    throw new Failure(USAGE);
+  }
+}
+
+function create(userId: string, isStaff: boolean, name: string | null): Action {
+  if (!/^\P{Cc}{1,255}$/u.test(userId)) {
+    throw new Failure("A user id has 1 to 255 characters, none of them control characters.");
+  }
+  return async (database) => {
+    console.log(await createKey(database, { userId, isStaff, name }));
+    console.error("This is the only time the key is shown.");
+  };
+}
+
+const list: Action = async (database) => {
+  const keys = await database.query(listApiKeys);
+  const rows = [
+    ["PREFIX", "USER", "STAFF", "NAME", "CREATED", "LAST USED", "STATE"],
+    ...keys.map(listRow),
+  ];
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  for (const row of rows) {
+    console.log(row.map((cell, column) => cell.padEnd(widths[column]!)).join("  ").trimEnd());
+  }
+};
+
+function listRow(key: ApiKey): string[] {
+  return [
+    key.prefix,
+    key.user_id,
+    key.is_staff ? "yes" : "no",
+    key.name ?? "-",
+    time(key.created_at),
+    time(key.last_used_at),
+    key.revoked_at
+      ? `revoked ${time(key.revoked_at)}`
+      : key.is_development
+      ? "development"
+      : "valid",
+  ];
+}
+
+function time(date: Date | null): string {
+  return date ? date.toISOString().slice(0, 16) + "Z" : "never";
+}
+
+function revoke(text: string): Action {
+  // Whoever has only the whole key at hand may give that.
+  const prefix = displayPrefix(text);
+  return async (database) => {
+    const key = await database.query((sql) => revokeApiKey(sql, prefix));
+    if (!key) throw new Failure(`There is no key ${prefix}; \`keys list\` shows them.`);
+    console.log(`${prefix} of ${key.user_id} is revoked.`);
+  };
+}

@@ -1,0 +1,31 @@
+/** The permissions the service runs with: what it needs, spelled out, and nothing else. */
+
+import { relative } from "node:path";
+import { type Config, SETTING_NAMES } from "../core/config.ts";
+import type { Layout } from "../db/embedded/layout.ts";
+
+/**
+ * Deno's flags for the service. Everything outside a list looks absent instead of raising an error
+ * (`--ignore-…`): libraries ask for variables and files that nobody has to have. The network is not
+ * narrowed down: gateway, key sets and databases live anywhere.
+ */
+export function permissionFlags(
+  config: Pick<Config, "dataDir"> | null,
+  layout: Layout | null,
+  projectDir: string,
+): string[] {
+  // Relative to where the task runs, since a shell would split a path with spaces.
+  const paths = (...list: string[]) => list.map((path) => relative(projectDir, path)).join(",");
+  const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
+  const migrations = `${projectDir}/db/migrations`;
+  if (!config || !layout) return [...flags, `--allow-read=${paths(migrations)}`, "--ignore-read"];
+  return [
+    ...flags,
+    `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,
+    "--ignore-read",
+    `--allow-write=${paths(config.dataDir, layout.home)}`,
+    // What it may run it may not change.
+    `--deny-write=${paths(layout.programs, layout.leash)}`,
+    `--allow-run=${paths(layout.leash, `${layout.programs}/bin/pg_ctl`)}`,
+  ];
+}

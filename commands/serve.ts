@@ -1,0 +1,119 @@
+/** `deno task start`: opens everything, serves until told to stop, closes everything. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { ensureKey } from "../core/auth/manage_keys.ts";
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import { createLog, type Log } from "../core/log.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { loadMigrations } from "../db/migrations.ts";
+import { createApp } from "../routes/app.ts";
+import { bringUpToDate } from "./bring_up_to_date.ts";
+import { runServer } from "./database_server.ts";
+import { ensureDevelopmentKeys } from "./development_keys.ts";
+import { Failure } from "./failure.ts";
+import { say } from "./say.ts";
+import { printStartMessage } from "./start_message.ts";
+import { listenForStop } from "./stop_signal.ts";
+
+/** How long requests in flight may take to finish at the end. */
+const GRACE_MS = 10_000;
+
+export async function run(readConfig: () => Config): Promise<void> {
+  const config = readConfig();
+  const log = createLog(writeOut);
+  surviveStrayErrors(log);
+  const stop = listenForStop();
+  // Until requests are taken there is nothing to finish: the embedded server ends with us.
+  let isServing = false;
+  stop.received.then(() => isServing || Deno.exit(0));
+
+  await using resources = new AsyncDisposableStack();
+  if (config.databaseUrl === null) say("Starting PostgreSQL");
+  const server = resources.use(await runServer(config, () => log.info("database_restarted")));
+  const migrations = await loadMigrations();
+  for (const name of await bringUpToDate(server.url, migrations)) say(`Migrated: ${name}`);
+  const database = openDatabase({ url: server.url, poolSize: config.databasePoolSize });
+  resources.defer(() => database.close());
+
+  await ensureBootstrapKey(database, config, log);
+  const developmentKeys = config.isEmbeddedDefault
+    ? await ensureDevelopmentKeys(database, config.dataDir)
+    : null;
+
+  let isDraining = false;
+  const app = createApp({
+    config,
+    database,
+    migrations,
+    log,
+    clock: systemClock,
+    isDraining: () => isDraining,
+    developmentKey: developmentKeys?.user ?? null,
+  });
+  const abort = new AbortController();
+  const http = listen(config, app.fetch, abort.signal);
+  isServing = true;
+  const url = `http://${http.addr.hostname}:${http.addr.port}${config.basePath}`;
+  if (developmentKeys) printStartMessage(url, developmentKeys);
+  else log.info("started", { url });
+
+  await stop.received;
+  isDraining = true;
+  log.info("stopping");
+  await delay(config.drainSeconds * 1000);
+  const tooLate = setTimeout(() => abort.abort(), GRACE_MS);
+  await http.shutdown();
+  clearTimeout(tooLate);
+  await resources.disposeAsync();
+  log.info("stopped");
+  log.flush();
+  Deno.exit(0);
+}
+
+function listen(config: Config, handler: Deno.ServeHandler, signal: AbortSignal) {
+  const { host: hostname, port } = config;
+  try {
+    return Deno.serve({ hostname, port, signal, onListen: () => {} }, handler);
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new Failure(`Port ${port} is taken: stop what listens there, or set PORT.`);
+    }
+    if (error instanceof Deno.errors.AddrNotAvailable) {
+      throw new Failure(`${hostname} is no address of this machine: set HOST.`);
+    }
+    if (error instanceof Deno.errors.PermissionDenied) {
+      throw new Failure(`The system does not let us listen on port ${port}: set PORT.`);
+    }
+    throw error;
+  }
+}
+
+async function ensureBootstrapKey(database: Database, config: Config, log: Log): Promise<void> {
+  if (config.bootstrapStaffKey === null) return;
+  const owner = { userId: "bootstrap", isStaff: true, name: "BOOTSTRAP_STAFF_KEY" };
+  const isValid = await ensureKey(database, config.bootstrapStaffKey, owner);
+  if (!isValid) log.info("bootstrap_key_is_revoked");
+}
+
+/** A mistake in one request's aftermath must not end the service for all others. */
+function surviveStrayErrors(log: Log): void {
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("unhandled_rejection", event.reason);
+  });
+  globalThis.addEventListener("error", (event) => {
+    event.preventDefault();
+    log.error("uncaught_error", event.error);
+  });
+}
+
+/** Once the terminal is gone there is nobody to tell, and no reason to fail. */
+function writeOut(text: string): void {
+  let rest = new TextEncoder().encode(text);
+  try {
+    while (rest.length > 0) rest = rest.subarray(Deno.stdout.writeSync(rest));
+  } catch {
+    // Nowhere to write.
+  }
+}

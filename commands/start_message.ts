@@ -1,0 +1,29 @@
+/** What a newcomer reads when the service is up. */
+
+import type { DevelopmentKeys } from "./development_keys.ts";
+
+export function printStartMessage(url: string, keys: DevelopmentKeys): void {
+  const lines = [
+    "",
+    "  %cPayment Gateway Integration Service%c is up",
+    "",
+    `  API         %c${url}/%c`,
+    `  Reference   %c${url}/reference%c`,
+    `  Document    %c${url}/openapi.json%c`,
+    "",
+    "  Development keys, good on this machine only",
+    `  user        ${keys.user}`,
+    `  staff       ${keys.staff}`,
+    "",
+    "  A first request",
+    `  %ccurl -H 'Authorization: Bearer ${keys.user}' ${url}/me/%c`,
+    "",
+    "  Ctrl-C stops it.",
+    "",
+  ];
+  const styles = ["bold", "cyan", "cyan", "cyan", "green"].flatMap((style) => [
+    style === "bold" ? "font-weight: bold" : `color: ${style}`,
+    "",
+  ]);
+  console.log(lines.join("\n"), ...styles);
+}

@@ -1,0 +1,32 @@
+/** A set of IP addresses and networks, as written in a setting: `10.0.0.0/8, ::1`. */
+
+import { BlockList, isIP } from "node:net";
+
+export interface AddressList {
+  has(address: string): boolean;
+}
+
+/** Null where the text is no such list. */
+export function parseAddressList(text: string): AddressList | null {
+  const list = new BlockList();
+  for (const entry of text.split(",")) {
+    const [address = "", length, ...rest] = entry.trim().split("/");
+    const family = familyOf(address);
+    if (family === null || rest.length > 0) return null;
+    const longest = family === "ipv4" ? 32 : 128;
+    const bits = length === undefined ? longest : /^\d{1,3}$/.test(length) ? Number(length) : NaN;
+    if (!(bits >= 0 && bits <= longest)) return null;
+    list.addSubnet(address, bits, family);
+  }
+  return {
+    has(address) {
+      const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
+      const family = familyOf(plain);
+      return family !== null && list.check(plain, family);
+    },
+  };
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" | null {
+  return ({ 4: "ipv4", 6: "ipv6" } as const)[isIP(address)] ?? null;
+}

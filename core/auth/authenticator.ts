@@ -1,0 +1,29 @@
+/** Tells who a credential belongs to, be it an API key or a JWT. */
+
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../clock.ts";
+import type { JwtConfig } from "../config.ts";
+import { createApiKeyVerifier } from "./api_key_verifier.ts";
+import type { Caller } from "./caller.ts";
+import { createJwtVerifier } from "./jwt_verifier.ts";
+
+export interface AuthenticatorOptions {
+  database: Database;
+  clock: Clock;
+  jwt: JwtConfig | null;
+  acceptDevelopmentKeys: boolean;
+}
+
+/** Null for a credential that does not hold, whatever the reason; at once where it is known. */
+export type Authenticate = (credential: string) => Caller | Promise<Caller | null>;
+
+export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
+  const verifyApiKey = createApiKeyVerifier(options);
+  const verifyJwt = options.jwt && createJwtVerifier(options.jwt, options.clock);
+  return (credential) =>
+    verifyJwt && looksLikeJwt(credential) ? verifyJwt(credential) : verifyApiKey(credential);
+}
+
+function looksLikeJwt(credential: string): boolean {
+  return !credential.startsWith("gk_") && credential.split(".", 4).length === 3;
+}

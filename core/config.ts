@@ -1,0 +1,350 @@
+/** The settings: one schema for parsing them, for what is said when they are wrong, and for the README. */
+
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { z } from "zod";
+import { type AddressList, parseAddressList } from "./address_list.ts";
+import { API_KEY_SHAPE } from "./auth/api_key.ts";
+
+/** The sandbox's server key is public knowledge, so it must never guard anything real. */
+export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
+
+interface About {
+  description: string;
+  /** What holds where the setting is left out, in words for the README. */
+  default: string;
+  example: string;
+}
+
+/** A setting: text from the environment, and what is said where `parse` makes nothing of it. */
+function setting<T>(about: About, problem: string, parse: (text: string) => T | undefined) {
+  return z.string().transform((text, context) => {
+    const value = text.trim() === "" ? undefined : parse(text);
+    if (value !== undefined) return value;
+    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : problem;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }).optional().meta({ ...about });
+}
+
+const SETTINGS = z.object({
+  PORT: setting(
+    { description: "Port to listen on; 0 takes any free one", default: "`8000`", example: "8000" },
+    "must be a port number, 0 to 65535",
+    wholeNumber(0, 65_535),
+  ),
+  HOST: setting(
+    {
+      description: "Address to listen on; the embedded default takes loopback addresses only",
+      default: "`127.0.0.1` in the embedded default, else `0.0.0.0`",
+      example: "0.0.0.0",
+    },
+    "must be an IP address or localhost",
+    (text) => isIP(text) || text === "localhost" ? text : undefined,
+  ),
+  BASE_PATH: setting(
+    { description: "Prefix under which all paths are mounted", default: "none", example: "/pay" },
+    "must be a path such as /pay, with no slash at its end",
+    matching(/^(\/[\w.~-]+)+$/),
+  ),
+  DATA_DIR: setting(
+    {
+      description: "Folder of the embedded database and the development keys",
+      default: "`.data`",
+      example: "/var/lib/pay",
+    },
+    "must be a path without spaces or commas",
+    matching(/^[^\s,]+$/),
+  ),
+  DATABASE_URL: setting(
+    {
+      description: "PostgreSQL 15 or newer to use instead of the embedded one; secret",
+      default: "embedded PostgreSQL 18",
+      example: "postgres://user:password@host:5432/database",
+    },
+    "must be a postgres:// URL with host and database",
+    url((address) => /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1),
+  ),
+  DATABASE_POOL_SIZE: setting(
+    { description: "Connections to the database at most", default: "`10`", example: "10" },
+    "must be a whole number, 1 to 1000",
+    wholeNumber(1, 1_000),
+  ),
+  GATEWAY_SERVER_KEY: setting(
+    {
+      description: "Server key of the gateway account; secret; needed with `DATABASE_URL`",
+      default: "embedded default",
+      example: "Mid-server-…",
+    },
+    "must be a key without spaces",
+    matching(/^[\x21-\x7e]+$/),
+  ),
+  AUTH_JWKS_URL: setting(
+    {
+      description: "Accept JWTs signed by a key of this JWK set",
+      default: "no such JWTs",
+      example: "https://id.example.com/.well-known/jwks.json",
+    },
+    "must be an https:// URL (http:// only for this machine)",
+    url(({ protocol, hostname }) =>
+      protocol === "https:" || (protocol === "http:" && isLoopback(hostname))
+    ),
+  ),
+  AUTH_JWT_SECRET: setting(
+    {
+      description: "Accept JWTs signed with this shared secret (HS256, HS384, HS512); secret",
+      default: "no such JWTs",
+      example: "32 or more random characters",
+    },
+    "must have at least 32 characters",
+    (text) => text.length >= 32 ? text : undefined,
+  ),
+  AUTH_JWT_ISSUER: setting(
+    {
+      description: "The `iss` that JWTs have to bear",
+      default: "none; needed for JWTs",
+      example: "https://id.example.com/",
+    },
+    "must be text",
+    String,
+  ),
+  AUTH_JWT_AUDIENCE: setting(
+    {
+      description: "The `aud` that JWTs have to bear",
+      default: "none; needed for JWTs",
+      example: "payments",
+    },
+    "must be text",
+    String,
+  ),
+  AUTH_STAFF_CLAIM: setting(
+    {
+      description: "The claim whose value `true` makes a JWT's user staff",
+      default: "JWTs are never staff",
+      example: "staff",
+    },
+    "must be text",
+    String,
+  ),
+  BOOTSTRAP_STAFF_KEY: setting(
+    {
+      description: "An API key that is made sure to exist, for staff; secret",
+      default: "none",
+      example: "gk_ and 43 characters: 32 random bytes in base64url",
+    },
+    "must be gk_ and the 43 base64url characters of 32 random bytes",
+    matching(API_KEY_SHAPE),
+  ),
+  RATE_LIMIT_PER_SECOND: setting(
+    {
+      description: "Requests a second for each caller, on each instance",
+      default: "`100`",
+      example: "100",
+    },
+    "must be a whole number, 1 to 1000000",
+    wholeNumber(1, 1_000_000),
+  ),
+  RATE_LIMIT_BURST: setting(
+    { description: "Requests a caller may send at once", default: "`200`", example: "200" },
+    "must be a whole number, 1 to 1000000",
+    wholeNumber(1, 1_000_000),
+  ),
+  TRUST_PROXY: setting(
+    {
+      description: "Proxies whose `X-Forwarded-For` is believed: addresses and networks",
+      default: "none",
+      example: "127.0.0.1, 10.0.0.0/8",
+    },
+    "must be a list of IP addresses and networks",
+    (text) => parseAddressList(text) ?? undefined,
+  ),
+  DRAIN_SECONDS: setting(
+    {
+      description: "At the end, how long `/health/ready/` says 503 before connections are refused",
+      default: "`0`",
+      example: "5",
+    },
+    "must be a whole number, 0 to 300",
+    wholeNumber(0, 300),
+  ),
+});
+
+type Settings = z.output<typeof SETTINGS>;
+export type SettingName = keyof Settings;
+
+export const SETTING_NAMES = Object.keys(SETTINGS.shape) as SettingName[];
+
+export interface Config {
+  port: number;
+  host: string;
+  basePath: string;
+  dataDir: string;
+  /** Null: the embedded server. */
+  databaseUrl: string | null;
+  databasePoolSize: number;
+  /**
+   * Neither a database nor a gateway of the integrator's own: somebody is trying the service out on
+   * this machine. Development keys and conveniences exist and count only here.
+   */
+  isEmbeddedDefault: boolean;
+  gatewayServerKey: string;
+  jwt: JwtConfig | null;
+  bootstrapStaffKey: string | null;
+  rateLimit: { perSecond: number; burst: number };
+  trustedProxies: AddressList | null;
+  drainSeconds: number;
+}
+
+export interface JwtConfig {
+  trust: { jwksUrl: string } | { secret: string };
+  issuer: string;
+  audience: string;
+  staffClaim: string | null;
+}
+
+interface ConfigProblem {
+  name: SettingName;
+  problem: string;
+}
+
+export class ConfigError extends Error {
+  override name = "ConfigError";
+
+  constructor(readonly problems: ConfigProblem[]) {
+    const width = Math.max(...problems.map(({ name }) => name.length));
+    // Values are never shown: a secret may have landed in the wrong variable.
+    super([
+      problems.length === 1 ? "One setting is wrong:" : `${problems.length} settings are wrong:`,
+      ...problems.map(({ name, problem }) =>
+        `  ${name.padEnd(width)}  ${problem} (example: ${about(name).example})`
+      ),
+    ].join("\n"));
+  }
+}
+
+/** Reads the settings; relative paths start at `folder`. Throws a `ConfigError` naming all that is wrong. */
+export function parseConfig(env: Record<string, string | undefined>, folder: string): Config {
+  const parsed = SETTINGS.safeParse(env);
+  const problems: ConfigProblem[] = (parsed.error?.issues ?? []).map((issue) => ({
+    name: issue.path[0] as SettingName,
+    problem: issue.message,
+  }));
+  const broken = new Set(problems.map(({ name }) => name));
+  const settings: Partial<Settings> = parsed.data ?? lenient(env);
+  for (const problem of conflicts(settings)) {
+    if (!broken.has(problem.name)) problems.push(problem);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  const isEmbeddedDefault = !settings.DATABASE_URL && !settings.GATEWAY_SERVER_KEY;
+  return {
+    port: settings.PORT ?? 8000,
+    host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
+    basePath: settings.BASE_PATH ?? "",
+    dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
+    databaseUrl: settings.DATABASE_URL ?? null,
+    databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
+    isEmbeddedDefault,
+    gatewayServerKey: settings.GATEWAY_SERVER_KEY ?? SANDBOX_SERVER_KEY,
+    jwt: jwtConfig(settings),
+    bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
+    rateLimit: {
+      perSecond: settings.RATE_LIMIT_PER_SECOND ?? 100,
+      burst: settings.RATE_LIMIT_BURST ?? 200,
+    },
+    trustedProxies: settings.TRUST_PROXY ?? null,
+    drainSeconds: settings.DRAIN_SECONDS ?? 0,
+  };
+}
+
+/** The settings as the README shows them. */
+export function settingsTable(): string {
+  const rows = SETTING_NAMES.map((name) =>
+    `| \`${name}\` | ${about(name).description} | ${about(name).default} |`
+  );
+  return ["| variable | what it sets | where left out |", "| --- | --- | --- |", ...rows].join(
+    "\n",
+  );
+}
+
+/** What is wrong with settings that are each right by themselves. */
+function conflicts(settings: Partial<Settings>): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  const wrong = (name: SettingName, problem: string) => problems.push({ name, problem });
+  const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST } = settings;
+
+  if (DATABASE_URL && !GATEWAY_SERVER_KEY) {
+    wrong("GATEWAY_SERVER_KEY", "is missing; DATABASE_URL needs it");
+  }
+  if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
+    wrong(
+      "GATEWAY_SERVER_KEY",
+      "is the sandbox's, which everybody knows; leave it out to try the service",
+    );
+  }
+  if (!DATABASE_URL && !GATEWAY_SERVER_KEY && HOST && !isLoopback(HOST)) {
+    wrong(
+      "HOST",
+      "must be of this machine alone (127.0.0.1) without DATABASE_URL and GATEWAY_SERVER_KEY",
+    );
+  }
+  if (settings.AUTH_JWKS_URL && settings.AUTH_JWT_SECRET) {
+    wrong("AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them");
+  }
+  const takesJwt = settings.AUTH_JWKS_URL || settings.AUTH_JWT_SECRET;
+  for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"] as const) {
+    if (takesJwt && !settings[name]) wrong(name, "is missing; JWTs need it");
+  }
+  return problems;
+}
+
+function jwtConfig(settings: Partial<Settings>): JwtConfig | null {
+  const { AUTH_JWKS_URL, AUTH_JWT_SECRET, AUTH_JWT_ISSUER, AUTH_JWT_AUDIENCE } = settings;
+  if (!AUTH_JWT_ISSUER || !AUTH_JWT_AUDIENCE) return null;
+  const trust = AUTH_JWKS_URL
+    ? { jwksUrl: AUTH_JWKS_URL }
+    : AUTH_JWT_SECRET
+    ? { secret: AUTH_JWT_SECRET }
+    : null;
+  return trust && {
+    trust,
+    issuer: AUTH_JWT_ISSUER,
+    audience: AUTH_JWT_AUDIENCE,
+    staffClaim: settings.AUTH_STAFF_CLAIM ?? null,
+  };
+}
+
+/** The settings that could be read; one that is wrong still counts as set. */
+function lenient(env: Record<string, string | undefined>): Partial<Settings> {
+  return Object.fromEntries(
+    SETTING_NAMES.map((
+      name,
+    ) => [name, SETTINGS.shape[name].safeParse(env[name]).data ?? env[name]]),
+  );
+}
+
+function about(name: SettingName): About {
+  return SETTINGS.shape[name].meta() as unknown as About;
+}
+
+function wholeNumber(least: number, most: number) {
+  return (text: string) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    return value >= least && value <= most ? value : undefined;
+  };
+}
+
+function matching(shape: RegExp) {
+  return (text: string) => shape.test(text) ? text : undefined;
+}
+
+function url(accepts: (address: URL) => boolean) {
+  return (text: string) => {
+    const address = URL.parse(text);
+    return address && address.hostname && accepts(address) ? text : undefined;
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+}

@@ -1,0 +1,49 @@
+/** The one table of error codes, and the error that carries one to the caller. */
+
+export const ERROR_CODES = {
+  validation_error: { status: 400, title: "The request is not valid" },
+  malformed_json: { status: 400, title: "The request body is not JSON" },
+  unauthenticated: { status: 401, title: "A valid credential is needed" },
+  forbidden: { status: 403, title: "This is for staff only" },
+  not_found: { status: 404, title: "There is no such resource" },
+  method_not_allowed: { status: 405, title: "The resource does not take this method" },
+  payload_too_large: { status: 413, title: "The request body is too large" },
+  unsupported_media_type: { status: 415, title: "The request body has to be application/json" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  internal_error: { status: 500, title: "Something went wrong on our side" },
+  unavailable: { status: 503, title: "The service is not available right now" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface FieldError {
+  /** Where in the input, as a path: `item_details.0.price`. */
+  field: string;
+  message: string;
+}
+
+export interface ServiceErrorOptions {
+  detail?: string;
+  /** Response headers that belong to this error, such as `Retry-After`. */
+  headers?: Record<string, string>;
+  /** Further members of the problem document. */
+  members?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** An error whose every part but `cause` is meant for the caller's eyes. */
+export class ServiceError extends Error {
+  override name = "ServiceError";
+  readonly status: (typeof ERROR_CODES)[ErrorCode]["status"];
+  readonly detail: string | null;
+  readonly headers: Record<string, string>;
+  readonly members: Record<string, unknown>;
+
+  constructor(readonly code: ErrorCode, options: ServiceErrorOptions = {}) {
+    super(options.detail ?? ERROR_CODES[code].title, { cause: options.cause });
+    this.status = ERROR_CODES[code].status;
+    this.detail = options.detail ?? null;
+    this.headers = options.headers ?? {};
+    this.members = options.members ?? {};
+  }
+}

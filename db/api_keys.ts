@@ -1,0 +1,73 @@
+/** The table of API keys. */
+
+import type { Sql } from "./database.ts";
+
+export interface ApiKey {
+  prefix: string;
+  user_id: string;
+  is_staff: boolean;
+  is_development: boolean;
+  name: string | null;
+  created_at: Date;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+}
+
+const COLUMNS = [
+  "prefix",
+  "user_id",
+  "is_staff",
+  "is_development",
+  "name",
+  "created_at",
+  "last_used_at",
+  "revoked_at",
+] satisfies (keyof ApiKey)[];
+
+export interface NewApiKey {
+  hash: Uint8Array;
+  prefix: string;
+  user_id: string;
+  is_staff: boolean;
+  is_development: boolean;
+  name: string | null;
+}
+
+/**
+ * Finds a key by its hash and notes its use: in the same round trip, and at most once a minute, so
+ * that a busy key does not become a busy row.
+ */
+export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKey[]>`
+    with used as (
+      update gateway.api_keys set last_used_at = now()
+      where hash = ${hash} and revoked_at is null
+        and (last_used_at is null or last_used_at < now() - interval '1 minute')
+    )
+    select ${sql(COLUMNS)}
+    from gateway.api_keys where hash = ${hash}`;
+  return row ?? null;
+}
+
+/** Adds the key unless it is there already, and returns what is stored; that is never changed. */
+export async function ensureApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey> {
+  const [row] = await sql<[ApiKey]>`
+    insert into gateway.api_keys ${sql({ ...key })}
+    on conflict (hash) do update set hash = excluded.hash
+    returning ${sql(COLUMNS)}`;
+  return row;
+}
+
+export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
+  return await sql<ApiKey[]>`
+    select ${sql(COLUMNS)}
+    from gateway.api_keys order by created_at, prefix`;
+}
+
+/** Revokes the key with this prefix; null where there is none. */
+export async function revokeApiKey(sql: Sql, prefix: string): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKey[]>`
+    update gateway.api_keys set revoked_at = coalesce(revoked_at, now()) where prefix = ${prefix}
+    returning ${sql(COLUMNS)}`;
+  return row ?? null;
+}

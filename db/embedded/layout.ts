@@ -1,0 +1,74 @@
+/** Where the embedded PostgreSQL keeps its parts, and as whom it runs. */
+
+import { join, resolve } from "node:path";
+
+export const POSTGRES_PACKAGE = "18.4.0-beta.17";
+
+/** PostgreSQL refuses to run as root; this is `nobody`, which every Linux has. */
+const NOBODY = { uid: 65534, gid: 65534 };
+
+export interface Layout {
+  /** Holds everything of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseLayout`). */
+  home: string;
+  programs: string;
+  leash: string;
+  cluster: string;
+  passwordFile: string;
+  logFile: string;
+  /** Whom the server runs as; null is the service's own user. */
+  runAs: { uid: number; gid: number } | null;
+}
+
+function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
+  return {
+    home,
+    programs: join(home, `postgresql-${POSTGRES_PACKAGE}`),
+    leash: join(home, "leash"),
+    cluster: join(home, "cluster"),
+    passwordFile: join(home, "password"),
+    logFile: join(home, "server.log"),
+    runAs,
+  };
+}
+
+/** The layout that was prepared for this data folder, or null where none was yet. */
+export async function readLayout(dataDir: string): Promise<Layout | null> {
+  try {
+    const { home, runAs } = JSON.parse(await Deno.readTextFile(recordFile(dataDir)));
+    return layoutIn(resolve(dataDir, home), runAs);
+  } catch (error) {
+    // A record cut short by a crash counts as none: preparing again chooses the same place.
+    if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Remembers the choice; a home inside the data folder is kept relative, so the folder can move. */
+export async function writeLayout(dataDir: string, { home, runAs }: Layout): Promise<void> {
+  const inside = home.startsWith(dataDir + "/") ? home.slice(dataDir.length + 1) : home;
+  await Deno.writeTextFile(recordFile(dataDir), JSON.stringify({ home: inside, runAs }) + "\n");
+}
+
+/**
+ * As an ordinary user the server lives in the data folder. As root it runs as `nobody`, so it can
+ * live there only if every folder above lets `nobody` pass; below a closed one (a 0700 home) it
+ * gets a place of its own under /var/lib, one for each data folder.
+ */
+export async function chooseLayout(dataDir: string): Promise<Layout> {
+  const home = join(dataDir, "postgres");
+  if (Deno.uid() !== 0) return layoutIn(home, null);
+  if (await othersMayPass(dataDir)) return layoutIn(home, NOBODY);
+  return layoutIn(join("/var/lib/payment-gateway", dataDir.slice(1).replaceAll("/", "-")), NOBODY);
+}
+
+async function othersMayPass(path: string): Promise<boolean> {
+  for (let folder = path;; folder = join(folder, "..")) {
+    const { mode } = await Deno.stat(folder);
+    if (((mode ?? 0) & 0o001) === 0) return false;
+    if (folder === "/") return true;
+  }
+}
+
+function recordFile(dataDir: string): string {
+  return join(dataDir, "postgres.json");
+}

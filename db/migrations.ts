@@ -1,0 +1,105 @@
+/** Brings the database's schema up to date: numbered SQL files, each applied once, under a lock. */
+
+import { createHash } from "node:crypto";
+import postgres from "postgres";
+import type { Sql } from "./database.ts";
+
+export interface Migration {
+  /** The file's name without its ending, e.g. `0001_api_keys`. */
+  name: string;
+  sql: string;
+  checksum: string;
+}
+
+export class MigrationRefused extends Error {
+  override name = "MigrationRefused";
+}
+
+const OLDEST_POSTGRES = 15;
+
+/** Any number, as long as nobody else locks it in this database: "gateway" in ASCII. */
+const LOCK = 0x67617465776179n;
+
+const FOLDER = new URL("./migrations/", import.meta.url);
+
+export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for await (const { name } of Deno.readDir(folder)) {
+    if (!name.endsWith(".sql")) continue;
+    // Line ends are normalised: a checkout that rewrites them has changed nothing.
+    const sql = (await Deno.readTextFile(new URL(name, folder))).replaceAll("\r\n", "\n");
+    const checksum = createHash("sha256").update(sql).digest("hex");
+    migrations.push({ name: name.slice(0, -".sql".length), sql, checksum });
+  }
+  return migrations.sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+/**
+ * Applies what is missing and returns its names. Each file has a transaction of its own, which
+ * takes the lock first: of many instances starting at once one applies it and the others, when
+ * they get the lock, find it done.
+ */
+export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  try {
+    await refuseOldServer(sql);
+    await sql.begin(async (sql) => {
+      await takeLock(sql);
+      await sql`create schema if not exists gateway`;
+      await sql`
+        create table if not exists gateway.migrations (
+          name text primary key,
+          checksum text not null,
+          applied_at timestamptz not null default now()
+        )`;
+    });
+    const applied: string[] = [];
+    for (const migration of migrations) {
+      const isNew = await sql.begin(async (sql) => {
+        await takeLock(sql);
+        return await applyOnce(sql, migration);
+      });
+      if (isNew) applied.push(migration.name);
+    }
+    return applied;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** The names of the migrations this database still lacks. */
+export async function findPending(sql: Sql, migrations: Migration[]): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`select name from gateway.migrations`;
+  const applied = new Set(rows.map((row) => row.name));
+  return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
+}
+
+async function applyOnce(sql: Sql, { name, sql: text, checksum }: Migration): Promise<boolean> {
+  const [row] = await sql<{ checksum: string }[]>`
+    select checksum from gateway.migrations where name = ${name}`;
+  if (row?.checksum === checksum) return false;
+  if (row) {
+    throw new MigrationRefused(
+      `Migration ${name} was applied to this database with another content than the file has now. ` +
+        "Applied migrations never change: put the file back and add a new one.",
+    );
+  }
+  await sql.unsafe(text);
+  await sql`insert into gateway.migrations (name, checksum) values (${name}, ${checksum})`;
+  return true;
+}
+
+async function takeLock(sql: Sql): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${LOCK.toString()}::bigint)`;
+}
+
+async function refuseOldServer(sql: Sql): Promise<void> {
+  const [row] = await sql<{ number: number }[]>`
+    select current_setting('server_version_num')::int as number`;
+  const major = Math.floor((row?.number ?? 0) / 10_000);
+  if (major < OLDEST_POSTGRES) {
+    throw new MigrationRefused(
+      `The database is PostgreSQL ${major}; version ${OLDEST_POSTGRES} or newer is needed.`,
+    );
+  }
+}

@@ -1,0 +1,30 @@
+/** The one entry: reads the environment and runs the command asked for; with none, it serves. */
+
+import { Failure } from "./commands/failure.ts";
+import { ConfigError, parseConfig, SETTING_NAMES } from "./core/config.ts";
+
+/** Each is loaded only when it runs, so that no command pays for another's parts. */
+const COMMANDS = {
+  serve: () => import("./commands/serve.ts"),
+  prepare: () => import("./commands/prepare.ts"),
+  migrate: () => import("./commands/migrate.ts"),
+  keys: () => import("./commands/keys.ts"),
+};
+
+function readConfig() {
+  const env = Object.fromEntries(SETTING_NAMES.map((name) => [name, Deno.env.get(name)]));
+  return parseConfig(env, import.meta.dirname!);
+}
+
+try {
+  const [name = "serve", ...args] = Deno.args;
+  if (!Object.hasOwn(COMMANDS, name)) {
+    throw new Failure(`There is no command "${name}"; there are ${Object.keys(COMMANDS)}.`);
+  }
+  const command = await COMMANDS[name as keyof typeof COMMANDS]();
+  await command.run(readConfig, args);
+} catch (error) {
+  if (!(error instanceof ConfigError || error instanceof Failure)) throw error;
+  console.error(error.message);
+  Deno.exit(1);
+}

@@ -1,0 +1,80 @@
+/** The document and the interactive reference page, both open to everybody. */
+
+import { Scalar } from "@scalar/hono-api-reference";
+import { Hono } from "hono";
+import type { Document } from "./document.ts";
+import { gzippedScalarScript } from "./scalar_script.ts";
+
+export interface ReferenceOptions {
+  document: Document;
+  basePath: string;
+  developmentKey: string | null;
+}
+
+export function createReference({ document, basePath, developmentKey }: ReferenceOptions): Hono {
+  const reference = new Hono();
+  const documentText = JSON.stringify(document);
+
+  reference.get("/openapi.json/", (c) => {
+    return c.body(documentText, 200, { "Content-Type": "application/json" });
+  });
+
+  reference.get("/reference/", (c, next) => {
+    const nonce = crypto.randomUUID();
+    c.header("Content-Security-Policy", contentSecurityPolicy(nonce));
+    // A stranger's page that got its own name to point at this machine must not read the key.
+    const key = isLoopbackUrl(c.req.url) ? developmentKey : null;
+    return Scalar({
+      pageTitle: "Payment Gateway API",
+      url: `${basePath}/openapi.json`,
+      cdn: `${basePath}/reference/scalar.js`,
+      favicon: `${basePath}/reference/favicon.svg`,
+      nonce,
+      withDefaultFonts: false,
+      telemetry: false,
+      ...key && {
+        authentication: {
+          preferredSecurityScheme: "bearer",
+          securitySchemes: { bearer: { token: key } },
+        },
+      },
+    })(c, next);
+  });
+
+  reference.get("/reference/scalar.js/", async (c) => {
+    return c.body(await gzippedScalarScript(), 200, {
+      "Content-Type": "text/javascript; charset=utf-8",
+      "Content-Encoding": "gzip",
+      "Cache-Control": "public, max-age=86400",
+    });
+  });
+
+  reference.get("/reference/favicon.svg/", (c) => {
+    return c.body(FAVICON, 200, { "Content-Type": "image/svg+xml" });
+  });
+
+  return reference;
+}
+
+const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
+  '<rect width="32" height="32" rx="8" fill="#0f766e"/>' +
+  '<path d="M7 12h18M7 17h18M7 22h8" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
+
+/** Scripts are ours alone; the page's inline ones carry the nonce. */
+function contentSecurityPolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function isLoopbackUrl(url: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname);
+}

@@ -1,0 +1,98 @@
+/** Puts the house together: what every request passes, and every resource behind it. */
+
+import { Hono } from "hono";
+import { getPath } from "hono/utils/url";
+import { createAuthenticator } from "../core/auth/authenticator.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Config } from "../core/config.ts";
+import { ServiceError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { createTokenBuckets } from "../core/token_bucket.ts";
+import type { Database } from "../db/database.ts";
+import type { Migration } from "../db/migrations.ts";
+import { createDocument, type Document } from "../openapi/document.ts";
+import { createReference } from "../openapi/reference.ts";
+import type { AppEnv } from "./app_env.ts";
+import { createHealth } from "./health.ts";
+import { me } from "./me.ts";
+import { createAdmit } from "./middleware/admit.ts";
+import { envelop, type Fetch } from "./middleware/envelope.ts";
+import { mount } from "./mount.ts";
+import { renderError } from "./problem.ts";
+import { createRouter, type Router } from "./router.ts";
+
+export interface AppDeps {
+  config: Pick<Config, "basePath" | "isEmbeddedDefault" | "jwt" | "rateLimit" | "trustedProxies">;
+  database: Database;
+  migrations: Migration[];
+  log: Log;
+  clock: Clock;
+  /** True once the service is about to end. */
+  isDraining: () => boolean;
+  /** Filled in on the reference page; only the embedded default has one. */
+  developmentKey: string | null;
+  /** Routers of the embedder's own, behind the same door. */
+  resources?: Router[];
+}
+
+export interface App {
+  fetch: Fetch;
+  /** Asks the app without a port: `await app.request("/me/")`. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  document: Document;
+}
+
+/** Builds the app and does nothing else: no port, no connection, no environment. */
+export function createApp(deps: AppDeps): App {
+  const { config, log, clock } = deps;
+  const { basePath } = config;
+  const health = createHealth(deps);
+  const resources = [me, ...deps.resources ?? []];
+
+  const api = createRouter();
+  for (const router of [health, ...resources]) api.route("/", router);
+  const document = createDocument(api, basePath);
+  const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
+
+  const admit = createAdmit({
+    authenticate: createAuthenticator({
+      ...deps,
+      jwt: config.jwt,
+      acceptDevelopmentKeys: config.isEmbeddedDefault,
+    }),
+    buckets: createTokenBuckets({ ...config.rateLimit, clock }),
+    rateLimit: config.rateLimit,
+    trustedProxies: config.trustedProxies,
+  });
+
+  const app = new Hono<AppEnv>({ getPath: pathWithSlash });
+  for (const router of [health, reference]) mount(app, basePath, router, null);
+  for (const router of resources) mount(app, basePath, router, admit);
+  app.onError(renderError);
+  app.notFound((c) => {
+    const allowed = allowedMethods(app, pathWithSlash(c.req.raw));
+    if (allowed.length === 0) throw new ServiceError("not_found");
+    throw new ServiceError("method_not_allowed", { headers: { Allow: allowed.join(", ") } });
+  });
+
+  const fetch = envelop((request, context) => app.fetch(request, context), { log, clock });
+  return {
+    fetch,
+    request: async (path, init) =>
+      await fetch(new Request(new URL(path, "http://localhost"), init)),
+    document,
+  };
+}
+
+/** Paths end in a slash as they are specified; without it they are the same. */
+function pathWithSlash(request: Request): string {
+  const path = getPath(request);
+  return path.endsWith("/") ? path : path + "/";
+}
+
+function allowedMethods(app: Hono<AppEnv>, path: string): string[] {
+  const allowed = METHODS.filter((method) => app.router.match(method, path)[0].length > 0);
+  return allowed.includes("GET") ? ["HEAD", ...allowed] : allowed;
+}
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];

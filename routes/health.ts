@@ -1,0 +1,87 @@
+/** `GET /health/…`: whether the process lives, and whether it should be given work. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { ServiceError } from "../core/errors.ts";
+import type { Database } from "../db/database.ts";
+import { findPending, type Migration } from "../db/migrations.ts";
+import { problems } from "./problem.ts";
+import { createRouter } from "./router.ts";
+
+export const LiveSchema = z.object({ status: z.literal("live") }).openapi("Live");
+
+export const ReadySchema = z.object({
+  status: z.literal("ready"),
+  checks: z.object({
+    database: z.literal("up"),
+    migrations: z.literal("applied"),
+  }),
+}).openapi("Ready");
+
+const getLive = createRoute({
+  method: "get",
+  path: "/health/live/",
+  operationId: "getLive",
+  summary: "Is the process alive?",
+  description: "Answers as long as the process can answer at all; restart it when this fails.",
+  tags: ["Health"],
+  security: [],
+  responses: {
+    200: { description: "Alive", content: { "application/json": { schema: LiveSchema } } },
+  },
+});
+
+const getReady = createRoute({
+  method: "get",
+  path: "/health/ready/",
+  operationId: "getReady",
+  summary: "Is the service ready for requests?",
+  description:
+    "503 while the database is away, lacks a migration, or the service is about to end: " +
+    "send requests elsewhere. `checks` says which.",
+  tags: ["Health"],
+  security: [],
+  responses: {
+    200: { description: "Ready", content: { "application/json": { schema: ReadySchema } } },
+    ...problems("unavailable"),
+  },
+});
+
+export interface HealthDeps {
+  database: Database;
+  migrations: Migration[];
+  isDraining: () => boolean;
+}
+
+export function createHealth({ database, migrations, isDraining }: HealthDeps) {
+  const health = createRouter();
+
+  health.openapi(getLive, (c) => c.json({ status: "live" as const }, 200));
+
+  health.openapi(getReady, async (c) => {
+    if (isDraining()) throw notReady("The service is about to end.");
+    let pending: string[];
+    try {
+      pending = await database.query((sql) => findPending(sql, migrations));
+    } catch (cause) {
+      throw notReady("The database is not available.", { database: "down" }, cause);
+    }
+    if (pending.length > 0) {
+      throw notReady("Migrations are pending.", { database: "up", migrations: "pending" });
+    }
+    return c.json({
+      status: "ready" as const,
+      checks: { database: "up" as const, migrations: "applied" as const },
+    }, 200);
+  });
+
+  return health;
+}
+
+function notReady(detail: string, checks?: Record<string, string>, cause?: unknown): ServiceError {
+  return new ServiceError("unavailable", {
+    detail,
+    headers: { "Retry-After": "2" },
+    members: checks && { checks },
+    cause,
+  });
+}

@@ -1,0 +1,86 @@
+/** Problem details (RFC 9457): the one shape of every error answer. */
+
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { z } from "@hono/zod-openapi";
+import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
+import { DatabaseUnavailable } from "../db/database.ts";
+import type { AppEnv } from "./app_env.ts";
+
+const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
+
+export const ProblemSchema = z.looseObject({
+  type: z.string().openapi({ example: "urn:payment-gateway:problem:not_found" }),
+  title: z.string().openapi({ example: "There is no such resource" }),
+  status: z.int().openapi({ example: 404 }),
+  detail: z.string().nullable().openapi({ example: null }),
+  instance: z.string().openapi({
+    description: "The id of the request, as in `X-Request-Id`; quote it when asking for help.",
+    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  }),
+  code: z.enum(CODES).openapi({
+    description: "What went wrong, stable and meant for programs.",
+    example: "not_found",
+  }),
+  errors: z.array(z.object({ field: z.string(), message: z.string() })).optional().openapi({
+    description: "With `validation_error`: each field that is wrong, by its path.",
+    example: [{ field: "item_details.0.price", message: "must be a whole number" }],
+  }),
+}).openapi("Problem");
+
+/** A route's error answers, by code: `...problems("unauthenticated", "not_found")`. */
+export function problems<Code extends ErrorCode>(...codes: Code[]) {
+  const responses: Record<number, ReturnType<typeof problemResponse>> = {};
+  for (const code of codes) {
+    const { status } = ERROR_CODES[code];
+    responses[status] = problemResponse(
+      responses[status] ? `${responses[status].description}, \`${code}\`` : `\`${code}\``,
+    );
+  }
+  return responses as Record<
+    (typeof ERROR_CODES)[Code]["status"],
+    ReturnType<typeof problemResponse>
+  >;
+}
+
+function problemResponse(description: string) {
+  return { description, content: { "application/problem+json": { schema: ProblemSchema } } };
+}
+
+/** Turns whatever was thrown into the caller's answer; what nobody foresaw goes to the log alone. */
+export function renderError(thrown: unknown, c: Context<AppEnv>): Response {
+  const error = toServiceError(thrown);
+  const { requestId, log } = c.env;
+  if (error.status >= 500) log.error(error.code, thrown, { request_id: requestId });
+  const { code, status, detail, members, headers } = error;
+  return c.body(
+    JSON.stringify({
+      type: `urn:payment-gateway:problem:${code}`,
+      title: ERROR_CODES[code].title,
+      status,
+      detail,
+      instance: requestId,
+      code,
+      ...members,
+    }),
+    status,
+    { ...headers, "Content-Type": "application/problem+json" },
+  );
+}
+
+export function validationError(errors: FieldError[]): ServiceError {
+  const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
+  return new ServiceError("validation_error", { detail, members: { errors } });
+}
+
+function toServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  if (thrown instanceof DatabaseUnavailable) {
+    return new ServiceError("unavailable", { headers: { "Retry-After": "2" } });
+  }
+  // The only exceptions of the framework's own that reach us come from reading a body.
+  if (thrown instanceof HTTPException && thrown.status === 400) {
+    return new ServiceError("malformed_json");
+  }
+  return new ServiceError("internal_error");
+}

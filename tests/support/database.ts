@@ -1,0 +1,36 @@
+/** Databases for tests: each file takes a fresh copy of the migrated template. */
+
+import { randomUUID } from "node:crypto";
+import postgres from "postgres";
+
+export const TEMPLATE = "template_gateway";
+
+export interface NewDatabase {
+  server?: string;
+  name?: string;
+  /** Null: an empty one. */
+  template?: string | null;
+}
+
+/** The address of a new database; the server and all its databases go when the tests end. */
+export async function createDatabase(options: NewDatabase = {}): Promise<string> {
+  const { server = testServerUrl(), template = TEMPLATE } = options;
+  const name = options.name ?? `test_${randomUUID().replaceAll("-", "")}`;
+  const sql = postgres(server, { max: 1, onnotice: () => {} });
+  try {
+    await sql.unsafe(
+      `create database ${name} ${template ? `template ${template} strategy file_copy` : ""}`,
+    );
+  } finally {
+    await sql.end();
+  }
+  return Object.assign(new URL(server), { pathname: `/${name}` }).href;
+}
+
+function testServerUrl(): string {
+  const url = Deno.env.get("TEST_SERVER_URL");
+  if (!url) {
+    throw new Error("There is no test server: run the tests with `deno task test [FILE…]`.");
+  }
+  return url;
+}

@@ -1,0 +1,21 @@
+/** Reads a problem document, and holds it to its contract. */
+
+import assert from "node:assert/strict";
+import type { z } from "@hono/zod-openapi";
+import type { ErrorCode } from "../../core/errors.ts";
+import { ProblemSchema } from "../../routes/problem.ts";
+
+export async function assertProblem(
+  response: Response,
+  status: number,
+  code: ErrorCode,
+): Promise<z.output<typeof ProblemSchema>> {
+  const text = await response.text();
+  assert.equal(response.status, status, text);
+  assert.equal(response.headers.get("content-type"), "application/problem+json");
+  const problem = ProblemSchema.parse(JSON.parse(text));
+  assert.equal(problem.code, code);
+  assert.equal(problem.status, status);
+  assert.equal(problem.instance, response.headers.get("x-request-id"));
+  return problem;
+}
