@@ -9,6 +9,7 @@ const COMMANDS = {
   prepare: () => import("./commands/prepare.ts"),
   migrate: () => import("./commands/migrate.ts"),
   keys: () => import("./commands/keys.ts"),
+  openapi: () => import("./commands/openapi.ts"),
 };
 
 function readConfig() {

@@ -24,12 +24,27 @@ const DEADLINE_MS = 1_800;
 /** Below the deadline, so that a slow statement ends at the server, not only in our patience. */
 const STATEMENT_TIMEOUT_MS = 1_500;
 
+/** What runs when its pool is closed may take this long to finish: more than its deadline. */
+const GRACE_SECONDS = 2;
+
 /** Locks of an instance that froze in a transaction are freed after this. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 export function openDatabase(options: { url: string; poolSize: number }): Database {
   let pool = openPool(options);
   let lastAnswer = 0;
+  const ending = new Set<Promise<void>>();
+
+  /**
+   * Any trouble with a connection ends its whole pool, for the driver can take a broken one back in
+   * a state in which it never works again. What still runs on the others may finish.
+   */
+  function renew(broken: postgres.Sql, graceSeconds: number) {
+    if (broken !== pool) return;
+    pool = openPool(options);
+    const end = broken.end({ timeout: graceSeconds }).finally(() => ending.delete(end));
+    ending.add(end);
+  }
 
   async function withDeadline<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
     const used = pool;
@@ -37,11 +52,8 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     const { promise: deadline, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       // Silence on every connection since we asked: they may be dead without knowing it (a server
-      // that vanished closes nothing), so begin anew. Were it only slow, others had been answered.
-      if (used === pool && lastAnswer < began) {
-        pool = openPool(options);
-        used.end({ timeout: 0 });
-      }
+      // that vanished closes nothing). Were the database only slow, others had been answered.
+      if (lastAnswer < began) renew(used, 0);
       reject(new DatabaseUnavailable(`No answer from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
     try {
@@ -49,10 +61,9 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
       lastAnswer = performance.now();
       return result;
     } catch (error) {
-      if (meansUnavailable(error)) {
-        throw new DatabaseUnavailable("The database is not available", { cause: error });
-      }
-      throw error;
+      if (!meansUnavailable(error)) throw error;
+      if (meansLostConnection(error)) renew(used, GRACE_SECONDS);
+      throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
     }
@@ -60,10 +71,31 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
 
   return {
     query: (work) => withDeadline(work),
-    transaction: <T>(work: (sql: Sql) => Promise<T>) =>
-      withDeadline(async (sql) => await sql.begin(work) as T),
-    close: () => pool.end({ timeout: 5 }),
+    transaction: (work) => withDeadline((pool) => transact(pool, work)),
+    async close() {
+      await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
+    },
   };
+}
+
+/**
+ * The driver's own `begin`, but for its one flaw: over a lost connection it still sends what `work`
+ * asks next, and a rollback, and breaks the connection for good. So nothing is sent after a loss,
+ * and `work` that fails of it never ends for the driver, which gives up by itself.
+ */
+function transact<T>(pool: postgres.Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
+  let isLost = false;
+  const lost = () => Promise.reject(new DatabaseUnavailable("The connection was lost"));
+  const begun = pool.begin((sql) => {
+    const guarded = new Proxy(sql, {
+      apply: (target, self, args) => isLost ? lost() : Reflect.apply(target, self, args),
+    });
+    return new Promise<T>((resolve, reject) => {
+      work(guarded).then(resolve, (error) => meansUnavailable(error) || reject(error));
+    });
+  });
+  begun.catch(() => isLost = true);
+  return begun as Promise<T>;
 }
 
 function openPool({ url, poolSize }: { url: string; poolSize: number }): postgres.Sql {
@@ -81,12 +113,8 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
   });
 }
 
-/**
- * SQLSTATE classes and codes of a server that is away, starting, stopping, overfull, read-only
- * (a replica during a failover) or too slow; and what the driver and the system say without one.
- */
-const UNAVAILABLE_STATES = /^(08...|53...|57P0.|57014|28...|3D000|25006)$/;
-const UNAVAILABLE_CAUSES = new Set([
+/** What the driver and the system say of a connection that is gone or does not come about. */
+const LOST_CONNECTION = new Set([
   "CONNECT_TIMEOUT",
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
@@ -101,8 +129,18 @@ const UNAVAILABLE_CAUSES = new Set([
   "ETIMEDOUT",
 ]);
 
+/** What a server says that is starting, stopping, overfull, read-only (a replica) or too slow. */
+const UNAVAILABLE_STATE = /^(08...|53...|57P0.|57014|28...|3D000|25006)$/;
+
 export function meansUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error) || !("code" in error)) return false;
-  const code = String(error.code);
-  return UNAVAILABLE_CAUSES.has(code) || UNAVAILABLE_STATES.test(code);
+  return error instanceof DatabaseUnavailable || meansLostConnection(error) ||
+    UNAVAILABLE_STATE.test(codeOf(error));
+}
+
+function meansLostConnection(error: unknown): boolean {
+  return LOST_CONNECTION.has(codeOf(error)) || /^57P0/.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -39,13 +39,14 @@ async function runTests(serverUrl: string): Promise<number> {
     stdout: "inherit",
     stderr: "inherit",
   }).output();
-  console.log(count(await Deno.readTextFile(report)));
+  console.log(count(await Deno.readTextFile(report), code));
   return code;
 }
 
 /** The runner's own count, in a form that every reader of logs knows. */
-function count(report: string): string {
-  const failed = report.match(/<(failure|error)\b/g)?.length ?? 0;
+function count(report: string, code: number): string {
+  // A file that cannot even be loaded has no test that failed, but fails the run.
+  const failed = report.match(/<(failure|error)\b/g)?.length ?? (code === 0 ? 0 : 1);
   const skipped = report.match(/<skipped\b/g)?.length ?? 0;
   const all = report.match(/<testcase\b/g)?.length ?? 0;
   return `${all - failed - skipped} passed, ${failed} failed, ${skipped} skipped`;

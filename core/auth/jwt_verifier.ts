@@ -1,6 +1,6 @@
 /** Tells whose a JWT is. */
 
-import { createRemoteJWKSet, errors, jwtVerify } from "jose";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import type { Clock } from "../clock.ts";
 import type { JwtConfig } from "../config.ts";
@@ -29,7 +29,10 @@ export function createJwtVerifier(
   };
   const key: JWTVerifyGetKey = "secret" in trust
     ? secretKey(trust.secret)
-    : createRemoteJWKSet(new URL(trust.jwksUrl), { timeoutDuration: 1_500 });
+    : createRemoteJWKSet(new URL(trust.jwksUrl), {
+      timeoutDuration: 1_500,
+      [customFetch]: fetchKeySet,
+    });
 
   return async function verifyJwt(token: string): Promise<Caller | null> {
     let payload: JWTPayload;
@@ -51,6 +54,13 @@ export function createJwtVerifier(
       keyPrefix: null,
     };
   };
+}
+
+/** The library leaves the body of a refusal unread, and with it a connection open. */
+async function fetchKeySet(url: string, options: RequestInit): Promise<Response> {
+  const response = await fetch(url, options);
+  if (!response.ok) await response.body?.cancel();
+  return response;
 }
 
 function secretKey(secret: string): JWTVerifyGetKey {

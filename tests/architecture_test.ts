@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { dirname, join, relative } from "node:path";
+import { PROJECT } from "./support/service.ts";
+
+/** From the top down: a file imports from its own floor and those below it. */
+const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db"];
+
+interface SourceFile {
+  path: string;
+  text: string;
+  imports: string[];
+}
+
+const files = await Promise.all(
+  (await sourceFiles(PROJECT)).map(async (path): Promise<SourceFile> => {
+    const text = await Deno.readTextFile(join(PROJECT, path));
+    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)];
+    return { path, text, imports: specifiers.map(([, name]) => join(dirname(path), name!)) };
+  }),
+);
+
+const house = files.filter(({ path }) => floorOf(path) !== -1);
+
+async function sourceFiles(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (name.startsWith(".") || name === "node_modules") continue;
+    const path = join(folder, name);
+    if (isDirectory) found.push(...await sourceFiles(path));
+    else if (name.endsWith(".ts")) found.push(relative(PROJECT, path));
+  }
+  return found.map((path) => path.startsWith("/") ? relative(PROJECT, path) : path);
+}
+
+function floorOf(path: string): number {
+  return FLOORS.indexOf(path.split("/")[0]!);
+}
+
+Deno.test("imports run downwards", () => {
+  assert.ok(house.length > 20);
+  for (const { path, imports } of house) {
+    for (const target of imports) {
+      assert.ok(floorOf(target) >= floorOf(path), `${path} imports upwards: ${target}`);
+    }
+  }
+});
+
+Deno.test("imports go in no circles", () => {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  function visit(path: string, trail: string[]) {
+    assert.ok(!trail.includes(path), `a circle: ${[...trail, path].join(" → ")}`);
+    if (done.has(path)) return;
+    for (const target of byPath.get(path)?.imports ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  }
+  for (const { path } of files) visit(path, []);
+});
+
+Deno.test("the house knows nothing of its tests, and every import is found", () => {
+  const known = new Set(files.map(({ path }) => path));
+  for (const { path, imports } of files) {
+    for (const target of imports) assert.ok(known.has(target), `${path} imports ${target}`);
+  }
+});
+
+Deno.test("only main.ts reads the environment", () => {
+  for (const { path, text } of house) {
+    if (path === "main.ts") continue;
+    assert.doesNotMatch(text, /Deno\.env|process\.env|node:process/, path);
+  }
+});
+
+Deno.test("embedded parts are imported only when they are used", () => {
+  for (const { path, text } of house) {
+    if (path.startsWith("db/embedded/")) continue;
+    const statics = text.match(/^import (?!type )[^;]*db\/embedded\/[^;]*;/gm) ?? [];
+    assert.deepEqual(statics, [], path);
+  }
+});
+
+Deno.test("every file says in a sentence what it is for", () => {
+  for (const { path, text } of house) assert.match(text, /^\/\*\*/, path);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { generateApiKey } from "../core/auth/api_key.ts";
+import { openApp } from "./support/app.ts";
+import { createDatabase } from "./support/database.ts";
+import { assertProblem } from "./support/problem.ts";
+
+const databaseUrl = await createDatabase();
+
+/** The only routes anybody may ask without a credential (contract 1). */
+const OPEN = ["GET /health/live/", "GET /health/ready/"];
+
+interface Operation {
+  operationId?: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  security?: unknown[];
+  responses: Record<string, unknown>;
+}
+
+function operations(document: { paths?: unknown }) {
+  const paths = document.paths as Record<string, Record<string, Operation>>;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      // Any value does where a path has parameters: the door comes first.
+      path: path.replaceAll(/\{\w+\}/g, "00000000-0000-7000-8000-000000000000"),
+      operation,
+    }))
+  );
+}
+
+Deno.test("every route but the open ones is 401 without a key and with a wrong one", async () => {
+  await using app = await openApp({ databaseUrl });
+  const all = operations(app.document);
+  assert.ok(all.length > OPEN.length);
+  for (const { name, method, path, operation } of all) {
+    const isOpen = OPEN.includes(name);
+    assert.equal(operation.security?.length === 0, isOpen, `${name} is declared as it is`);
+    const body = method === "GET" ? undefined : "{}";
+    for (const key of [null, generateApiKey()]) {
+      const headers = new Headers(key ? { Authorization: `Bearer ${key}` } : {});
+      const response = await app.request(path, { method, body, headers });
+      if (isOpen) {
+        assert.equal(response.status, 200, name);
+        continue;
+      }
+      assert.ok(operation.responses["401"], `${name} declares its 401`);
+      await assertProblem(response, 401, "unauthenticated");
+    }
+  }
+});
+
+Deno.test("the document names each operation, and says what it does", async () => {
+  await using app = await openApp({ databaseUrl });
+  const all = operations(app.document);
+  const ids = all.map(({ operation }) => operation.operationId);
+  assert.equal(new Set(ids).size, all.length);
+  for (const { name, path, operation } of all) {
+    assert.match(operation.operationId ?? "", /^[a-z]+[A-Z]\w+$/, name);
+    assert.ok(operation.summary && operation.description && operation.tags?.length === 1, name);
+    assert.ok(path.endsWith("/"), name);
+  }
+});
+
+Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
+  await using app = await openApp({ databaseUrl });
+  const response = await app.request("/openapi.json");
+  assert.equal(response.headers.get("content-type"), "application/json");
+  const served = await response.json();
+  assert.deepEqual(served, JSON.parse(JSON.stringify(app.document)));
+  assert.match(served.openapi, /^3\.1\./);
+  assert.equal(served.info.version, "1.0.0");
+});
+
+Deno.test("the written document has not drifted: `deno task openapi` writes it", async () => {
+  await using app = await openApp({ databaseUrl });
+  const written = await Deno.readTextFile(new URL("../openapi/openapi.json", import.meta.url));
+  assert.deepEqual(JSON.parse(written), JSON.parse(JSON.stringify(app.document)));
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { createDatabase } from "./support/database.ts";
+import { copyProject, dataFolder, runTask, type Service, startService } from "./support/service.ts";
+
+async function postgresRuns(dataDir: string): Promise<boolean> {
+  const { stdout } = await new Deno.Command("ps", { args: ["-eo", "args"] }).output();
+  return new TextDecoder().decode(stdout).split("\n")
+    .some((line) => line.includes("bin/postgres ") && line.includes(dataDir));
+}
+
+Deno.test("a first start says what it does, and ends in a message whose curl works", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const output = service.output();
+  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Migrated: 0001"]) {
+    assert.match(output, new RegExp(step));
+  }
+  assert.match(output, new RegExp(`API +${service.url}/`));
+  assert.match(output, new RegExp(`Reference +${service.url}/reference`));
+  assert.match(output, new RegExp(`Document +${service.url}/openapi.json`));
+  const curl = output.match(/^ +(curl .*)$/m)![1]!;
+  const pasted = await new Deno.Command("bash", { args: ["-c", curl] }).output();
+  const answer = JSON.parse(new TextDecoder().decode(pasted.stdout));
+  assert.equal(answer.user_id, "developer");
+  assert.equal(answer.is_staff, false);
+  const staff = JSON.parse((await service.get("/me/", service.keys.staff)).text);
+  assert.equal(staff.is_staff, true);
+  assert.equal(new URL(service.url).hostname, "127.0.0.1");
+});
+
+Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has data and keys", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  let keys: Service["keys"] | undefined;
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    await using service = await startService({ settings });
+    keys ??= service.keys;
+    assert.deepEqual(service.keys, keys);
+    assert.equal((await service.get("/me/", keys.user)).status, 200);
+    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Migrated/);
+    service.signal(signal);
+    const { code } = await service.ended;
+    assert.equal(code, 0, service.output());
+    assert.equal(await postgresRuns(folder.path), false);
+    assert.match(service.output(), /"event":"stopped"/);
+  }
+});
+
+Deno.test("a Ctrl-C that arrives as two signals at once ends it once, in good order", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const pid = await service.pid();
+  Deno.kill(pid, "SIGINT");
+  Deno.kill(pid, "SIGINT");
+  assert.equal((await service.ended).code, 0);
+  assert.equal(await postgresRuns(folder.path), false);
+});
+
+Deno.test("a request in flight is finished before it ends", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const { hostname, port } = new URL(service.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const send = (text: string) => connection.write(new TextEncoder().encode(text));
+  // A request whose head is complete and whose body is not: it is in flight.
+  await send("PUT /me/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  await send("{");
+  service.signal("SIGTERM");
+  while (!service.output().includes('"event":"stopping"')) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await send("}");
+  const answer = await new Response(connection.readable).text();
+  assert.match(answer, /405 Method Not Allowed/);
+  assert.equal((await service.ended).code, 0);
+});
+
+Deno.test("while it drains it says it is not ready, and goes on answering", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path, DRAIN_SECONDS: "1" };
+  await using service = await startService({ settings });
+  assert.equal((await service.get("/health/ready/")).status, 200);
+  service.signal("SIGTERM");
+  while ((await service.get("/health/ready/")).status !== 503);
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  assert.equal((await service.ended).code, 0);
+});
+
+Deno.test("a second instance on the same folder says so in one line and ends with 1", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  await using service = await startService({ settings });
+  const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT: "0" });
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(
+    stderr,
+    /^· Starting PostgreSQL\n\S+ is in use by another instance \(process \d+\)\.\n$/,
+  );
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+});
+
+Deno.test("a port that is taken is told in one line, exit code 1", async () => {
+  await using folder = await dataFolder();
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const PORT = String(listener.addr.port);
+  const { code, stderr } = await runTask(["start"], { DATA_DIR: folder.path, PORT });
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`\nPort ${PORT} is taken: [^\n]+\n$`));
+  assert.equal(await postgresRuns(folder.path), false);
+});
+
+Deno.test("wrong settings stop the start with one list, exit code 1, secrets unseen", async () => {
+  const settings = { PORT: "x", DATABASE_URL: "mysql://u:hunter2@h/d", GATEWAY_SERVER_KEY: "" };
+  const { code, stdout, stderr } = await runTask(["start"], settings);
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(
+    stderr,
+    /^3 settings are wrong:\n {2}PORT .*\n {2}DATABASE_URL .*\n {2}GATEWAY_.*\n$/,
+  );
+  assert.doesNotMatch(stderr, /hunter2/);
+});
+
+Deno.test("a database that does not let us in is told in one line, without its password", async () => {
+  const url = new URL(await createDatabase());
+  const wrongPassword = Object.assign(new URL(url), { password: "hunter2" }).href;
+  const wrongDatabase = Object.assign(new URL(url), { pathname: "/nowhere" }).href;
+  for (const DATABASE_URL of [wrongPassword, wrongDatabase]) {
+    const settings = { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", PORT: "0" };
+    const { code, stderr } = await runTask(["start"], settings);
+    assert.equal(code, 1);
+    assert.match(stderr, /^The database at 127\.0\.0\.1:\d+\/\w+ does not let us in: [^\n]+\n$/);
+    assert.doesNotMatch(stderr, /hunter2/);
+  }
+});
+
+Deno.test("with DATABASE_URL nothing embedded is touched or even there", async () => {
+  await using folder = await dataFolder();
+  const project = join(folder.path, "project");
+  await copyProject(project);
+  await Deno.remove(join(project, "db/embedded"), { recursive: true });
+  const settings = {
+    DATABASE_URL: await createDatabase({ template: null }),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    BOOTSTRAP_STAFF_KEY: "gk_" + "b".repeat(43),
+    HOST: "127.0.0.1",
+  };
+  await using service = await startService({ settings, cwd: project });
+  assert.doesNotMatch(service.output(), /PostgreSQL|gk_|Development/);
+  assert.deepEqual(service.keys, { user: "", staff: "" });
+  const staff = JSON.parse((await service.get("/me/", settings.BOOTSTRAP_STAFF_KEY)).text);
+  assert.equal(staff.is_staff, true);
+  await assert.rejects(Deno.stat(join(project, ".data")), Deno.errors.NotFound);
+});
+
+Deno.test("BOOTSTRAP_STAFF_KEY that was revoked stays revoked", async () => {
+  const BOOTSTRAP_STAFF_KEY = "gk_" + "c".repeat(43);
+  const settings = {
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    BOOTSTRAP_STAFF_KEY,
+    HOST: "127.0.0.1",
+  };
+  {
+    await using service = await startService({ settings });
+    assert.equal((await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status, 200);
+  }
+  const { code } = await runTask(["keys", "revoke", "gk_cccccccc"], settings);
+  assert.equal(code, 0);
+  await using service = await startService({ settings });
+  assert.equal((await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status, 401);
+  assert.match(service.output(), /bootstrap_key_is_revoked/);
+});
+
+Deno.test("development keys stop working once there is a real gateway key", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  let keys;
+  {
+    await using service = await startService({ settings });
+    keys = service.keys;
+  }
+  const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  await using service = await startService({ settings: real });
+  assert.deepEqual(service.keys, { user: "", staff: "" });
+  for (const key of Object.values(keys)) assert.equal((await service.get("/me/", key)).status, 401);
+});

@@ -1,0 +1,149 @@
+/** The real service in a test: `deno task …` as a process of its own. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+
+export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+
+/** What a process needs of the environment to find its way, and nothing of the tests' own. */
+function environment(settings: Record<string, string>): Record<string, string> {
+  const inherited = ["PATH", "HOME", "DENO_DIR", "TMPDIR"].flatMap((name) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { ...Object.fromEntries(inherited), NO_COLOR: "1", ...settings };
+}
+
+export interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a task to its end. */
+export async function runTask(
+  args: string[],
+  settings: Record<string, string>,
+  cwd = PROJECT,
+): Promise<Outcome> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "-q", ...args],
+    env: environment(settings),
+    clearEnv: true,
+    cwd,
+    stdin: "null",
+  }).output();
+  return {
+    code,
+    stdout: new TextDecoder().decode(stdout),
+    stderr: new TextDecoder().decode(stderr),
+  };
+}
+
+export interface Service extends AsyncDisposable {
+  url: string;
+  /** The keys of the start message; empty where there are none. */
+  keys: { user: string; staff: string };
+  /** Asks with a key, or without; the answer is read to its end. */
+  get(path: string, key?: string): Promise<{ status: number; text: string }>;
+  /** What was written to standard output and error so far. */
+  output(): string;
+  /** The number of the service's own process, as its folder's lock tells it. */
+  pid(): Promise<number>;
+  /** Sends a signal to the process that was started (which passes it on). */
+  signal(name: Deno.Signal): void;
+  ended: Promise<Outcome>;
+}
+
+export interface StartOptions {
+  settings?: Record<string, string>;
+  cwd?: string;
+  /** The command line; `deno task start` unless given. */
+  command?: string[];
+}
+
+/** Starts the service and waits until it says where it listens. */
+export async function startService(options: StartOptions = {}): Promise<Service> {
+  const { settings = {}, cwd = PROJECT, command = [Deno.execPath(), "task", "start"] } = options;
+  const [program, ...args] = command;
+  const process = new Deno.Command(program!, {
+    args,
+    env: environment({ PORT: "0", ...settings }),
+    clearEnv: true,
+    cwd,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true,
+  }).spawn();
+
+  const written = { stdout: "", stderr: "" };
+  const { promise: listening, resolve } = Promise.withResolvers<string>();
+  async function collect(name: "stdout" | "stderr") {
+    for await (const text of process[name].pipeThrough(new TextDecoderStream())) {
+      written[name] += text;
+      const url = written.stdout.match(/(?:API +|"url":")(http:\/\/[^\s"]+)/)?.[1];
+      if (url && written.stdout.includes(url + (settings.DATABASE_URL ? '"}' : ""))) resolve(url);
+    }
+  }
+  const collected = Promise.all([collect("stdout"), collect("stderr")]);
+  const ended = process.status.then(async ({ code }) => {
+    await collected;
+    return { code, ...written };
+  });
+  const output = () => written.stdout + written.stderr;
+
+  const url = await Promise.race([
+    listening,
+    ended.then(({ code }) => assert.fail(`The service ended with ${code}:\n${output()}`)),
+  ]);
+  let over = false;
+  ended.then(() => over = true);
+  return {
+    url: url.replace(/\/$/, ""),
+    keys: {
+      user: output().match(/^ +user +(gk_\S+)$/m)?.[1] ?? "",
+      staff: output().match(/^ +staff +(gk_\S+)$/m)?.[1] ?? "",
+    },
+    async get(path, key) {
+      const headers = key ? { Authorization: `Bearer ${key}` } : undefined;
+      const response = await fetch(url.replace(/\/$/, "") + path, { headers });
+      return { status: response.status, text: await response.text() };
+    },
+    output,
+    pid: async () =>
+      Number(await Deno.readTextFile(join(postgresHome(settings.DATA_DIR!), "lock"))),
+    signal: (name) => Deno.kill(process.pid, name),
+    ended,
+    async [Symbol.asyncDispose]() {
+      if (!over) Deno.kill(process.pid, "SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** A data folder of the test's own, gone afterwards. */
+export async function dataFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const path = await Deno.makeTempDir({ prefix: "payment-gateway-data-" });
+  await Deno.chmod(path, 0o755);
+  return {
+    path,
+    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
+  };
+}
+
+export function postgresHome(dataDir: string): string {
+  return join(dataDir, "postgres");
+}
+
+/** Copies the project's files as a checkout has them. */
+export async function copyProject(to: string): Promise<void> {
+  const { stdout } = await new Deno.Command("git", {
+    args: ["ls-files", "--cached", "--others", "--exclude-standard"],
+    cwd: PROJECT,
+  }).output();
+  for (const path of new TextDecoder().decode(stdout).split("\n").filter(Boolean)) {
+    await Deno.mkdir(join(to, path, ".."), { recursive: true });
+    await Deno.copyFile(join(PROJECT, path), join(to, path));
+  }
+}

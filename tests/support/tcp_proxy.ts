@@ -1,0 +1,88 @@
+/** A wire to a server that can be cut, or go silent, and be mended. */
+
+export interface TcpProxy extends AsyncDisposable {
+  port: number;
+  /** Refuses new connections and resets those there are. */
+  cut(): void;
+  /** Takes connections and bytes, and passes nothing on. */
+  silence(): void;
+  mend(): void;
+}
+
+export function openTcpProxy(target: { hostname: string; port: number }): TcpProxy {
+  const hostname = "127.0.0.1";
+  let listener: Deno.TcpListener | null = Deno.listen({ hostname, port: 0 });
+  const { port } = listener.addr;
+  const open = new Set<Deno.TcpConn>();
+  const running = new Set<Promise<void>>();
+  let silent = false;
+
+  function track(work: Promise<void>) {
+    running.add(work);
+    work.finally(() => running.delete(work));
+  }
+
+  async function accept(listener: Deno.TcpListener) {
+    try {
+      for await (const near of listener) track(join(near));
+    } catch {
+      // Closed.
+    }
+  }
+
+  async function join(near: Deno.TcpConn) {
+    open.add(near);
+    const far = await Deno.connect(target);
+    open.add(far);
+    await Promise.all([pump(near, far), pump(far, near)]);
+  }
+
+  async function pump(from: Deno.TcpConn, to: Deno.TcpConn) {
+    const buffer = new Uint8Array(16_384);
+    try {
+      for (let n = await from.read(buffer); n !== null; n = await from.read(buffer)) {
+        if (!silent) await to.write(buffer.slice(0, n));
+      }
+    } catch {
+      // Cut.
+    }
+    drop(from);
+    drop(to);
+  }
+
+  function drop(connection: Deno.TcpConn) {
+    if (open.delete(connection)) connection.close();
+  }
+
+  track(accept(listener));
+  const proxy = {
+    port,
+    cut() {
+      listener?.close();
+      listener = null;
+      for (const connection of open) drop(connection);
+    },
+    silence() {
+      silent = true;
+    },
+    mend() {
+      silent = false;
+      if (listener) return;
+      listener = Deno.listen({ hostname, port });
+      track(accept(listener));
+    },
+    async [Symbol.asyncDispose]() {
+      proxy.cut();
+      await Promise.all(running);
+    },
+  };
+  return proxy;
+}
+
+/** The same database, reached through a proxy. */
+export function throughProxy(databaseUrl: string): { proxy: TcpProxy; url: string } {
+  const url = new URL(databaseUrl);
+  const proxy = openTcpProxy({ hostname: url.hostname, port: Number(url.port) });
+  url.port = String(proxy.port);
+  return { proxy, url: url.href };
+}
