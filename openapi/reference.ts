@@ -32,6 +32,11 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       nonce,
       withDefaultFonts: false,
       telemetry: false,
+      // What would lead to services outside.
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: "never",
+      hideClientButton: true,
       ...key && {
         authentication: {
           preferredSecurityScheme: "bearer",
@@ -76,5 +81,5 @@ function contentSecurityPolicy(nonce: string): string {
 }
 
 function isLoopbackUrl(url: string): boolean {
-  return ["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname);
+  return ["localhost", "127.0.0.1", "[::1]"].includes(URL.parse(url)?.hostname ?? "");
 }

@@ -60,18 +60,20 @@ Deno.test({
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
       const requests: string[] = [];
       const complaints: string[] = [];
-      page.on("request", (request) => requests.push(request.url()));
-      page.on("console", (message) => {
+      page.on("request", (request: { url(): string }) => requests.push(request.url()));
+      page.on("console", (message: { type(): string; text(): string }) => {
         if (message.type() === "error") complaints.push(message.text());
       });
-      page.on("pageerror", (error) => complaints.push(String(error)));
+      page.on("pageerror", (error: Error) => complaints.push(String(error)));
 
       await page.goto(`${service.url}/reference`);
       await page.getByRole("heading", { name: "Payment Gateway Integration Service" }).waitFor();
       await page.getByRole("heading", { name: "Who am I?" }).first().waitFor();
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/reference.png` });
 
-      const answered = page.waitForResponse((response) => response.url().endsWith("/me/"));
+      const answered = page.waitForResponse((response: { url(): string }) =>
+        response.url().endsWith("/me/")
+      );
       await page.getByRole("button", { name: /Test Request.*\/me\//i }).click();
       await page.getByRole("button", { name: /^Send/ }).first().click();
       const response = await answered;

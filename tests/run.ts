@@ -31,7 +31,15 @@ async function runTests(serverUrl: string): Promise<number> {
   const report = join(folder, "report.xml");
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["test", "-P=test", "--no-check", "--parallel", "--sanitize-ops", "--sanitize-resources"],
+      ...[
+        "test",
+        "-P=test",
+        "--no-check",
+        "--no-lock",
+        "--parallel",
+        "--sanitize-ops",
+        "--sanitize-resources",
+      ],
       ...[`--junit-path=${report}`, ...Deno.args.length > 0 ? Deno.args : ["tests/"]],
     ],
     env: { TEST_SERVER_URL: serverUrl },

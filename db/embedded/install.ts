@@ -13,12 +13,7 @@ import { chooseLayout, type Layout, POSTGRES_PACKAGE, readLayout, writeLayout } 
 export async function install(dataDir: string, say: (line: string) => void): Promise<Layout> {
   await Deno.mkdir(dataDir, { recursive: true });
   const layout = await readLayout(dataDir) ?? await chooseLayout(dataDir);
-  if (!await exists(layout.home)) {
-    if (!layout.home.startsWith(dataDir)) {
-      say(`PostgreSQL runs as nobody, who cannot reach ${dataDir}: it lives in ${layout.home}`);
-    }
-    await Deno.mkdir(layout.home, { recursive: true, mode: 0o700 });
-  }
+  if (!await exists(layout.home)) await createHome(layout.home, dataDir, say);
   await handOver(layout.home, layout);
   using _ = await lockFolder(layout.home);
   if (!await exists(layout.programs)) await installPrograms(layout, say);
@@ -27,6 +22,15 @@ export async function install(dataDir: string, say: (line: string) => void): Pro
   if (!await exists(layout.cluster)) await createCluster(layout, say);
   await writeLayout(dataDir, layout);
   return layout;
+}
+
+async function createHome(home: string, dataDir: string, say: (line: string) => void) {
+  if (!home.startsWith(dataDir)) {
+    say(`PostgreSQL runs as nobody, who cannot reach ${dataDir}: it lives in ${home}`);
+    await Deno.mkdir(dirname(home), { recursive: true });
+    await Deno.chmod(dirname(home), 0o755);
+  }
+  await Deno.mkdir(home, { mode: 0o700 });
 }
 
 async function installPrograms(layout: Layout, say: (line: string) => void): Promise<void> {

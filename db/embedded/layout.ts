@@ -1,5 +1,6 @@
 /** Where the embedded PostgreSQL keeps its parts, and as whom it runs. */
 
+import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 
 export const POSTGRES_PACKAGE = "18.4.0-beta.17";
@@ -58,7 +59,8 @@ export async function chooseLayout(dataDir: string): Promise<Layout> {
   const home = join(dataDir, "postgres");
   if (Deno.uid() !== 0) return layoutIn(home, null);
   if (await othersMayPass(dataDir)) return layoutIn(home, NOBODY);
-  return layoutIn(join("/var/lib/payment-gateway", dataDir.slice(1).replaceAll("/", "-")), NOBODY);
+  const name = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
+  return layoutIn(join("/var/lib/payment-gateway", name), NOBODY);
 }
 
 async function othersMayPass(path: string): Promise<boolean> {

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { dataFolder, startService } from "./support/service.ts";
+
+/** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
+const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
+
+const hasNpx = await new Deno.Command("npx", { args: ["--version"] }).output()
+  .then(({ success }) => success, () => false);
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  Deno.test({
+    name: `${signal} to npx ends the service in good order`,
+    ignore: !hasNpx,
+    async fn() {
+      await using folder = await dataFolder();
+      const settings = { DATA_DIR: folder.path };
+      await using service = await startService({ settings, command: START });
+      assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+      service.signal(signal);
+      const { code } = await service.ended;
+      assert.equal(code, 0, service.output());
+      assert.match(service.output(), /"event":"stopped"/);
+      await assert.rejects(fetch(service.url));
+    },
+  });
+}
