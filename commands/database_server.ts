@@ -1,50 +1,48 @@
 /** The database server a command works with: the integrator's own, or the embedded one. */
 
 import type { Config } from "../core/config.ts";
+import type { EmbeddedServer } from "../db/embedded/server.ts";
 import { Failure } from "./failure.ts";
 
 export interface DatabaseServer extends AsyncDisposable {
-  url: string;
+  /** Starts it where it is ours to start, and returns its address. */
+  start(onCrash?: () => void): Promise<string>;
 }
 
-/** For the service: an embedded server is started, and this process is the only one that may. */
-export async function runServer(config: Config, onCrash: () => void): Promise<DatabaseServer> {
+/** Takes the server for this process alone; an embedded one has one owner at a time. */
+export async function claimServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const { lockFolder, FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { startServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
-  let lock: Disposable;
-  try {
-    lock = await lockFolder(layout.home);
-  } catch (error) {
-    if (error instanceof FolderInUse) throw new Failure(error.message);
-    throw error;
-  }
-  try {
-    const server = await startServer(layout, { onCrash });
-    return {
-      url: server.url,
-      async [Symbol.asyncDispose]() {
-        await server.stop();
-        lock[Symbol.dispose]();
-      },
-    };
-  } catch (error) {
-    lock[Symbol.dispose]();
-    throw new Failure((error as Error).message);
-  }
+  const lock = await lockFolder(layout.home).catch((error) => {
+    throw error instanceof FolderInUse ? new Failure(error.message) : error;
+  });
+  let server: EmbeddedServer | undefined;
+  return {
+    async start(onCrash) {
+      server = await startServer(layout, { onCrash }).catch((error) => {
+        throw new Failure(error.message);
+      });
+      return server.url;
+    },
+    async [Symbol.asyncDispose]() {
+      await server?.stop();
+      lock[Symbol.dispose]();
+    },
+  };
 }
 
-/** For tools: an embedded server that runs already is joined, else one is started for the while. */
+/** For tools: joins the embedded server that runs already, if one does. */
 export async function joinServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const { findServer } = await import("../db/embedded/server.ts");
   const url = await findServer(await findLayout(config));
-  return url ? given(url) : await runServer(config, () => {});
+  return url ? given(url) : await claimServer(config);
 }
 
 function given(url: string): DatabaseServer {
-  return { url, [Symbol.asyncDispose]: () => Promise.resolve() };
+  return { start: () => Promise.resolve(url), [Symbol.asyncDispose]: () => Promise.resolve() };
 }
 
 async function findLayout({ dataDir }: Config) {

@@ -20,10 +20,10 @@ type Action = (database: Database) => Promise<void>;
 
 export async function run(readConfig: () => Config, args: string[]): Promise<void> {
   const action = parseAction(args);
-  const config = readConfig();
-  await using server = await joinServer(config);
-  await bringUpToDate(server.url, await loadMigrations());
-  const database = openDatabase({ url: server.url, poolSize: 1 });
+  await using server = await joinServer(readConfig());
+  const url = await server.start();
+  await bringUpToDate(url, await loadMigrations());
+  const database = openDatabase({ url, poolSize: 1 });
   try {
     await action(database);
   } finally {

@@ -7,7 +7,7 @@ import { joinServer } from "./database_server.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   await using server = await joinServer(readConfig());
-  const applied = await bringUpToDate(server.url, await loadMigrations());
+  const applied = await bringUpToDate(await server.start(), await loadMigrations());
   for (const name of applied) console.log(`applied ${name}`);
   if (applied.length === 0) console.log("Nothing to apply: the database is up to date.");
 }

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
-import { runServer } from "./database_server.ts";
+import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { Failure } from "./failure.ts";
 import { say } from "./say.ts";
@@ -29,11 +29,16 @@ export async function run(readConfig: () => Config): Promise<void> {
   stop.received.then(() => isServing || Deno.exit(0));
 
   await using resources = new AsyncDisposableStack();
+  const server = resources.use(await claimServer(config));
+  explainListenErrors(
+    config,
+    () => Deno.listen({ hostname: config.host, port: config.port }).close(),
+  );
   if (config.databaseUrl === null) say("Starting PostgreSQL");
-  const server = resources.use(await runServer(config, () => log.info("database_restarted")));
+  const databaseUrl = await server.start(() => log.info("database_restarted"));
   const migrations = await loadMigrations();
-  for (const name of await bringUpToDate(server.url, migrations)) say(`Migrated: ${name}`);
-  const database = openDatabase({ url: server.url, poolSize: config.databasePoolSize });
+  for (const name of await bringUpToDate(databaseUrl, migrations)) say(`Migrated: ${name}`);
+  const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
 
   await ensureBootstrapKey(database, config, log);
@@ -51,8 +56,10 @@ export async function run(readConfig: () => Config): Promise<void> {
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });
-  const abort = new AbortController();
-  const http = listen(config, app.fetch, abort.signal);
+  const http = explainListenErrors(
+    config,
+    () => Deno.serve({ hostname: config.host, port: config.port, onListen: () => {} }, app.fetch),
+  );
   isServing = true;
   const url = `http://${http.addr.hostname}:${http.addr.port}${config.basePath}`;
   if (developmentKeys) printStartMessage(url, developmentKeys);
@@ -62,25 +69,22 @@ export async function run(readConfig: () => Config): Promise<void> {
   isDraining = true;
   log.info("stopping");
   await delay(config.drainSeconds * 1000);
-  const tooLate = setTimeout(() => abort.abort(), GRACE_MS);
-  await http.shutdown();
-  clearTimeout(tooLate);
+  await Promise.race([http.shutdown(), delay(GRACE_MS)]);
   await resources.disposeAsync();
   log.info("stopped");
   log.flush();
   Deno.exit(0);
 }
 
-function listen(config: Config, handler: Deno.ServeHandler, signal: AbortSignal) {
-  const { host: hostname, port } = config;
+function explainListenErrors<T>({ host, port }: Config, listen: () => T): T {
   try {
-    return Deno.serve({ hostname, port, signal, onListen: () => {} }, handler);
+    return listen();
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
       throw new Failure(`Port ${port} is taken: stop what listens there, or set PORT.`);
     }
     if (error instanceof Deno.errors.AddrNotAvailable) {
-      throw new Failure(`${hostname} is no address of this machine: set HOST.`);
+      throw new Failure(`${host} is no address of this machine: set HOST.`);
     }
     if (error instanceof Deno.errors.PermissionDenied) {
       throw new Failure(`The system does not let us listen on port ${port}: set PORT.`);

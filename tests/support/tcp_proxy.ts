@@ -6,6 +6,10 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void;
   /** Takes connections and bytes, and passes nothing on. */
   silence(): void;
+  /** Keeps bytes back until it is mended. */
+  hold(): void;
+  /** Resolves when there are bytes that are kept back. */
+  isHolding(): Promise<void>;
   mend(): void;
 }
 
@@ -16,6 +20,9 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   const open = new Set<Deno.TcpConn>();
   const running = new Set<Promise<void>>();
   let silent = false;
+  let held = Promise.withResolvers<void>();
+  held.resolve();
+  let holding = Promise.withResolvers<void>();
 
   function track(work: Promise<void>) {
     running.add(work);
@@ -41,6 +48,8 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
     const buffer = new Uint8Array(16_384);
     try {
       for (let n = await from.read(buffer); n !== null; n = await from.read(buffer)) {
+        holding.resolve();
+        await held.promise;
         if (!silent) await to.write(buffer.slice(0, n));
       }
     } catch {
@@ -65,14 +74,21 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
     silence() {
       silent = true;
     },
+    hold() {
+      held = Promise.withResolvers();
+      holding = Promise.withResolvers();
+    },
+    isHolding: () => holding.promise,
     mend() {
       silent = false;
+      held.resolve();
       if (listener) return;
       listener = Deno.listen({ hostname, port });
       track(accept(listener));
     },
     async [Symbol.asyncDispose]() {
       proxy.cut();
+      held.resolve();
       await Promise.all(running);
     },
   };
