@@ -21,7 +21,7 @@ export async function bringUpToDate(url: string, migrations: Migration[]): Promi
       if (isRejection(error) || Date.now() > deadline) {
         throw new Failure(`The database at ${withoutSecrets(url)} does not let us in: ${reason}`);
       }
-      if (!told) say(`Waiting for the database at ${withoutSecrets(url)}`);
+      if (!told) say(`Waiting for the database at ${withoutSecrets(url)} (${reason})`);
       told = true;
       await delay(500);
     }

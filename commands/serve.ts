@@ -61,7 +61,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     () => Deno.serve({ hostname: config.host, port: config.port, onListen: () => {} }, app.fetch),
   );
   isServing = true;
-  const url = `http://${http.addr.hostname}:${http.addr.port}${config.basePath}`;
+  const url = `http://${inUrl(http.addr.hostname)}:${http.addr.port}${config.basePath}`;
   if (developmentKeys) printStartMessage(url, developmentKeys);
   else log.info("started", { url });
 
@@ -91,6 +91,10 @@ function explainListenErrors<T>({ host, port }: Config, listen: () => T): T {
     }
     throw error;
   }
+}
+
+function inUrl(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
 }
 
 async function ensureBootstrapKey(database: Database, config: Config, log: Log): Promise<void> {

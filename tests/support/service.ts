@@ -79,11 +79,15 @@ export async function startService(options: StartOptions = {}): Promise<Service>
 
   const written = { stdout: "", stderr: "" };
   const { promise: listening, resolve } = Promise.withResolvers<string>();
+  let isListening = false;
   async function collect(name: "stdout" | "stderr") {
     for await (const text of process[name].pipeThrough(new TextDecoderStream())) {
       written[name] += text;
-      const url = written.stdout.match(/(?:API +|"url":")(http:\/\/[^\s"]+)/)?.[1];
-      if (url && written.stdout.includes(url + (settings.DATABASE_URL ? '"}' : ""))) resolve(url);
+      if (isListening) continue;
+      // The line has to be whole: of half an address nobody has anything.
+      const url = written.stdout.match(/(?:^ +API +|"url":")(http:[^\s"]+)["\s]/m)?.[1];
+      isListening = url !== undefined;
+      if (url) resolve(url);
     }
   }
   const collected = Promise.all([collect("stdout"), collect("stderr")]);
