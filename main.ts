@@ -25,7 +25,8 @@ try {
   const command = await COMMANDS[name as keyof typeof COMMANDS]();
   await command.run(readConfig, args);
 } catch (error) {
-  if (!(error instanceof ConfigError || error instanceof Failure)) throw error;
-  console.error(error.message);
+  // What the person at the terminal can mend is told in words, anything else with all it has.
+  const isForPeople = error instanceof ConfigError || error instanceof Failure;
+  console.error(isForPeople ? error.message : error);
   Deno.exit(1);
 }

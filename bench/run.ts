@@ -5,7 +5,7 @@ import { dataFolder } from "../tests/support/service.ts";
 import { requestsPerSecond } from "./load.ts";
 
 const ROUNDS = 7;
-const LOAD = { connections: 16, pipelined: 4, seconds: 1.5 };
+const LOAD = { connections: 32, pipelined: 1, seconds: 1.5 };
 
 await using folder = await dataFolder();
 await using service = await start("service", [Deno.execPath(), "task", "start"], {

@@ -24,16 +24,13 @@ export async function run(readConfig: () => Config): Promise<void> {
   const log = createLog(writeOut);
   surviveStrayErrors(log);
   const stop = listenForStop();
-  // Until requests are taken there is nothing to finish: the embedded server ends with us.
+  // Until requests are taken there is nothing to finish: an embedded server ends with us.
   let isServing = false;
   stop.received.then(() => isServing || Deno.exit(0));
 
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await claimServer(config));
-  explainListenErrors(
-    config,
-    () => Deno.listen({ hostname: config.host, port: config.port }).close(),
-  );
+  refuseTakenPort(config);
   if (config.databaseUrl === null) say("Starting PostgreSQL");
   const databaseUrl = await server.start(() => log.info("database_restarted"));
   const migrations = await loadMigrations();
@@ -56,12 +53,9 @@ export async function run(readConfig: () => Config): Promise<void> {
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });
-  const http = explainListenErrors(
-    config,
-    () => Deno.serve({ hostname: config.host, port: config.port, onListen: () => {} }, app.fetch),
-  );
+  const http = listen(config, app.fetch);
   isServing = true;
-  const url = `http://${inUrl(http.addr.hostname)}:${http.addr.port}${config.basePath}`;
+  const url = addressOf(http.addr) + config.basePath;
   if (developmentKeys) printStartMessage(url, developmentKeys);
   else log.info("started", { url });
 
@@ -76,25 +70,35 @@ export async function run(readConfig: () => Config): Promise<void> {
   Deno.exit(0);
 }
 
-function explainListenErrors<T>({ host, port }: Config, listen: () => T): T {
+/** Before anything is started, so that this is all there is to read. */
+function refuseTakenPort({ host, port }: Config): void {
+  explainListenErrors({ host, port }, () => Deno.listen({ hostname: host, port }).close());
+}
+
+function listen({ host, port }: Config, handler: Deno.ServeHandler) {
+  const options = { hostname: host, port, onListen: () => {} };
+  return explainListenErrors({ host, port }, () => Deno.serve(options, handler));
+}
+
+function explainListenErrors<T>(at: { host: string; port: number }, listen: () => T): T {
   try {
     return listen();
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
-      throw new Failure(`Port ${port} is taken: stop what listens there, or set PORT.`);
+      throw new Failure(`Port ${at.port} is taken: stop what listens there, or set PORT.`);
     }
     if (error instanceof Deno.errors.AddrNotAvailable) {
-      throw new Failure(`${host} is no address of this machine: set HOST.`);
+      throw new Failure(`${at.host} is no address of this machine: set HOST.`);
     }
     if (error instanceof Deno.errors.PermissionDenied) {
-      throw new Failure(`The system does not let us listen on port ${port}: set PORT.`);
+      throw new Failure(`The system does not let us listen on port ${at.port}: set PORT.`);
     }
     throw error;
   }
 }
 
-function inUrl(address: string): string {
-  return address.includes(":") ? `[${address}]` : address;
+function addressOf({ hostname, port }: Deno.NetAddr): string {
+  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 async function ensureBootstrapKey(database: Database, config: Config, log: Log): Promise<void> {

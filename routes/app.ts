@@ -15,9 +15,9 @@ import { createReference } from "../openapi/reference.ts";
 import type { AppEnv } from "./app_env.ts";
 import { createHealth } from "./health.ts";
 import { me } from "./me.ts";
-import { createAdmit } from "./middleware/admit.ts";
-import { envelop, type Fetch } from "./middleware/envelope.ts";
-import { mount } from "./mount.ts";
+import { createAdmit } from "./door/admit.ts";
+import { envelop, type Fetch } from "./door/envelope.ts";
+import { mount } from "./door/mount.ts";
 import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
 

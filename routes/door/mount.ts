@@ -1,9 +1,10 @@
 /** Hangs a resource's routes into the app, each behind the door. */
 
 import type { Handler, Hono } from "hono";
-import type { AppEnv } from "./app_env.ts";
-import type { Admit } from "./middleware/admit.ts";
-import { jsonBody } from "./middleware/json_body.ts";
+import { METHOD_NAME_ALL } from "hono/router";
+import type { AppEnv } from "../app_env.ts";
+import type { Admit } from "./admit.ts";
+import { jsonBody } from "./json_body.ts";
 
 /**
  * The door is a function around a route's first handler, not a middleware before all of them: what
@@ -20,6 +21,10 @@ export function mount(
   const byRoute = Map.groupBy(router.routes, ({ method, path }) => `${method} ${path}`);
   for (const routes of byRoute.values()) {
     const { method, path } = routes[0]!;
+    // It would stand before everybody's routes, and make every path one that exists.
+    if (method === METHOD_NAME_ALL) {
+      throw new Error(`${path}: a resource has routes, not middleware`);
+    }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
     if (method !== "GET") handlers.unshift(takeJson);
     const [first, ...rest] = handlers;
