@@ -13,8 +13,16 @@ const COMMANDS = {
 };
 
 function readConfig() {
-  const env = Object.fromEntries(SETTING_NAMES.map((name) => [name, Deno.env.get(name)]));
-  return parseConfig(env, import.meta.dirname!);
+  return parseConfig(readEnvironment(), import.meta.dirname!);
+}
+
+function readEnvironment() {
+  try {
+    return Object.fromEntries(SETTING_NAMES.map((name) => [name, Deno.env.get(name)]));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    throw new Failure("Permissions are missing: start with `deno task start`, which grants them.");
+  }
 }
 
 try {

@@ -1,21 +1,26 @@
 /** The database server a command works with: the integrator's own, or the embedded one. */
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../core/config.ts";
+import type { Holder } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
 import { Failure } from "./failure.ts";
 
 export interface DatabaseServer extends AsyncDisposable {
   /** Starts it where it is ours to start, and returns its address. */
-  start(onCrash?: () => void): Promise<string>;
+  start(onCrash?: (failedRestart?: unknown) => void): Promise<string>;
 }
 
+/** A service that is starting has its server up within this. */
+const JOIN_PATIENCE_MS = 10_000;
+
 /** Takes the server for this process alone; an embedded one has one owner at a time. */
-export async function claimServer(config: Config): Promise<DatabaseServer> {
+export async function claimServer(config: Config, as: Holder): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const { lockFolder, FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { startServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
-  const lock = await lockFolder(layout.home).catch((error) => {
+  const lock = await lockFolder(layout.home, as).catch((error) => {
     throw error instanceof FolderInUse ? new Failure(error.message) : error;
   });
   let server: EmbeddedServer | undefined;
@@ -33,12 +38,23 @@ export async function claimServer(config: Config): Promise<DatabaseServer> {
   };
 }
 
-/** For tools: joins the embedded server that runs already, if one does. */
+/** For tools: joins the embedded server of a service that runs, or starts one for the moment. */
 export async function joinServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const { findServer } = await import("../db/embedded/server.ts");
-  const url = await findServer(await findLayout(config));
-  return url ? given(url) : await claimServer(config);
+  const layout = await findLayout(config);
+  const deadline = Date.now() + JOIN_PATIENCE_MS;
+  while (true) {
+    const url = await findServer(layout);
+    if (url) return given(url);
+    try {
+      return await claimServer(config, "tool");
+    } catch (error) {
+      // A service has the folder but no server yet: it is just starting.
+      if (!(error instanceof Failure) || Date.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
 }
 
 function given(url: string): DatabaseServer {
@@ -49,5 +65,7 @@ async function findLayout({ dataDir }: Config) {
   const { readLayout } = await import("../db/embedded/layout.ts");
   const layout = await readLayout(dataDir);
   if (layout) return layout;
-  throw new Failure("The embedded database is not prepared: use `deno task`, or set DATABASE_URL.");
+  throw new Failure(
+    `There is no database in ${dataDir} (see above): start with \`deno task start\`, or set DATABASE_URL.`,
+  );
 }

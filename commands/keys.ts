@@ -2,6 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { displayPrefix } from "../core/auth/api_key.ts";
+import { isShowable } from "../core/auth/caller.ts";
 import { createKey } from "../core/auth/manage_keys.ts";
 import type { Config } from "../core/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
@@ -60,8 +61,8 @@ function parse(args: string[]) {
 }
 
 function create(userId: string, isStaff: boolean, name: string | null): Action {
-  if (!/^\P{Cc}{1,255}$/u.test(userId)) {
-    throw new Failure("A user id has 1 to 255 characters, none of them control characters.");
+  if (!isShowable(userId) || (name !== null && !isShowable(name))) {
+    throw new Failure("A user id, and a name, has 1 to 255 characters, all of which can be shown.");
   }
   return async (database) => {
     console.log(await createKey(database, { userId, isStaff, name }));

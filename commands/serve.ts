@@ -7,6 +7,7 @@ import type { Config } from "../core/config.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
+import { within } from "../db/within.ts";
 import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
@@ -15,13 +16,15 @@ import { Failure } from "./failure.ts";
 import { say } from "./say.ts";
 import { printStartMessage } from "./start_message.ts";
 import { listenForStop } from "./stop_signal.ts";
+import { createWriter } from "./writer.ts";
 
 /** How long requests in flight may take to finish at the end. */
 const GRACE_MS = 10_000;
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
-  const log = createLog(writeOut);
+  const out = createWriter((bytes) => Deno.stdout.write(bytes));
+  const log = createLog(out.write);
   surviveStrayErrors(log);
   const stop = listenForStop();
   // Until requests are taken there is nothing to finish: an embedded server ends with us.
@@ -29,10 +32,12 @@ export async function run(readConfig: () => Config): Promise<void> {
   stop.received.then(() => isServing || Deno.exit(0));
 
   await using resources = new AsyncDisposableStack();
-  const server = resources.use(await claimServer(config));
+  const server = resources.use(await claimServer(config, "service"));
   refuseTakenPort(config);
   if (config.databaseUrl === null) say("Starting PostgreSQL");
-  const databaseUrl = await server.start(() => log.info("database_restarted"));
+  const databaseUrl = await server.start((failedRestart) =>
+    failedRestart ? log.error("database_not_restarted", failedRestart) : log.info("database_died")
+  );
   const migrations = await loadMigrations();
   for (const name of await bringUpToDate(databaseUrl, migrations)) say(`Migrated: ${name}`);
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
@@ -63,10 +68,11 @@ export async function run(readConfig: () => Config): Promise<void> {
   isDraining = true;
   log.info("stopping");
   await delay(config.drainSeconds * 1000);
-  await Promise.race([http.shutdown(), delay(GRACE_MS)]);
+  await within(GRACE_MS, http.shutdown());
   await resources.disposeAsync();
   log.info("stopped");
   log.flush();
+  await out.drained();
   Deno.exit(0);
 }
 
@@ -118,14 +124,4 @@ function surviveStrayErrors(log: Log): void {
     event.preventDefault();
     log.error("uncaught_error", event.error);
   });
-}
-
-/** Once the terminal is gone there is nobody to tell, and no reason to fail. */
-function writeOut(text: string): void {
-  let rest = new TextEncoder().encode(text);
-  try {
-    while (rest.length > 0) rest = rest.subarray(Deno.stdout.writeSync(rest));
-  } catch {
-    // Nowhere to write.
-  }
 }

@@ -53,8 +53,8 @@ const SETTINGS = z.object({
       default: "`.data`",
       example: "/var/lib/pay",
     },
-    "must be a path without spaces or commas",
-    matching(/^[^\s,]+$/),
+    "must be a path of letters, digits and . _ - ~ @ +",
+    matching(/^[\w./~@+-]+$/),
   ),
   DATABASE_URL: setting(
     {

@@ -23,7 +23,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     const nonce = crypto.randomUUID();
     c.header("Content-Security-Policy", contentSecurityPolicy(nonce));
     // A stranger's page that got its own name to point at this machine must not read the key.
-    const key = isLoopbackUrl(c.req.url) ? developmentKey : null;
+    const key = isThisMachine(c.req.header("host")) ? developmentKey : null;
     return Scalar({
       pageTitle: "Payment Gateway API",
       url: `${basePath}/openapi.json`,
@@ -80,6 +80,6 @@ function contentSecurityPolicy(nonce: string): string {
   ].join("; ");
 }
 
-function isLoopbackUrl(url: string): boolean {
-  return ["localhost", "127.0.0.1", "[::1]"].includes(URL.parse(url)?.hostname ?? "");
+function isThisMachine(host: string | undefined): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(host ?? "");
 }

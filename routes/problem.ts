@@ -78,9 +78,9 @@ function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof DatabaseUnavailable) {
     return new ServiceError("unavailable", { headers: { "Retry-After": "2" } });
   }
-  // The only exceptions of the framework's own that reach us come from reading a body.
-  if (thrown instanceof HTTPException && thrown.status === 400) {
-    return new ServiceError("malformed_json");
+  // The framework's own exceptions come from validators, of a body that is no JSON or not called so.
+  if (thrown instanceof HTTPException && thrown.status < 500) {
+    return new ServiceError(thrown.status === 415 ? "unsupported_media_type" : "malformed_json");
   }
   return new ServiceError("internal_error");
 }

@@ -117,7 +117,9 @@ Deno.test("values on the edge", () => {
     ...[{ PORT: "65536" }, { PORT: "-1" }, { PORT: "1.5" }, { PORT: "0x50" }, { PORT: " 80" }],
     ...[{ BASE_PATH: "/" }, { BASE_PATH: "/a/" }, { BASE_PATH: "a" }, { BASE_PATH: "/a//b" }],
     ...[{ BASE_PATH: "/a b" }, { BASE_PATH: "/:a" }, { BASE_PATH: "/*" }],
-    ...[{ DATA_DIR: "a b" }, { DATA_DIR: "a,b" }, { DATABASE_POOL_SIZE: "0" }],
+    ...[{ DATA_DIR: "a b" }, { DATA_DIR: "a,b" }, { DATA_DIR: 'a"b' }, { DATA_DIR: "$a" }, {
+      DATABASE_POOL_SIZE: "0",
+    }],
     ...[{ TRUST_PROXY: "10.0.0.0/33" }, { TRUST_PROXY: "1.2.3" }, { TRUST_PROXY: "1.2.3.4/8/8" }],
     ...[{ TRUST_PROXY: "1.2.3.4," }, { TRUST_PROXY: "::1/x" }],
     ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(42) }, { BOOTSTRAP_STAFF_KEY: "a".repeat(46) }],

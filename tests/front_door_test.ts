@@ -95,8 +95,14 @@ Deno.test("a body of another type than JSON is 415", async () => {
     const response = await echo.post('{"name":"ada"}', { "Content-Type": type });
     await assertProblem(response, 415, "unsupported_media_type");
   }
-  const suffixed = await echo.post('{"name":"ada"}', { "Content-Type": "application/vnd.x+json" });
-  assert.equal(suffixed.status, 200);
+  for (const type of ["application/vnd.x+json", "application/json; charset=utf-8"]) {
+    assert.equal((await echo.post('{"name":"ada"}', { "Content-Type": type })).status, 200);
+  }
+  // Spelled in ways that a framework may refuse: refused, but never a 500.
+  for (const type of ["application/json;", "application/json ; a=b", "application/vnd.x1+json"]) {
+    const { status } = await echo.post('{"name":"ada"}', { "Content-Type": type });
+    assert.ok(status === 200 || status === 415, `${type}: ${status}`);
+  }
 });
 
 Deno.test("a body that is not JSON is malformed_json", async () => {
@@ -104,6 +110,20 @@ Deno.test("a body that is not JSON is malformed_json", async () => {
   for (const body of ["{", "", "name=ada", "{'name': 'ada'}", "\u0000", "[".repeat(100_000)]) {
     await assertProblem(await echo.post(body), 400, "malformed_json");
   }
+});
+
+Deno.test("a body that breaks off is malformed_json, not our error", async () => {
+  await using echo = await openEcho();
+  const broken = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"name":'));
+    },
+    pull(controller) {
+      controller.error(new Error("connection reset"));
+    },
+  });
+  await assertProblem(await echo.post(broken), 400, "malformed_json");
+  assert.deepEqual(echo.app.logged().map(({ event }) => event), ["request"]);
 });
 
 Deno.test("wrong input is told field by field", async () => {
@@ -178,6 +198,16 @@ Deno.test("a request leaves one line in the log, without secrets, bodies or path
   assert.equal(unmatched.route, null);
   assert.equal(unmatched.caller, null);
   assert.doesNotMatch(JSON.stringify(echo.app.logged()), /gk_|481111|"card"/);
+});
+
+Deno.test("a method that nobody means is not logged as it came", async () => {
+  await using echo = await openEcho();
+  await assertProblem(
+    await echo.app.request("/me/", { method: echo.key }),
+    405,
+    "method_not_allowed",
+  );
+  assert.equal(echo.app.logged()[0]!.method, "other");
 });
 
 Deno.test("a user's name cannot break the log's lines", async () => {

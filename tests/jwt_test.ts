@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createSign, generateKeyPairSync } from "node:crypto";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
 import { MeSchema } from "../routes/me.ts";
 import { openApp, REAL_INSTALLATION } from "./support/app.ts";
@@ -34,9 +36,10 @@ function sign(
 }
 
 /** An identity provider: serves a key set, or whatever it is told to. */
-async function openIssuer(alg = "RS256") {
+async function openIssuer(alg = "RS256", further: object[] = []) {
   const { publicKey, privateKey } = await generateKeyPair(alg);
-  const keySet = JSON.stringify({ keys: [{ ...await exportJWK(publicKey), kid: "one", alg }] });
+  const keys = [{ ...await exportJWK(publicKey), kid: "one", alg }, ...further];
+  const keySet = JSON.stringify({ keys });
   let answer = () => new Response(keySet, { headers: { "Content-Type": "application/json" } });
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => answer());
   return {
@@ -147,6 +150,17 @@ Deno.test("with a JWKS a symmetric signature is refused, also one made of the pu
     const token = await sign(goodClaims(), stranger.privateKey, { alg: "RS256", kid });
     await assertProblem(await app.as(token, "/me/"), 401, "unauthenticated");
   }
+});
+
+Deno.test("a JWT by a key too weak to be trusted is refused", async () => {
+  const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
+  const jwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "weak", alg: "RS256" };
+  await using issuer = await openIssuer("RS256", [jwk]);
+  await using app = await openApp({ databaseUrl, env: issuer.env });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${part({ alg: "RS256", kid: "weak" })}.${part(goodClaims())}`;
+  const signature = createSign("sha256").update(signed).sign(weak.privateKey, "base64url");
+  await assertProblem(await app.as(`${signed}.${signature}`, "/me/"), 401, "unauthenticated");
 });
 
 Deno.test("a JWT that cannot be checked because the JWKS is away is 503, API keys go on", async () => {

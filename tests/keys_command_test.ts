@@ -53,6 +53,17 @@ Deno.test("keys can be made before the service ever ran", async () => {
   assert.deepEqual([answer.user_id, answer.is_staff], ["ops", true]);
 });
 
+Deno.test("keys can be made at once, and beside a start, and none gets in another's way", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  const creating = ["a", "b", "c"].map((user) => keys(settings, "create", "--user", user));
+  await using service = await startService({ settings });
+  for (const { code, stdout, stderr } of await Promise.all(creating)) {
+    assert.equal(code, 0, stderr);
+    assert.equal((await service.get("/me/", stdout.trim())).status, 200);
+  }
+});
+
 Deno.test("keys of a database of one's own", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const { stdout: key } = await keys(settings, "create", "--user", "alice");
@@ -76,7 +87,13 @@ Deno.test("what cannot be done is said in a line or shown in the usage, exit cod
     assert.equal(stdout, "");
     assert.match(stderr, /^Usage:/);
   }
-  const empty = await keys(settings, "create", "--user", "");
-  assert.equal(empty.code, 1);
-  assert.match(empty.stderr, /^A user id has/);
+  const unshowable = [["--user", ""], ["--user", " "], ["--user", "a\u001b[31m"], [
+    "--user",
+    "\u202e",
+  ]];
+  for (const args of [...unshowable, ["--user", "a", "--name", "b\nc"]]) {
+    const { code, stderr } = await keys(settings, "create", ...args);
+    assert.equal(code, 1);
+    assert.match(stderr, /^A user id, and a name, has/);
+  }
 });

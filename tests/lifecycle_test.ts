@@ -2,13 +2,20 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createDatabase } from "./support/database.ts";
-import { copyProject, dataFolder, runTask, type Service, startService } from "./support/service.ts";
+import {
+  copyProject,
+  dataFolder,
+  PROJECT,
+  runTask,
+  type Service,
+  startService,
+} from "./support/service.ts";
 import { throughProxy } from "./support/tcp_proxy.ts";
 
 async function postgresRuns(dataDir: string): Promise<boolean> {
   const { stdout } = await new Deno.Command("ps", { args: ["-eo", "args"] }).output();
   return new TextDecoder().decode(stdout).split("\n")
-    .some((line) => line.includes("bin/postgres ") && line.includes(dataDir));
+    .some((line) => line.startsWith(dataDir) && line.includes("bin/postgres -D"));
 }
 
 async function untilWritten(service: Service, text: string): Promise<void> {
@@ -120,6 +127,28 @@ Deno.test("a second instance on the same folder says so in one line and ends wit
     /^\S+ is in use by another instance \(process \d+\)\.\n$/,
   );
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+});
+
+Deno.test("of two that start at once on a new folder one serves and one says why not", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path, PORT: "0" };
+  const starts = [startService({ settings }), startService({ settings })];
+  const outcomes = await Promise.allSettled(starts);
+  const winner = outcomes.find((outcome) => outcome.status === "fulfilled");
+  const loser = outcomes.find((outcome) => outcome.status === "rejected");
+  assert.ok(winner && loser);
+  await using service = winner.value;
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  assert.match(loser.reason.message, /is in use by another instance/);
+});
+
+Deno.test("without its permissions it says how to start it", async () => {
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "main.ts"],
+    cwd: PROJECT,
+  }).output();
+  assert.equal(code, 1);
+  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing: [^\n]+\n$/);
 });
 
 Deno.test("a port that is taken is told in one line, exit code 1", async () => {

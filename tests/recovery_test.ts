@@ -64,11 +64,12 @@ Deno.test("a data folder made half-way is made whole", async () => {
   const home = postgresHome(folder.path);
   // As if it had been killed while it copied programs and created the cluster.
   for (const part of ["cluster", await findPrograms(home)]) {
-    await Deno.rename(join(home, part), join(home, `${part}.new`));
+    await Deno.rename(join(home, part), join(home, `${part}.new-1`));
   }
   await Deno.truncate(join(folder.path, "postgres.json"), 3);
   await using service = await startService({ settings });
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  for await (const { name } of Deno.readDir(home)) assert.doesNotMatch(name, /\.new/);
 });
 
 async function findPrograms(home: string): Promise<string> {
@@ -82,7 +83,7 @@ Deno.test("a database server that dies is started again", async () => {
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
   const postmaster = Number((await Deno.readTextFile(pidFile)).split("\n")[0]);
   Deno.kill(postmaster, "SIGKILL");
-  while (!service.output().includes("database_restarted")) {
+  while (!service.output().includes("database_died")) {
     await service.get("/health/live/");
   }
   while ((await service.get("/health/ready/")).status === 503);

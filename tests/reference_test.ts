@@ -43,7 +43,8 @@ Deno.test("the development key is shown to pages of this machine alone", async (
     assert.ok((await page(host)).includes(service.keys.user));
   }
   // A stranger's name that was made to point here: its page would be allowed to read the answer.
-  for (const host of [`rebound.example.com:${port}`, "example.com", "localhost.example.com"]) {
+  const strangers = [`rebound.example.com:${port}`, "example.com", "localhost.example.com"];
+  for (const host of [...strangers, "evil@localhost", "localhost#x", "localhost/x", "a b", "["]) {
     assert.ok(!(await page(host)).includes("gk_"));
   }
   assert.ok(!(await page(`localhost:${port}`)).includes(service.keys.staff));

@@ -7,3 +7,8 @@ export interface Caller {
   /** The shown part of the API key; null with a JWT. */
   keyPrefix: string | null;
 }
+
+/** Some text that can be shown: a user's id is logged, listed and answered. */
+export function isShowable(text: string): boolean {
+  return /^(?=.*\S)\P{C}{1,255}$/u.test(text);
+}

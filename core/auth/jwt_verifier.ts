@@ -5,7 +5,7 @@ import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import type { Clock } from "../clock.ts";
 import type { JwtConfig } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, isShowable } from "./caller.ts";
 
 /** Never `none`; and never a symmetric one with a JWKS, whose public keys would be the secret. */
 const ASYMMETRIC = [
@@ -13,9 +13,6 @@ const ASYMMETRIC = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 const SYMMETRIC = ["HS256", "HS384", "HS512"];
-
-/** Errors that speak of the issuer's key set, not of the token. */
-const KEY_SET_ERRORS = [errors.JWKSTimeout.code, errors.JWKSInvalid.code, errors.JOSEError.code];
 
 export function createJwtVerifier(
   { trust, issuer, audience, staffClaim }: JwtConfig,
@@ -39,14 +36,14 @@ export function createJwtVerifier(
     try {
       ({ payload } = await jwtVerify(token, key, { ...options, currentDate: new Date(clock()) }));
     } catch (error) {
-      if (error instanceof errors.JOSEError && !KEY_SET_ERRORS.includes(error.code)) return null;
+      if (!concernsKeySet(error)) return null;
       throw new ServiceError("unavailable", {
         detail: "The credential cannot be checked right now.",
         headers: { "Retry-After": "5" },
         cause: error,
       });
     }
-    if (!isUserId(payload.sub)) return null;
+    if (typeof payload.sub !== "string" || !isShowable(payload.sub)) return null;
     return {
       userId: payload.sub,
       isStaff: staffClaim !== null && payload[staffClaim] === true,
@@ -56,18 +53,32 @@ export function createJwtVerifier(
   };
 }
 
-/** The library leaves the body of a refusal unread, and with it a connection open. */
+class KeySetUnavailable extends Error {
+  override name = "KeySetUnavailable";
+}
+
+/** Whether it is the issuer's key set that failed, and not the token. */
+function concernsKeySet(error: unknown): boolean {
+  return error instanceof KeySetUnavailable || error instanceof errors.JWKSTimeout ||
+    error instanceof errors.JWKSInvalid ||
+    (error instanceof errors.JOSEError && error.code === errors.JOSEError.code);
+}
+
 async function fetchKeySet(url: string, options: RequestInit): Promise<Response> {
-  const response = await fetch(url, options);
-  if (!response.ok) await response.body?.cancel();
-  return response;
+  try {
+    const response = await fetch(url, options);
+    if (response.ok) return response;
+    // Unread, it would keep a connection open.
+    await response.body?.cancel();
+    throw new Error(`The key set's server answered ${response.status}`);
+  } catch (cause) {
+    // A timeout is the library's to tell.
+    if (options.signal?.aborted) throw cause;
+    throw new KeySetUnavailable("The key set cannot be fetched", { cause });
+  }
 }
 
 function secretKey(secret: string): JWTVerifyGetKey {
   const bytes = new TextEncoder().encode(secret);
   return () => bytes;
-}
-
-function isUserId(sub: unknown): sub is string {
-  return typeof sub === "string" && /^\P{Cc}{1,255}$/u.test(sub);
 }

@@ -15,7 +15,8 @@ export async function install(dataDir: string, say: (line: string) => void): Pro
   const layout = await readLayout(dataDir) ?? await chooseLayout(dataDir);
   if (!await exists(layout.home)) await createHome(layout.home, dataDir, say);
   await handOver(layout.home, layout);
-  using _ = await lockFolder(layout.home);
+  using _ = await lockFolder(layout.home, "tool");
+  await sweep(layout.home);
   if (!await exists(layout.programs)) await installPrograms(layout, say);
   await Deno.copyFile(new URL("leash.sh", import.meta.url), layout.leash);
   await Deno.chmod(layout.leash, 0o755);
@@ -30,14 +31,13 @@ async function createHome(home: string, dataDir: string, say: (line: string) => 
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
   }
-  await Deno.mkdir(home, { mode: 0o700 });
+  await Deno.mkdir(home, { recursive: true, mode: 0o700 });
 }
 
 async function installPrograms(layout: Layout, say: (line: string) => void): Promise<void> {
   say("Fetching PostgreSQL 18 (60 MB, only once)");
   const source = await fetchPrograms();
-  const temporary = `${layout.programs}.new`;
-  await removeIfThere(temporary);
+  const temporary = temporaryName(layout.programs);
   await copyPrograms(source, temporary);
   await Deno.rename(temporary, layout.programs);
 }
@@ -89,8 +89,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
 
 async function createCluster(layout: Layout, say: (line: string) => void): Promise<void> {
   say("Creating the database");
-  const temporary = `${layout.cluster}.new`;
-  await removeIfThere(temporary);
+  const temporary = temporaryName(layout.cluster);
   const password = randomBytes(24).toString("hex");
   await removeIfThere(layout.passwordFile);
   await Deno.writeTextFile(layout.passwordFile, password, { mode: 0o600 });
@@ -121,4 +120,17 @@ async function exists(path: string): Promise<boolean> {
 
 async function removeIfThere(path: string): Promise<void> {
   if (await exists(path)) await Deno.remove(path, { recursive: true });
+}
+
+/** Its own for each process: one that was killed may have left a program behind that still writes. */
+function temporaryName(path: string): string {
+  return `${path}.new-${Deno.pid}`;
+}
+
+/** Removes what attempts that did not end left behind; what cannot be removed yet is left to the next. */
+async function sweep(home: string): Promise<void> {
+  for await (const { name } of Deno.readDir(home)) {
+    if (!/\.new-\d+$/.test(name)) continue;
+    await Deno.remove(join(home, name), { recursive: true }).catch(() => {});
+  }
 }

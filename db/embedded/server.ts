@@ -3,10 +3,17 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
+import { within } from "../within.ts";
 import type { Layout } from "./layout.ts";
 
 /** A killed server can linger for seconds (as a zombie, or with clients) before a new one may start. */
 const START_PATIENCE_MS = 10_000;
+
+/** A server that cannot be started again is tried anew after this, for as long as it takes. */
+const RESTART_PAUSE_MS = 1_000;
+
+/** How long the server may take to end. */
+const STOP_PATIENCE_MS = 5_000;
 
 export interface EmbeddedServer {
   url: string;
@@ -16,8 +23,8 @@ export interface EmbeddedServer {
 export interface ServerOptions {
   /** Further `name=value` settings of the server. */
   settings?: string[];
-  /** Told when the server died by itself and is being started again. */
-  onCrash?: () => void;
+  /** Told when the server died by itself, and of each attempt to start it again that failed. */
+  onCrash?: (failedRestart?: unknown) => void;
 }
 
 /** Starts the server and keeps it running until `stop()`. The caller holds the folder's lock. */
@@ -27,27 +34,39 @@ export async function startServer(
 ): Promise<EmbeddedServer> {
   if (await findServer(layout)) await pgCtl(layout, "stop", "-m", "fast", "-w");
   const port = freePort();
-  let process = await launch(layout, port, options);
+  let process: Deno.ChildProcess | null = await launch(layout, port, options);
   let stopping = false;
 
-  const supervision = (async () => {
-    while (true) {
-      await process.status;
-      await closeQuietly(process.stdin);
-      if (stopping) return;
-      options.onCrash?.();
-      process = await launch(layout, port, options);
+  async function supervise() {
+    while (!stopping) {
+      if (process) {
+        await process.status;
+        await closeQuietly(process.stdin);
+        if (!stopping) options.onCrash?.();
+      }
+      process = stopping ? null : await restart();
     }
-  })();
-  // Whoever stops the server hears of a failed restart; until then it must not end the service.
-  supervision.catch(() => {});
+  }
 
+  /** On the port that everybody knows; null where it fails, for the time being. */
+  async function restart() {
+    try {
+      return await launch(layout, port, options);
+    } catch (error) {
+      options.onCrash?.(error);
+      await delay(RESTART_PAUSE_MS);
+      return null;
+    }
+  }
+
+  const supervision = supervise();
   return {
     url: await serverUrl(layout, port),
     async stop() {
       stopping = true;
-      await closeQuietly(process.stdin);
-      await supervision;
+      if (process) await closeQuietly(process.stdin);
+      // A server that does not end by then is left to its leash.
+      await within(STOP_PATIENCE_MS, supervision);
     },
   };
 }
@@ -80,6 +99,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
   ];
   const deadline = Date.now() + START_PATIENCE_MS;
   while (true) {
+    const stalePid = (await readPidFile(layout))?.pid;
     const process = new Deno.Command(layout.leash, {
       args: [
         layout.logFile,
@@ -98,7 +118,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
       detached: true,
       ...layout.runAs,
     }).spawn();
-    if (await becomesReady(layout, port, process)) return process;
+    if (await becomesReady(layout, port, process, stalePid)) return process;
     await closeQuietly(process.stdin);
     if (Date.now() > deadline) {
       throw new Error(`PostgreSQL does not start; the reason is in ${layout.logFile}`);
@@ -110,12 +130,18 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
   }
 }
 
-async function becomesReady(layout: Layout, port: number, process: Deno.ChildProcess) {
+/** A pid file that was there before says nothing: a server that was killed leaves it as it is. */
+async function becomesReady(
+  layout: Layout,
+  port: number,
+  process: Deno.ChildProcess,
+  stalePid: number | undefined,
+): Promise<boolean> {
   let ended = false;
   const end = process.status.then(() => ended = true);
   while (!ended) {
     const pidFile = await readPidFile(layout);
-    if (pidFile?.ready && pidFile.port === port) return true;
+    if (pidFile?.ready && pidFile.port === port && pidFile.pid !== stalePid) return true;
     await Promise.race([delay(10), end]);
   }
   return false;
@@ -126,12 +152,16 @@ async function serverUrl(layout: Layout, port: number): Promise<string> {
   return `postgres://gateway:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** The fourth line of the pid file is the port, the eighth the state. */
-async function readPidFile(layout: Layout): Promise<{ port: number; ready: boolean } | null> {
+/** The first line of the pid file is the server's number, the fourth its port, the eighth its state. */
+async function readPidFile(layout: Layout) {
   const text = await Deno.readTextFile(pidFilePath(layout)).catch(() => null);
   if (text === null) return null;
   const lines = text.split("\n");
-  return { port: Number(lines[3]), ready: lines[7]?.trim() === "ready" };
+  return {
+    pid: Number(lines[0]),
+    port: Number(lines[3]),
+    ready: lines[7]?.trim() === "ready",
+  };
 }
 
 function pidFilePath(layout: Layout): string {

@@ -34,7 +34,14 @@ export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }
       if (!headers.has(name)) headers.append(name, value);
     }
     const durationMs = clock() - began;
-    log.request({ method, route, status, durationMs, caller: caller?.userId ?? null, requestId });
+    log.request({
+      method: knownMethod(method),
+      route,
+      status,
+      durationMs,
+      caller: caller?.userId ?? null,
+      requestId,
+    });
     return response;
   }
 
@@ -52,6 +59,13 @@ export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }
       ? response.then((response) => seal(response, request.method, context, began))
       : seal(response, request.method, context, began);
   };
+}
+
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** A method can be any word; one that no client means to send may be anything, a secret included. */
+function knownMethod(method: string): string {
+  return METHODS.has(method) ? method : "other";
 }
 
 /** The id is logged and answered, so nothing that looks like a secret may travel in it. */

@@ -1,7 +1,6 @@
 /** Takes no request body but JSON of a sane size. */
 
 import type { MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { ServiceError } from "../../core/errors.ts";
 import type { AppEnv } from "../app_env.ts";
 
@@ -10,25 +9,46 @@ const MAX_BODY_BYTES = 256 * 1024;
 const JSON_TYPE = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 
 export function jsonBody(): MiddlewareHandler<AppEnv> {
-  const limitSize = bodyLimit({
-    maxSize: MAX_BODY_BYTES,
-    onError: () => {
-      throw new ServiceError("payload_too_large", {
-        detail: `At most ${MAX_BODY_BYTES / 1024} KiB are taken.`,
-      });
-    },
-  });
   return async function jsonBody(c, next) {
-    const { headers } = c.req.raw;
+    const { headers, body } = c.req.raw;
     const type = headers.get("content-type");
     if ((type !== null || announcesBody(headers)) && !JSON_TYPE.test(type ?? "")) {
       throw new ServiceError("unsupported_media_type");
     }
-    // Counted as it is read, too: HTTP/2 need not announce a body at all.
-    return await limitSize(c, next);
+    if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+    // Read here, so that no handler meets a wire that breaks or never ends.
+    if (body) c.req.raw = new Request(c.req.raw, { body: await readText(body) });
+    await next();
   };
 }
 
 function announcesBody(headers: Headers): boolean {
   return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
+}
+
+/** Counted as it comes: neither chunks nor HTTP/2 announce a length. */
+async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > MAX_BODY_BYTES) throw tooLarge();
+      text += decoder.decode(chunk, { stream: true });
+    }
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError("malformed_json", {
+      detail: "The request body broke off.",
+      cause: error,
+    });
+  }
+  return text + decoder.decode();
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError("payload_too_large", {
+    detail: `At most ${MAX_BODY_BYTES / 1024} KiB are taken.`,
+  });
 }

@@ -116,7 +116,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     },
     output,
     pid: async () =>
-      Number(await Deno.readTextFile(join(postgresHome(settings.DATA_DIR!), "lock"))),
+      parseInt(await Deno.readTextFile(join(postgresHome(settings.DATA_DIR!), "lock"))),
     signal: (name) => Deno.kill(process.pid, name),
     ended,
     async [Symbol.asyncDispose]() {
