@@ -5,6 +5,9 @@ import { generateApiKey } from "../core/auth/api_key.ts";
 import { ensureKey } from "../core/auth/manage_keys.ts";
 import type { Database } from "../db/database.ts";
 
+/** The file they are kept in. */
+export const DEVELOPMENT_KEYS = "development_keys.json";
+
 export interface DevelopmentKeys {
   user: string;
   staff: string;
@@ -15,7 +18,7 @@ export async function ensureDevelopmentKeys(
   database: Database,
   dataDir: string,
 ): Promise<DevelopmentKeys> {
-  const path = join(dataDir, "development_keys.json");
+  const path = join(dataDir, DEVELOPMENT_KEYS);
   const known = await readKeys(path);
   const keys = {
     user: await ensureOne(database, known.user, "developer", false),

@@ -3,6 +3,7 @@
 import { relative } from "node:path";
 import { type Config, SETTING_NAMES } from "../core/config.ts";
 import type { Layout } from "../db/embedded/layout.ts";
+import { DEVELOPMENT_KEYS } from "./development_keys.ts";
 
 /**
  * Deno's flags for the service. Everything outside a list looks absent instead of raising an error
@@ -15,17 +16,18 @@ export function permissionFlags(
   projectDir: string,
 ): string[] {
   // Relative to where the task runs, since a shell would split a path with spaces.
-  const paths = (...list: string[]) => list.map((path) => relative(projectDir, path)).join(",");
+  const paths = (...list: string[]) =>
+    list.map((path) => relative(projectDir, path) || ".").join(",");
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
   const migrations = `${projectDir}/db/migrations`;
   if (!config || !layout) return [...flags, `--allow-read=${paths(migrations)}`, "--ignore-read"];
+  // Nothing that it may write is anything that it may run.
+  const developmentKeys = `${config.dataDir}/${DEVELOPMENT_KEYS}`;
   return [
     ...flags,
     `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,
     "--ignore-read",
-    `--allow-write=${paths(config.dataDir, layout.home)}`,
-    // What it may run it may not change.
-    `--deny-write=${paths(layout.programs, layout.leash)}`,
+    `--allow-write=${paths(developmentKeys, layout.lockFile, layout.pidFile)}`,
     `--allow-run=${paths(layout.leash, `${layout.programs}/bin/pg_ctl`)}`,
   ];
 }

@@ -86,9 +86,9 @@ function listen({ host, port }: Config, handler: Deno.ServeHandler) {
   return explainListenErrors({ host, port }, () => Deno.serve(options, handler));
 }
 
-function explainListenErrors<T>(at: { host: string; port: number }, listen: () => T): T {
+function explainListenErrors<T>(at: { host: string; port: number }, attempt: () => T): T {
   try {
-    return listen();
+    return attempt();
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
       throw new Failure(`Port ${at.port} is taken: stop what listens there, or set PORT.`);
@@ -111,7 +111,7 @@ async function ensureBootstrapKey(database: Database, config: Config, log: Log):
   if (config.bootstrapStaffKey === null) return;
   const owner = { userId: "bootstrap", isStaff: true, name: "BOOTSTRAP_STAFF_KEY" };
   const isValid = await ensureKey(database, config.bootstrapStaffKey, owner);
-  if (!isValid) log.info("bootstrap_key_is_revoked");
+  if (!isValid) log.info("bootstrap_key_does_not_count");
 }
 
 /** A mistake in one request's aftermath must not end the service for all others. */

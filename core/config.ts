@@ -73,7 +73,7 @@ const SETTINGS = z.object({
   GATEWAY_SERVER_KEY: setting(
     {
       description: "Server key of the gateway account; secret; needed with `DATABASE_URL`",
-      default: "embedded default",
+      default: "none: without both it is the embedded default",
       example: "Mid-server-…",
     },
     "must be a key without spaces",
@@ -161,7 +161,7 @@ const SETTINGS = z.object({
   DRAIN_SECONDS: setting(
     {
       description: "At the end, how long `/health/ready/` says 503 before connections are refused",
-      default: "`0`",
+      default: "`0` in the embedded default, else `3`",
       example: "5",
     },
     "must be a whole number, 0 to 300",
@@ -187,7 +187,6 @@ export interface Config {
    * this machine. Development keys and conveniences exist and count only here.
    */
   isEmbeddedDefault: boolean;
-  gatewayServerKey: string;
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
@@ -223,19 +222,20 @@ export class ConfigError extends Error {
 }
 
 /** Reads the settings; relative paths start at `folder`. Throws a `ConfigError` naming all that is wrong. */
-export function parseConfig(env: Record<string, string | undefined>, folder: string): Config {
+export function parseConfig(
+  env: Partial<Record<SettingName, string>>,
+  folder: string,
+): Config {
   const parsed = SETTINGS.safeParse(env);
   const problems: ConfigProblem[] = (parsed.error?.issues ?? []).map((issue) => ({
     name: issue.path[0] as SettingName,
     problem: issue.message,
   }));
-  const broken = new Set(problems.map(({ name }) => name));
-  const settings: Partial<Settings> = parsed.data ?? lenient(env);
-  for (const problem of conflicts(settings)) {
-    if (!broken.has(problem.name)) problems.push(problem);
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
+  const wrong = new Set(problems.map(({ name }) => name));
+  problems.push(...findConflicts(env).filter(({ name }) => !wrong.has(name)));
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
 
+  const settings = parsed.data;
   const isEmbeddedDefault = !settings.DATABASE_URL && !settings.GATEWAY_SERVER_KEY;
   return {
     port: settings.PORT ?? 8000,
@@ -245,7 +245,6 @@ export function parseConfig(env: Record<string, string | undefined>, folder: str
     databaseUrl: settings.DATABASE_URL ?? null,
     databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
     isEmbeddedDefault,
-    gatewayServerKey: settings.GATEWAY_SERVER_KEY ?? SANDBOX_SERVER_KEY,
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
     rateLimit: {
@@ -253,7 +252,7 @@ export function parseConfig(env: Record<string, string | undefined>, folder: str
       burst: settings.RATE_LIMIT_BURST ?? 200,
     },
     trustedProxies: settings.TRUST_PROXY ?? null,
-    drainSeconds: settings.DRAIN_SECONDS ?? 0,
+    drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault ? 0 : 3),
   };
 }
 
@@ -268,10 +267,10 @@ export function settingsTable(): string {
 }
 
 /** What is wrong with settings that are each right by themselves. */
-function conflicts(settings: Partial<Settings>): ConfigProblem[] {
+function findConflicts(env: Partial<Record<SettingName, string>>): ConfigProblem[] {
+  const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   const problems: ConfigProblem[] = [];
   const wrong = (name: SettingName, problem: string) => problems.push({ name, problem });
-  const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST } = settings;
 
   if (DATABASE_URL && !GATEWAY_SERVER_KEY) {
     wrong("GATEWAY_SERVER_KEY", "is missing; DATABASE_URL needs it");
@@ -279,26 +278,26 @@ function conflicts(settings: Partial<Settings>): ConfigProblem[] {
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     wrong(
       "GATEWAY_SERVER_KEY",
-      "is the sandbox's, which everybody knows; leave it out to try the service",
+      "is the sandbox's, which everybody knows; leave it out to try things",
     );
   }
   if (!DATABASE_URL && !GATEWAY_SERVER_KEY && HOST && !isLoopback(HOST)) {
-    wrong(
-      "HOST",
-      "must be of this machine alone (127.0.0.1) without DATABASE_URL and GATEWAY_SERVER_KEY",
-    );
+    wrong("HOST", "must be of this machine alone without DATABASE_URL and GATEWAY_SERVER_KEY");
   }
-  if (settings.AUTH_JWKS_URL && settings.AUTH_JWT_SECRET) {
+  if (AUTH_JWKS_URL && AUTH_JWT_SECRET) {
     wrong("AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them");
   }
-  const takesJwt = settings.AUTH_JWKS_URL || settings.AUTH_JWT_SECRET;
+  const takesJwt = AUTH_JWKS_URL || AUTH_JWT_SECRET;
   for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"] as const) {
-    if (takesJwt && !settings[name]) wrong(name, "is missing; JWTs need it");
+    if (takesJwt && !env[name]) wrong(name, "is missing; JWTs need it");
+  }
+  for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE", "AUTH_STAFF_CLAIM"] as const) {
+    if (!takesJwt && env[name]) wrong(name, "needs AUTH_JWKS_URL or AUTH_JWT_SECRET beside it");
   }
   return problems;
 }
 
-function jwtConfig(settings: Partial<Settings>): JwtConfig | null {
+function jwtConfig(settings: Settings): JwtConfig | null {
   const { AUTH_JWKS_URL, AUTH_JWT_SECRET, AUTH_JWT_ISSUER, AUTH_JWT_AUDIENCE } = settings;
   if (!AUTH_JWT_ISSUER || !AUTH_JWT_AUDIENCE) return null;
   const trust = AUTH_JWKS_URL
@@ -312,15 +311,6 @@ function jwtConfig(settings: Partial<Settings>): JwtConfig | null {
     audience: AUTH_JWT_AUDIENCE,
     staffClaim: settings.AUTH_STAFF_CLAIM ?? null,
   };
-}
-
-/** The settings that could be read; one that is wrong still counts as set. */
-function lenient(env: Record<string, string | undefined>): Partial<Settings> {
-  return Object.fromEntries(
-    SETTING_NAMES.map((
-      name,
-    ) => [name, SETTINGS.shape[name].safeParse(env[name]).data ?? env[name]]),
-  );
 }
 
 function about(name: SettingName): About {

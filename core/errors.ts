@@ -4,7 +4,6 @@ export const ERROR_CODES = {
   validation_error: { status: 400, title: "The request is not valid" },
   malformed_json: { status: 400, title: "The request body is not JSON" },
   unauthenticated: { status: 401, title: "A valid credential is needed" },
-  forbidden: { status: 403, title: "This is for staff only" },
   not_found: { status: 404, title: "There is no such resource" },
   method_not_allowed: { status: 405, title: "The resource does not take this method" },
   payload_too_large: { status: 413, title: "The request body is too large" },

@@ -58,10 +58,10 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
     error: (event, error, fields = {}) =>
       line("error", event, { ...fields, error: describe(error) }),
     request: ({ method, route, status, durationMs, caller, requestId }) =>
-      // By hand, since this is written for every request; only callers' ids can need escaping.
+      // By hand, since this is written for every request; only these two can need escaping.
       add(
         `{"time":"${timestamp()}","level":"info","event":"request","method":"${method}","route":${
-          route === null ? null : `"${route}"`
+          JSON.stringify(route)
         },"status":${status},"duration_ms":${durationMs},"caller":${
           JSON.stringify(caller)
         },"request_id":"${requestId}"}\n`,
@@ -70,14 +70,35 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   };
 }
 
+/** Chains of causes are short; one that is not goes in circles. */
+const MAX_DEPTH = 5;
+
+/** Members by which errors of the database and the system tell more. */
+const TELLING = [
+  "code",
+  "detail",
+  "constraint_name",
+  "table_name",
+  "column_name",
+  "where",
+] as const;
+
 /** Everything an engineer needs of an error, down its chain of causes. */
-function describe(error: unknown): Record<string, unknown> {
+function describe(error: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) return "…";
   if (!(error instanceof Error)) return { message: redact(String(error)) };
+  const members = error as Error & Record<string, unknown>;
+  const telling = TELLING.flatMap((name) =>
+    members[name] === undefined ? [] : [[name, redact(String(members[name]))]]
+  );
   return {
     name: error.name,
-    code: "code" in error ? error.code : undefined,
     message: redact(error.message),
+    ...Object.fromEntries(telling),
     stack: redact(error.stack ?? ""),
-    cause: error.cause === undefined ? undefined : describe(error.cause),
+    errors: error instanceof AggregateError
+      ? error.errors.map((each) => describe(each, depth + 1))
+      : undefined,
+    cause: error.cause === undefined ? undefined : describe(error.cause, depth + 1),
   };
 }

@@ -19,7 +19,7 @@ export class DatabaseUnavailable extends Error {
 }
 
 /** Callers hear "unavailable" within 2 s; this leaves the rest of a request its share of them. */
-const DEADLINE_MS = 1_800;
+export const DEADLINE_MS = 1_800;
 
 /** Below the deadline, so that a slow statement ends at the server, not only in our patience. */
 const STATEMENT_TIMEOUT_MS = 1_500;
@@ -46,21 +46,24 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     ending.add(end);
   }
 
-  async function withDeadline<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
+  async function withDeadline<T>(work: Work<T>): Promise<T> {
     const used = pool;
     const began = performance.now();
     const { promise: deadline, reject } = Promise.withResolvers<never>();
+    let isOver = false;
     const timer = setTimeout(() => {
+      isOver = true;
       // Silence on every connection since we asked: they may be dead without knowing it (a server
       // that vanished closes nothing). Were the database only slow, others had been answered.
       if (lastAnswer < began) renew(used, 0);
       reject(new DatabaseUnavailable(`No answer from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
     try {
-      const result = await Promise.race([work(used), deadline]);
+      const result = await Promise.race([work(used, () => isOver), deadline]);
       lastAnswer = performance.now();
       return result;
     } catch (error) {
+      if (error instanceof postgres.PostgresError) lastAnswer = performance.now();
       if (!meansUnavailable(error)) throw error;
       if (meansLostConnection(error)) renew(used, GRACE_SECONDS);
       throw new DatabaseUnavailable("The database is not available", { cause: error });
@@ -71,31 +74,59 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
 
   return {
     query: (work) => withDeadline(work),
-    transaction: (work) => withDeadline((pool) => transact(pool, work)),
+    transaction: (work) => withDeadline((pool, isOver) => transact(pool, work, isOver)),
     async close() {
       await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
     },
   };
 }
 
+type Work<T> = (pool: postgres.Sql, isOver: () => boolean) => Promise<T>;
+
 /**
- * The driver's own `begin`, but for its one flaw: over a lost connection it still sends what `work`
- * asks next, and a rollback, and breaks the connection for good. So nothing is sent after a loss,
- * and `work` that fails of it never ends for the driver, which gives up by itself.
+ * The driver's `begin`, with two things mended.
+ * Past its deadline a transaction goes no further: what it asks next is refused and it rolls back,
+ * for its caller has been told that it failed. (Of a commit that is already under way nobody knows.)
+ * Over a lost connection the driver would still send what is asked next, and a rollback, and never
+ * get that connection to work again: so nothing is sent any more, and `work` that fails of the loss
+ * never ends for the driver, which gives up by itself.
  */
-function transact<T>(pool: postgres.Sql, work: (sql: Sql) => Promise<T>): Promise<T> {
+function transact<T>(
+  pool: postgres.Sql,
+  work: (sql: Sql) => Promise<T>,
+  isOver: () => boolean,
+): Promise<T> {
   let isLost = false;
-  const lost = () => Promise.reject(new DatabaseUnavailable("The connection was lost"));
-  const begun = pool.begin((sql) => {
-    const guarded = new Proxy(sql, {
-      apply: (target, self, args) => isLost ? lost() : Reflect.apply(target, self, args),
-    });
-    return new Promise<T>((resolve, reject) => {
-      work(guarded).then(resolve, (error) => meansUnavailable(error) || reject(error));
-    });
-  });
+  const refusal = () => new DatabaseUnavailable("The transaction is over");
+  const begun = pool.begin((sql) =>
+    new Promise<T>((resolve, reject) => {
+      const guarded = guard(sql, () => isLost || isOver() ? refusal() : null);
+      work(guarded).then(
+        (result) => isOver() ? reject(refusal()) : resolve(result),
+        (error) => isLost || meansLostConnection(error) || reject(error),
+      );
+    })
+  );
   begun.catch(() => isLost = true);
   return begun as Promise<T>;
+}
+
+/** Refuses statements; what only builds a part of one (`sql(columns)`) goes through. */
+function guard(sql: postgres.TransactionSql, refused: () => Error | null): postgres.TransactionSql {
+  const orRefuse = <T>(run: () => T) => {
+    const error = refused();
+    return error ? Promise.reject(error) : run();
+  };
+  return new Proxy(sql, {
+    apply: (target, self, args) =>
+      args[0]?.raw
+        ? orRefuse(() => Reflect.apply(target, self, args))
+        : Reflect.apply(target, self, args),
+    get: (target, name) =>
+      name === "unsafe"
+        ? (...args: Parameters<Sql["unsafe"]>) => orRefuse(() => target.unsafe(...args))
+        : Reflect.get(target, name),
+  });
 }
 
 function openPool({ url, poolSize }: { url: string; poolSize: number }): postgres.Sql {
@@ -132,15 +163,15 @@ const LOST_CONNECTION = new Set([
 /** What a server says that is starting, stopping, overfull, read-only (a replica) or too slow. */
 const UNAVAILABLE_STATE = /^(08...|53...|57P0.|57014|28...|3D000|25006)$/;
 
-export function meansUnavailable(error: unknown): boolean {
-  return error instanceof DatabaseUnavailable || meansLostConnection(error) ||
-    UNAVAILABLE_STATE.test(codeOf(error));
+function meansUnavailable(error: unknown): boolean {
+  return meansLostConnection(error) || UNAVAILABLE_STATE.test(codeOf(error));
 }
 
 function meansLostConnection(error: unknown): boolean {
   return LOST_CONNECTION.has(codeOf(error)) || /^57P0/.test(codeOf(error));
 }
 
-function codeOf(error: unknown): string {
+/** The SQLSTATE, or what the driver or the system calls it; empty where there is none. */
+export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -37,24 +37,18 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 /**
  * Applies what is missing and returns its names. Each file has a transaction of its own, which
  * takes the lock first: of many instances starting at once one applies it and the others, when
- * they get the lock, find it done.
+ * they get the lock, find it done. Where nothing is missing nothing is created or locked, so that
+ * the service can run with a role that may do neither.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
-    await refuseOldServer(sql);
-    await sql.begin(async (sql) => {
-      await takeLock(sql);
-      await sql`create schema if not exists gateway`;
-      await sql`
-        create table if not exists gateway.migrations (
-          name text primary key,
-          checksum text not null,
-          applied_at timestamptz not null default now()
-        )`;
-    });
+    refuseOldServer(await serverVersion(sql));
+    const known = await readApplied(sql);
+    if (!known) await sql.begin(createSchema);
     const applied: string[] = [];
     for (const migration of migrations) {
+      if (known && isApplied(known, migration)) continue;
       const isNew = await sql.begin(async (sql) => {
         await takeLock(sql);
         return await applyOnce(sql, migration);
@@ -69,37 +63,62 @@ export async function migrate(url: string, migrations: Migration[]): Promise<str
 
 /** The names of the migrations this database still lacks. */
 export async function findPending(sql: Sql, migrations: Migration[]): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`select name from gateway.migrations`;
-  const applied = new Set(rows.map((row) => row.name));
-  return migrations.map(({ name }) => name).filter((name) => !applied.has(name));
+  const applied = await readApplied(sql);
+  return migrations.map(({ name }) => name).filter((name) => !applied?.has(name));
 }
 
-async function applyOnce(sql: Sql, { name, sql: text, checksum }: Migration): Promise<boolean> {
-  const [row] = await sql<{ checksum: string }[]>`
-    select checksum from gateway.migrations where name = ${name}`;
-  if (row?.checksum === checksum) return false;
-  if (row) {
-    throw new MigrationRefused(
-      `Migration ${name} was applied to this database with another content than the file has now. ` +
-        "Applied migrations never change: put the file back and add a new one.",
-    );
-  }
-  await sql.unsafe(text);
+export function refuseOldServer(major: number): void {
+  if (major >= OLDEST_POSTGRES) return;
+  throw new MigrationRefused(
+    `The database is PostgreSQL ${major}; version ${OLDEST_POSTGRES} or newer is needed.`,
+  );
+}
+
+async function serverVersion(sql: Sql): Promise<number> {
+  const [row] = await sql<[{ version: number }]>`
+    select current_setting('server_version_num')::int / 10000 as version`;
+  return row.version;
+}
+
+/** The checksums of what was applied, by name; null where there is no such table yet. */
+async function readApplied(sql: Sql): Promise<Map<string, string> | null> {
+  const [table] = await sql`select to_regclass('gateway.migrations') as name`;
+  if (!table?.name) return null;
+  const rows = await sql<{ name: string; checksum: string }[]>`
+    select name, checksum from gateway.migrations`;
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+async function createSchema(sql: Sql): Promise<void> {
+  await takeLock(sql);
+  await sql`create schema if not exists gateway`;
+  await sql`
+    create table if not exists gateway.migrations (
+      name text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`;
+}
+
+/** Throws where it was applied, but with another content. */
+function isApplied(known: Map<string, string>, { name, checksum }: Migration): boolean {
+  const stored = known.get(name);
+  if (stored === undefined || stored === checksum) return stored === checksum;
+  throw new MigrationRefused(
+    `Migration ${name} was applied to this database with another content than the file has now. ` +
+      "Applied migrations never change: put the file back and add a new one.",
+  );
+}
+
+async function applyOnce(sql: Sql, migration: Migration): Promise<boolean> {
+  const known = await readApplied(sql);
+  if (known && isApplied(known, migration)) return false;
+  const { name, checksum } = migration;
+  await sql.unsafe(migration.sql);
   await sql`insert into gateway.migrations (name, checksum) values (${name}, ${checksum})`;
   return true;
 }
 
 async function takeLock(sql: Sql): Promise<void> {
   await sql`select pg_advisory_xact_lock(${LOCK.toString()}::bigint)`;
-}
-
-async function refuseOldServer(sql: Sql): Promise<void> {
-  const [row] = await sql<{ number: number }[]>`
-    select current_setting('server_version_num')::int as number`;
-  const major = Math.floor((row?.number ?? 0) / 10_000);
-  if (major < OLDEST_POSTGRES) {
-    throw new MigrationRefused(
-      `The database is PostgreSQL ${major}; version ${OLDEST_POSTGRES} or newer is needed.`,
-    );
-  }
 }

@@ -68,7 +68,7 @@ export function createApp(deps: AppDeps): App {
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
   for (const router of [health, reference]) mount(app, basePath, router, null);
   for (const router of resources) mount(app, basePath, router, admit);
-  app.onError(renderError);
+  app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {
     const allowed = allowedMethods(app, pathWithSlash(c.req.raw));
     if (allowed.length === 0) throw new ServiceError("not_found");

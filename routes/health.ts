@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../core/errors.ts";
-import type { Database } from "../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../db/database.ts";
 import { findPending, type Migration } from "../db/migrations.ts";
 import { problems } from "./problem.ts";
 import { createRouter } from "./router.ts";
@@ -55,14 +55,22 @@ export interface HealthDeps {
 export function createHealth({ database, migrations, isDraining }: HealthDeps) {
   const health = createRouter();
 
+  // Open to everybody, so however many ask at once, one query answers them.
+  let asking: Promise<string[]> | null = null;
+  function pendingMigrations(): Promise<string[]> {
+    return asking ??= database.query((sql) => findPending(sql, migrations))
+      .finally(() => asking = null);
+  }
+
   health.openapi(getLive, (c) => c.json({ status: "live" as const }, 200));
 
   health.openapi(getReady, async (c) => {
     if (isDraining()) throw notReady("The service is about to end.");
     let pending: string[];
     try {
-      pending = await database.query((sql) => findPending(sql, migrations));
+      pending = await pendingMigrations();
     } catch (cause) {
+      if (!(cause instanceof DatabaseUnavailable)) throw cause;
       throw notReady("The database is not available.", { database: "down" }, cause);
     }
     if (pending.length > 0) {

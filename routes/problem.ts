@@ -1,11 +1,10 @@
 /** Problem details (RFC 9457): the one shape of every error answer. */
 
-import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
 import { DatabaseUnavailable } from "../db/database.ts";
-import type { AppEnv } from "./app_env.ts";
+import type { RequestContext } from "./app_env.ts";
 
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
 
@@ -48,27 +47,29 @@ function problemResponse(description: string) {
 }
 
 /** Turns whatever was thrown into the caller's answer; what nobody foresaw goes to the log alone. */
-export function renderError(thrown: unknown, c: Context<AppEnv>): Response {
-  const error = toServiceError(thrown);
-  const { requestId, log } = c.env;
-  if (error.status >= 500) log.error(error.code, thrown, { request_id: requestId });
-  const { code, status, detail, members, headers } = error;
-  return c.body(
-    JSON.stringify({
-      type: `urn:payment-gateway:problem:${code}`,
-      title: ERROR_CODES[code].title,
-      status,
-      detail,
-      instance: requestId,
-      code,
-      ...members,
-    }),
+export function renderError(thrown: unknown, { requestId, log }: RequestContext): Response {
+  const { code, status, detail, members, headers } = toServiceError(thrown);
+  if (status >= 500) log.error(code, thrown, { request_id: requestId });
+  const problem = {
+    type: `urn:payment-gateway:problem:${code}`,
+    title: ERROR_CODES[code].title,
     status,
-    { ...headers, "Content-Type": "application/problem+json" },
-  );
+    detail,
+    instance: requestId,
+    code,
+    ...members,
+  };
+  return new Response(JSON.stringify(problem), {
+    status,
+    headers: { ...headers, "Content-Type": "application/problem+json" },
+  });
 }
 
-export function validationError(errors: FieldError[]): ServiceError {
+/** Whoever has more than this wrong has the first of them to begin with. */
+const MAX_FIELD_ERRORS = 20;
+
+export function validationError(all: FieldError[]): ServiceError {
+  const errors = all.slice(0, MAX_FIELD_ERRORS);
   const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
   return new ServiceError("validation_error", { detail, members: { errors } });
 }

@@ -84,7 +84,7 @@ Deno.test("the scheme's name is not case-sensitive", async () => {
   }
 });
 
-Deno.test("a key of the wrong shape, revoked, or for nobody takes the same way", async () => {
+Deno.test("a key of the wrong shape, revoked, or for nobody takes the same way: one look-up", async () => {
   const { counter, wrapDatabase } = countQueries();
   await using app = await openApp({ databaseUrl, wrapDatabase });
   const revoked = await app.createKey();
@@ -127,6 +127,24 @@ Deno.test("the use of a key is noted, at most once a minute", async () => {
   now += 10_000;
   await app.as(key, "/me/");
   assert.deepEqual(await lastUsed(), first);
+
+  await app.database.query((sql) =>
+    sql`update gateway.api_keys set last_used_at = now() - interval '61 seconds'
+        where prefix = ${displayPrefix(key)}`
+  );
+  now += 10_000;
+  await app.as(key, "/me/");
+  assert.ok(await lastUsed() as Date >= first);
+});
+
+Deno.test("a clock that is set back does not lengthen a revoked key's life", async () => {
+  let now = Date.now();
+  await using app = await openApp({ databaseUrl, now: () => now });
+  const key = await app.createKey();
+  assert.equal((await app.as(key, "/me/")).status, 200);
+  await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
+  now -= 3_600_000;
+  assert.equal((await app.as(key, "/me/")).status, 401);
 });
 
 Deno.test("development keys count in the embedded default alone", async () => {
@@ -148,6 +166,7 @@ Deno.test("making sure of a key neither changes nor revives it", async () => {
   const owner = { userId: "bootstrap", isStaff: true, name: null };
   assert.equal(await ensureKey(app.database, key, owner), true);
   assert.equal(await ensureKey(app.database, key, { ...owner, userId: "mallory" }), true);
+  assert.equal(await ensureKey(app.database, key, { ...owner, isStaff: false }), false);
   assert.equal((await (await app.as(key, "/me/")).json()).user_id, "bootstrap");
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
   assert.equal(await ensureKey(app.database, key, owner), false);

@@ -102,6 +102,8 @@ Deno.test("JWT settings come whole and from one source of trust", () => {
   assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL }), []);
   assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL, AUTH_JWT_SECRET }), ["AUTH_JWT_SECRET"]);
   assert.deepEqual(problemsOf({ AUTH_JWKS_URL }), ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"]);
+  const untrusted = { ...rest, AUTH_STAFF_CLAIM: "staff" };
+  assert.deepEqual(problemsOf(untrusted), Object.keys(untrusted));
   const insecure = { ...rest, AUTH_JWKS_URL: "http://id.example.com/jwks" };
   assert.deepEqual(problemsOf(insecure), ["AUTH_JWKS_URL"]);
 });

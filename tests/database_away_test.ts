@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { openApp } from "./support/app.ts";
-import { createDatabase } from "./support/database.ts";
+import { openApp, type TestApp } from "./support/app.ts";
+import { DEADLINE_MS } from "../db/database.ts";
+import { ask, createDatabase } from "./support/database.ts";
 import { assertProblem } from "./support/problem.ts";
 import { throughProxy } from "./support/tcp_proxy.ts";
+import { until } from "./support/until.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -19,14 +21,14 @@ for (const [what, how] of Object.entries(LOSSES)) {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     await using app = await openApp({ databaseUrl: url });
-    const ask = () => app.as(UNKNOWN_KEY, "/me/");
-    assert.equal((await ask()).status, 401);
+    const lookUp = () => app.as(UNKNOWN_KEY, "/me/");
+    assert.equal((await lookUp()).status, 401);
     assert.equal((await app.request("/health/ready/")).status, 200);
 
     proxy[how]();
     // Several times: the first finds broken connections, those after it none at all.
     for (let i = 0; i < 3; i++) {
-      const answers = await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()]);
+      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(lookUp));
       for (const answer of answers) {
         assert.ok(Number(answer.headers.get("retry-after")) > 0);
         await assertProblem(answer, 503, "unavailable");
@@ -38,8 +40,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     assert.equal((await app.request("/health/live/")).status, 200);
 
     proxy.mend();
-    while ((await ask()).status === 503);
-    assert.equal((await ask()).status, 401);
+    await until("it is back", async () => (await lookUp()).status === 401);
     assert.equal((await app.request("/health/ready/")).status, 200);
   });
 }
@@ -55,11 +56,70 @@ Deno.test("a transaction cut off half-way changes nothing", async () => {
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
   proxy.mend();
-  const exists = () => app.database.query((sql) => sql`select to_regclass('half_way') as table`);
-  let rows = await exists().catch(() => null);
-  while (rows === null) rows = await exists().catch(() => null);
-  assert.equal(rows[0]!.table, null);
+  const back = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
+  await until("it is back", back);
+  const [row] = await ask(databaseUrl, "select to_regclass('half_way') as table");
+  assert.equal(row!.table, null);
 });
+
+Deno.test("a transaction past its deadline changes nothing, whatever it still does", async () => {
+  await using app = await openApp({ databaseUrl });
+  const ended = Promise.withResolvers<unknown>();
+  const attempt = app.database.transaction(async (sql) => {
+    await sql`create table too_late (id int)`;
+    await sql`select pg_sleep(1)`;
+    await othersAreAnswered(app);
+    // By its end the caller has been told that it failed.
+    await sql`select pg_sleep(1)`.finally(() => ended.resolve(null));
+  });
+  await assert.rejects(attempt, { name: "DatabaseUnavailable" });
+  await ended.promise;
+  await until("no transaction is open", async () => await openTransactions() === 0);
+  const [row] = await ask(databaseUrl, "select to_regclass('too_late') as table");
+  assert.equal(row!.table, null);
+});
+
+Deno.test("a transaction past its deadline is not let ask anything more", async () => {
+  await using app = await openApp({ databaseUrl });
+  const refused = Promise.withResolvers<Error>();
+  const attempt = app.database.transaction(async (sql) => {
+    await sql`select pg_sleep(1)`;
+    await othersAreAnswered(app);
+    await sql`select pg_sleep(1)`;
+    await Promise.resolve(sql`create table never ${sql({ id: 1 })}`).catch(refused.resolve);
+  });
+  await assert.rejects(attempt, { name: "DatabaseUnavailable" });
+  assert.equal((await refused.promise).name, "DatabaseUnavailable");
+});
+
+Deno.test("a transaction whose statement takes too long frees its connection at once", async () => {
+  await using app = await openApp({ databaseUrl });
+  const slow = app.database.transaction((sql) => sql`select pg_sleep(60)`);
+  await assert.rejects(slow, (error: Error) => {
+    assert.equal(error.name, "DatabaseUnavailable");
+    assert.equal((error.cause as { code?: string }).code, "57014");
+    return true;
+  });
+  assert.equal(await openTransactions(), 0);
+});
+
+Deno.test("callers hear of an absent database within 2 seconds", () => {
+  assert.ok(DEADLINE_MS < 2_000);
+});
+
+/** So that the database counts as slow, not as gone. */
+async function othersAreAnswered(app: TestApp): Promise<void> {
+  await app.database.query((sql) => sql`select 1`);
+}
+
+async function openTransactions(): Promise<number> {
+  const rows = await ask(
+    databaseUrl,
+    `select from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and state like '%in transaction%'`,
+  );
+  return rows.length;
+}
 
 Deno.test("a statement that takes too long ends as unavailable, at the server too", async () => {
   await using app = await openApp({ databaseUrl });

@@ -15,6 +15,7 @@ interface Operation {
   description?: string;
   tags?: string[];
   security?: unknown[];
+  requestBody?: unknown;
   responses: Record<string, unknown>;
 }
 
@@ -61,6 +62,18 @@ Deno.test("the document names each operation, and says what it does", async () =
     assert.match(operation.operationId ?? "", /^[a-z]+[A-Z]\w+$/, name);
     assert.ok(operation.summary && operation.description && operation.tags?.length === 1, name);
     assert.ok(path.endsWith("/"), name);
+  }
+});
+
+Deno.test("every list that a request may hold has a bound", async () => {
+  await using app = await openApp({ databaseUrl });
+  const lists = (value: unknown): Record<string, unknown>[] => {
+    if (typeof value !== "object" || value === null) return [];
+    const own = "type" in value && value.type === "array" ? [value as Record<string, unknown>] : [];
+    return [...own, ...Object.values(value).flatMap(lists)];
+  };
+  for (const { name, operation } of operations(app.document)) {
+    for (const list of lists(operation.requestBody)) assert.ok(list.maxItems, `${name} is bounded`);
   }
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createRoute, z } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { createRouter } from "../routes/router.ts";
 import { openApp, REAL_INSTALLATION } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
@@ -28,6 +29,16 @@ function echoResource() {
     () => {
       throw new Error("the password is hunter2", { cause: new Error("deeper reason") });
     },
+  );
+  echo.openapi(
+    createRoute({ method: "get", path: "/string/", responses: { 200: { description: "Never" } } }),
+    () => {
+      throw "no error at all";
+    },
+  );
+  echo.openapi(
+    createRoute({ method: "get", path: "/moved/", responses: { 302: { description: "Away" } } }),
+    () => Response.redirect("http://localhost/me/"),
   );
   return echo;
 }
@@ -151,16 +162,48 @@ Deno.test("an unexpected error says nothing to the caller and everything to the 
   assert.match(JSON.stringify(line?.error), /hunter2.*front_door_test.*deeper reason/);
 });
 
+Deno.test("even what is thrown and is no error becomes a problem document", async () => {
+  await using echo = await openEcho();
+  await assertProblem(await echo.app.as(echo.key, "/string/"), 500, "internal_error");
+  assert.deepEqual(echo.app.logged().map(({ event }) => event), ["internal_error", "request"]);
+});
+
+Deno.test("an answer that was made elsewhere is sealed like any other", async () => {
+  await using echo = await openEcho();
+  const response = await echo.app.as(echo.key, "/moved/");
+  assert.equal(response.status, 302);
+  assert.ok(response.headers.get("x-request-id"));
+});
+
+Deno.test("of very many mistakes the first are told", async () => {
+  await using echo = await openEcho();
+  const items = Array.from({ length: 5_000 }, () => ({ price: "x" }));
+  const response = await echo.post(JSON.stringify({ name: "ada", items }));
+  const { errors } = await assertProblem(response, 400, "validation_error");
+  assert.equal(errors?.length, 20);
+});
+
+Deno.test("others can mount the app in theirs", async () => {
+  await using echo = await openEcho({ ...REAL_INSTALLATION, BASE_PATH: "/pay" });
+  const theirs = new Hono();
+  theirs.get("/", (c) => c.text("theirs"));
+  theirs.all("/pay/*", (c) => echo.app.fetch(c.req.raw));
+  assert.equal(await (await theirs.request("/")).text(), "theirs");
+  const headers = { Authorization: `Bearer ${echo.key}` };
+  assert.equal((await theirs.request("/pay/me/", { headers })).status, 200);
+  await assertProblem(await theirs.request("/pay/me/"), 401, "unauthenticated");
+});
+
 Deno.test("every answer carries a request id: the caller's own if it is a sane one", async () => {
   await using echo = await openEcho();
   const answered = async (id: string) =>
     (await echo.app.request("/nope/", { headers: { "X-Request-Id": id } }))
       .headers.get("x-request-id");
-  for (const sane of ["order-17:retry.2", "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5"]) {
+  for (const sane of ["7", "order-17:retry.2", "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5"]) {
     assert.equal(await answered(sane), sane);
   }
   const strange = [
-    ...["short", "x".repeat(129), 'a"b"c"d"e', "a b c d e f", "<script>alert(1)</script>"],
+    ...["", "x".repeat(129), 'a"b"c"d"e', "a b c d e f", "<script>alert(1)</script>"],
     ...["4811111111111114", echo.key],
   ];
   for (const id of strange) {

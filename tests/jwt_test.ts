@@ -152,6 +152,20 @@ Deno.test("with a JWKS a symmetric signature is refused, also one made of the pu
   }
 });
 
+Deno.test("a JWT that names no key is tried with each of the JWKS", async () => {
+  const { publicKey } = await generateKeyPair("RS256");
+  const another = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
+  await using issuer = await openIssuer("RS256", [another]);
+  await using app = await openApp({ databaseUrl, env: issuer.env });
+  const nameless = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
+    .sign(issuer.privateKey);
+  assert.equal((await app.as(nameless, "/me/")).status, 200);
+  const stranger = await generateKeyPair("RS256");
+  const forged = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
+    .sign(stranger.privateKey);
+  await assertProblem(await app.as(forged, "/me/"), 401, "unauthenticated");
+});
+
 Deno.test("a JWT by a key too weak to be trusted is refused", async () => {
   const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
   const jwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "weak", alg: "RS256" };

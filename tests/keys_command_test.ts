@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "./support/database.ts";
 import { dataFolder, runTask, startService } from "./support/service.ts";
+import { until } from "./support/until.ts";
 
 async function keys(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["keys", ...args], settings);
@@ -38,8 +39,7 @@ Deno.test("keys are made, used, listed and revoked while the embedded service ru
 
   const { stdout: revoked } = await keys(settings, "revoke", key.slice(0, 11));
   assert.match(revoked, /gk_\S{8} of alice is revoked/);
-  while ((await service.get("/me/", key)).status === 200);
-  assert.equal((await service.get("/me/", key)).status, 401);
+  await until("it is refused", async () => (await service.get("/me/", key)).status === 401);
   assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked 20/);
 });
 

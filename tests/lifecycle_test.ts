@@ -1,25 +1,20 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { createDatabase } from "./support/database.ts";
+import { ask, createDatabase } from "./support/database.ts";
 import {
   copyProject,
   dataFolder,
+  postgresRuns,
   PROJECT,
   runTask,
   type Service,
   startService,
 } from "./support/service.ts";
 import { throughProxy } from "./support/tcp_proxy.ts";
+import { until } from "./support/until.ts";
 
-async function postgresRuns(dataDir: string): Promise<boolean> {
-  const { stdout } = await new Deno.Command("ps", { args: ["-eo", "args"] }).output();
-  return new TextDecoder().decode(stdout).split("\n")
-    .some((line) => line.startsWith(dataDir) && line.includes("bin/postgres -D"));
-}
-
-async function untilWritten(service: Service, text: string): Promise<void> {
-  while (!service.output().includes(text)) await delay(5);
+function untilWritten(service: Service, text: string): Promise<void> {
+  return until(`${text} is written`, () => service.output().includes(text));
 }
 
 Deno.test("a first start says what it does, and ends in a message whose curl works", async () => {
@@ -110,7 +105,7 @@ Deno.test("while it drains it says it is not ready, and goes on answering", asyn
   await using service = await startService({ settings });
   assert.equal((await service.get("/health/ready/")).status, 200);
   service.signal("SIGTERM");
-  while ((await service.get("/health/ready/")).status !== 503);
+  await until("it is not ready", async () => (await service.get("/health/ready/")).status === 503);
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
   assert.equal((await service.ended).code, 0);
 });
@@ -176,6 +171,45 @@ Deno.test("wrong settings stop the start with one list, exit code 1, secrets uns
   assert.doesNotMatch(stderr, /hunter2/);
 });
 
+for (const absence of ["cut", "slam"] as const) {
+  Deno.test(`a database that comes later is waited for (${absence})`, async () => {
+    const { proxy, url } = throughProxy(await createDatabase());
+    await using _ = proxy;
+    proxy[absence]();
+    await using service = await startService({
+      settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
+      onOutput(output) {
+        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.mend();
+      },
+    });
+    assert.equal((await service.get("/health/ready/")).status, 200);
+  });
+}
+
+Deno.test("a role that may change nothing can serve what is migrated, and is told what is not", async () => {
+  const migrated = new URL(await createDatabase());
+  const empty = new URL(await createDatabase({ template: null }));
+  const role = `limited_${migrated.pathname.slice(-8)}`;
+  await ask(
+    migrated.href,
+    `
+    create role ${role} login password 'x';
+    grant usage on schema gateway to ${role};
+    grant select, insert, update on all tables in schema gateway to ${role}`,
+  );
+  const as = (url: URL) => Object.assign(url, { username: role, password: "x" }).href;
+  const settings = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  {
+    await using service = await startService({
+      settings: { ...settings, DATABASE_URL: as(migrated) },
+    });
+    assert.equal((await service.get("/health/ready/")).status, 200);
+  }
+  const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: as(empty) });
+  assert.equal(code, 1);
+  assert.match(stderr, /^Migrations are missing, and this role may not apply them: [^\n]+\n$/);
+});
+
 Deno.test("a database that does not let us in is told in one line, without its password", async () => {
   const url = new URL(await createDatabase());
   const wrongPassword = Object.assign(new URL(url), { password: "hunter2" }).href;
@@ -224,7 +258,7 @@ Deno.test("BOOTSTRAP_STAFF_KEY that was revoked stays revoked", async () => {
   assert.equal(code, 0);
   await using service = await startService({ settings });
   assert.equal((await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status, 401);
-  assert.match(service.output(), /bootstrap_key_is_revoked/);
+  assert.match(service.output(), /bootstrap_key_does_not_count/);
 });
 
 Deno.test("development keys stop working once there is a real gateway key", async () => {

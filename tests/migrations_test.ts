@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
-import { openDatabase } from "../db/database.ts";
-import { findPending, loadMigrations, migrate, type Migration } from "../db/migrations.ts";
+import {
+  findPending,
+  loadMigrations,
+  migrate,
+  type Migration,
+  refuseOldServer,
+} from "../db/migrations.ts";
 import { openApp } from "./support/app.ts";
-import { createDatabase } from "./support/database.ts";
+import { ask, createDatabase } from "./support/database.ts";
 import { assertProblem } from "./support/problem.ts";
 import { runTask } from "./support/service.ts";
 
 function migration(name: string, sql: string): Migration {
   return { name, sql, checksum: `checksum of ${sql}` };
-}
-
-async function ask(url: string, statement: string) {
-  const database = openDatabase({ url, poolSize: 1 });
-  try {
-    return await database.query((sql) => sql.unsafe(statement));
-  } finally {
-    await database.close();
-  }
 }
 
 Deno.test("migrations are applied once, in the order of their numbers", async () => {
@@ -47,6 +43,10 @@ Deno.test("files are loaded in order, whatever their line ends", async () => {
     const unix = await loadMigrations(new URL(`file://${folder}/`));
     assert.deepEqual(unix.map(({ name }) => name), ["0001_a", "0002_b"]);
     assert.equal(unix[0]!.sql, "select\n1");
+    await Deno.writeTextFile(`${folder}/0001_a.sql`, "select\n1 ");
+    const changed = await loadMigrations(new URL(`file://${folder}/`));
+    assert.notEqual(changed[0]!.checksum, unix[0]!.checksum);
+    assert.equal(changed[1]!.checksum, unix[1]!.checksum);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -69,6 +69,11 @@ Deno.test("an applied file that changed refuses to go on", async () => {
     name: "MigrationRefused",
     message: /0001_a was applied .* with another content/,
   });
+});
+
+Deno.test("PostgreSQL older than 15 is refused", () => {
+  assert.throws(() => refuseOldServer(14), { message: /is PostgreSQL 14; version 15 or newer/ });
+  refuseOldServer(15);
 });
 
 Deno.test("everything lives in the schema gateway, beside whatever else is there", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { dataFolder, startService } from "./support/service.ts";
+import { dataFolder, postgresRuns, startService } from "./support/service.ts";
 
 /** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
 const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
@@ -21,6 +21,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       assert.equal(code, 0, service.output());
       assert.match(service.output(), /"event":"stopped"/);
       await assert.rejects(fetch(service.url));
+      assert.equal(await postgresRuns(folder.path), false);
     },
   });
 }

@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { SETTING_NAMES } from "../core/config.ts";
 import { createDatabase } from "./support/database.ts";
-import { dataFolder, PROJECT } from "./support/service.ts";
+import { dataFolder, environment, PROJECT } from "./support/service.ts";
 
 /** The flags that `deno task start` would run the service with. */
 async function flagsFor(settings: Record<string, string>): Promise<string[]> {
   const { stdout, code } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-q", "--no-lock", "-P=prepare", "main.ts", "prepare"],
-    env: settings,
+    env: environment(settings),
+    clearEnv: true,
     cwd: PROJECT,
-    stderr: "inherit",
+    stderr: "null",
   }).output();
   assert.equal(code, 0);
   return new TextDecoder().decode(stdout).trim().split(" ");
@@ -26,6 +27,16 @@ async function probe(flags: string[], paths: Record<string, string>) {
       writeTemp: () => Deno.writeTextFileSync("/tmp/payment-gateway-probe", ""),
       writeProject: () => Deno.writeTextFileSync(${JSON.stringify(PROJECT + "/probe")}, ""),
       writeData: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/probe")}, ""),
+      renameHome: () => Deno.renameSync(${JSON.stringify(paths.data + "/postgres")}, "/tmp/moved"),
+      writeKeys: () => Deno.writeTextFileSync(${
+      JSON.stringify(paths.data + "/development_keys.json")
+    }, "{}"),
+      runAnything: () => {
+        const { stdout } = new Deno.Command(${JSON.stringify(paths.data + "/postgres/leash")}, {
+          args: ["/tmp/log", "/bin/echo", "ran"],
+        }).outputSync();
+        if (!new TextDecoder().decode(stdout).includes("ran")) throw new Error("did not run it");
+      },
       writeLeash: () => Deno.writeTextFileSync(${
       JSON.stringify(paths.data + "/postgres/leash")
     }, ""),
@@ -55,6 +66,9 @@ const NOTHING = {
   writeTemp: false,
   writeProject: false,
   writeData: false,
+  renameHome: false,
+  writeKeys: false,
+  runAnything: false,
   writeLeash: false,
   runShell: false,
   runTrue: false,
@@ -78,13 +92,13 @@ Deno.test("with DATABASE_URL the service can write no file and start no program"
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), NOTHING);
 });
 
-Deno.test("embedded, it can write its data and nothing it runs, and run nothing else", async () => {
+Deno.test("embedded, it can write three files of its own and run the database server, nothing else", async () => {
   await using folder = await dataFolder();
   const flags = await flagsFor({ DATA_DIR: folder.path });
   assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
     ...NOTHING,
-    writeData: true,
+    writeKeys: true,
   });
 });
 
@@ -94,4 +108,6 @@ Deno.test("no task runs with all permissions", async () => {
     assert.doesNotMatch(task, /(^|\s)(-A|--allow-all)\b/, name);
   }
   for (const set of Object.values<object>(permissions)) assert.ok(!("all" in set));
+  assert.deepEqual(permissions.prepare.env, SETTING_NAMES);
+  assert.ok(!("net" in permissions.prepare));
 });

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { dataFolder, postgresHome, startService } from "./support/service.ts";
+import { readLayout } from "../db/embedded/layout.ts";
+import {
+  dataFolder,
+  postgresHome,
+  postgresRuns,
+  runTask,
+  startService,
+} from "./support/service.ts";
+import { until } from "./support/until.ts";
+
+/** On a port of its own, as the service would choose one. */
+const ORPHAN_OPTIONS = "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -p 54329";
 
 Deno.test("after kill -9 the database ends too, and the next start just works", async () => {
   await using folder = await dataFolder();
@@ -20,18 +31,18 @@ Deno.test("after kill -9 the database ends too, and the next start just works", 
 Deno.test("a database server left running is taken over", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path };
-  const leash = join(postgresHome(folder.path), "leash");
-  let keys;
-  {
-    await using service = await startService({ settings });
-    keys = service.keys;
-    // Kill what ties the server to the service first, so that it really stays.
-    await new Deno.Command("pkill", { args: ["-9", "-f", `^/bin/sh ${leash}`] }).output();
-    Deno.kill(await service.pid(), "SIGKILL");
-    await service.ended;
-  }
+  assert.equal((await runTask(["migrate"], settings)).code, 0);
+  const layout = await readLayout(folder.path);
+  // One that nothing ties to a service: as if its leash had been killed, too.
+  const { success } = await new Deno.Command(join(layout!.programs, "bin/pg_ctl"), {
+    args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", ORPHAN_OPTIONS],
+    cwd: layout!.home,
+    stdout: "null",
+    ...layout!.runAs,
+  }).output();
+  assert.ok(success);
   await using service = await startService({ settings });
-  assert.equal((await service.get("/me/", keys.user)).status, 200);
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });
 
 Deno.test("a stale pid file, of a process that is somebody else's now, is no obstacle", async () => {
@@ -42,15 +53,16 @@ Deno.test("a stale pid file, of a process that is somebody else's now, is no obs
     service.signal("SIGTERM");
     await service.ended;
   }
-  const cluster = join(postgresHome(folder.path), "cluster");
-  // Our own number: alive, not a database server, and not to be harmed.
-  const lines = [Deno.pid, cluster, "1794700000", "1", "", "127.0.0.1", "0 0", "ready   "];
-  const pidFile = join(cluster, "postmaster.pid");
+  const { pidFile, cluster, runAs } = (await readLayout(folder.path))!;
+  // Alive, of the same user, no database server, and not to be harmed.
+  await using bystander = new Deno.Command("sleep", { args: ["60"], ...runAs }).spawn();
+  const lines = [bystander.pid, cluster, "1794700000", "1", "", "127.0.0.1", "0 0", "ready   "];
   await Deno.writeTextFile(pidFile, lines.join("\n") + "\n");
-  const { uid, gid } = await Deno.stat(cluster);
-  if (Deno.uid() === 0) await Deno.chown(pidFile, uid, gid);
+  if (runAs) await Deno.chown(pidFile, runAs.uid, runAs.gid);
   await using service = await startService({ settings });
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  bystander.kill("SIGTERM");
+  assert.equal((await bystander.status).signal, "SIGTERM", "it lived until now");
 });
 
 Deno.test("a data folder made half-way is made whole", async () => {
@@ -63,7 +75,7 @@ Deno.test("a data folder made half-way is made whole", async () => {
   }
   const home = postgresHome(folder.path);
   // As if it had been killed while it copied programs and created the cluster.
-  for (const part of ["cluster", await findPrograms(home)]) {
+  for (const part of ["cluster", "programs"]) {
     await Deno.rename(join(home, part), join(home, `${part}.new-1`));
   }
   await Deno.truncate(join(folder.path, "postgres.json"), 3);
@@ -72,20 +84,24 @@ Deno.test("a data folder made half-way is made whole", async () => {
   for await (const { name } of Deno.readDir(home)) assert.doesNotMatch(name, /\.new/);
 });
 
-async function findPrograms(home: string): Promise<string> {
-  for await (const { name } of Deno.readDir(home)) if (name.startsWith("postgresql-")) return name;
-  throw new Error("no programs");
-}
+Deno.test("what ends everything at once, as supervisors do, ends it in good order", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
+  const postmaster = parseInt(await Deno.readTextFile(pidFile));
+  Deno.kill(postmaster, "SIGINT");
+  Deno.kill(await service.pid(), "SIGTERM");
+  assert.equal((await service.ended).code, 0, service.output());
+  await until("the server is gone", async () => !await postgresRuns(folder.path));
+});
 
 Deno.test("a database server that dies is started again", async () => {
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
-  const postmaster = Number((await Deno.readTextFile(pidFile)).split("\n")[0]);
+  const postmaster = parseInt(await Deno.readTextFile(pidFile));
   Deno.kill(postmaster, "SIGKILL");
-  while (!service.output().includes("database_died")) {
-    await service.get("/health/live/");
-  }
-  while ((await service.get("/health/ready/")).status === 503);
+  await until("its death is noticed", () => service.output().includes("database_died"));
+  await until("it is back", async () => (await service.get("/health/ready/")).status === 200);
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });

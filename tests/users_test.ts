@@ -45,12 +45,6 @@ Deno.test({
       await copyProject(cwd);
       await new Deno.Command("chown", { args: ["-R", `${NOBODY}:${NOBODY}`, home] })
         .output();
-      const asUser = [
-        "setpriv",
-        `--reuid=${NOBODY}`,
-        `--regid=${NOBODY}`,
-        "--clear-groups",
-      ];
       const deno = join(home, "deno");
       await Deno.copyFile(Deno.execPath(), deno);
       await Deno.chmod(deno, 0o755);
@@ -63,7 +57,8 @@ Deno.test({
       await using service = await startService({
         cwd,
         settings,
-        command: [...asUser, deno, "task", "start"],
+        runAs: { uid: NOBODY, gid: NOBODY },
+        command: [deno, "task", "start"],
       });
       assert.equal((await service.get("/me/", service.keys.user)).status, 200);
       const { uid } = await Deno.stat(join(cwd, ".data/postgres/cluster/postmaster.pid"));

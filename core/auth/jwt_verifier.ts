@@ -31,10 +31,24 @@ export function createJwtVerifier(
       [customFetch]: fetchKeySet,
     });
 
+  async function verify(token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
+    try {
+      return (await jwtVerify(token, key, options)).payload;
+    } catch (error) {
+      // A token that names no key, and an issuer with several: any of them may have signed it.
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      for await (const candidate of error) {
+        const verified = await jwtVerify(token, candidate, options).catch(() => null);
+        if (verified) return verified.payload;
+      }
+      throw error;
+    }
+  }
+
   return async function verifyJwt(token: string): Promise<Caller | null> {
     let payload: JWTPayload;
     try {
-      ({ payload } = await jwtVerify(token, key, { ...options, currentDate: new Date(clock()) }));
+      payload = await verify(token, { ...options, currentDate: new Date(clock()) });
     } catch (error) {
       if (!concernsKeySet(error)) return null;
       throw new ServiceError("unavailable", {

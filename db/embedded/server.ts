@@ -46,6 +46,10 @@ export async function startServer(
       }
       process = stopping ? null : await restart();
     }
+    // Started again while it was being stopped: it has to end, too.
+    if (!process) return;
+    await closeQuietly(process.stdin);
+    await process.status;
   }
 
   /** On the port that everybody knows; null where it fails, for the time being. */
@@ -101,15 +105,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
   while (true) {
     const stalePid = (await readPidFile(layout))?.pid;
     const process = new Deno.Command(layout.leash, {
-      args: [
-        layout.logFile,
-        join(layout.programs, "bin/postgres"),
-        "-D",
-        layout.cluster,
-        "-p",
-        String(port),
-        ...settings.flatMap((setting) => ["-c", setting]),
-      ],
+      args: [String(port), ...settings],
       cwd: layout.home,
       stdin: "piped",
       stdout: "null",
@@ -123,10 +119,10 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
     if (Date.now() > deadline) {
       throw new Error(`PostgreSQL does not start; the reason is in ${layout.logFile}`);
     }
+    // We hold the lock and no server of ours answers: the file is a leftover whose number a stranger
+    // may have by now. Should a server still live, its shared memory keeps the new one from starting.
+    if (!await findServer(layout)) await Deno.remove(layout.pidFile).catch(() => {});
     await delay(100);
-    // Its process is gone but a stranger has its number now: only then is the file in the way.
-    // Should a server still live, its shared memory keeps the new one from starting.
-    if (Date.now() > deadline) await Deno.remove(pidFilePath(layout)).catch(() => {});
   }
 }
 
@@ -154,7 +150,7 @@ async function serverUrl(layout: Layout, port: number): Promise<string> {
 
 /** The first line of the pid file is the server's number, the fourth its port, the eighth its state. */
 async function readPidFile(layout: Layout) {
-  const text = await Deno.readTextFile(pidFilePath(layout)).catch(() => null);
+  const text = await Deno.readTextFile(layout.pidFile).catch(() => null);
   if (text === null) return null;
   const lines = text.split("\n");
   return {
@@ -162,10 +158,6 @@ async function readPidFile(layout: Layout) {
     port: Number(lines[3]),
     ready: lines[7]?.trim() === "ready",
   };
-}
-
-function pidFilePath(layout: Layout): string {
-  return join(layout.cluster, "postmaster.pid");
 }
 
 async function pgCtl(layout: Layout, ...args: string[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { redact } from "../../core/redact.ts";
 import type { RequestContext } from "../app_env.ts";
+import { renderError } from "../problem.ts";
 
 export type Fetch = (
   request: Request,
@@ -26,10 +27,10 @@ const SAFE_HEADERS = Object.entries({
  * caller's request a tenth of its time.
  */
 export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }): Fetch {
-  function seal(response: Response, method: string, context: RequestContext, began: number) {
+  function seal(answer: Response, method: string, context: RequestContext, began: number) {
     const { requestId, route, caller } = context;
+    const response = stamp(answer, requestId);
     const { headers, status } = response;
-    headers.append("x-request-id", requestId);
     for (const [name, value] of SAFE_HEADERS) {
       if (!headers.has(name)) headers.append(name, value);
     }
@@ -54,11 +55,26 @@ export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }
       route: null,
       caller: null,
     };
-    const response = inner(request, context);
-    return response instanceof Promise
-      ? response.then((response) => seal(response, request.method, context, began))
-      : seal(response, request.method, context, began);
+    const finish = (response: Response) => seal(response, request.method, context, began);
+    // The app renders errors by itself; what comes through it is none (somebody threw a string).
+    const fail = (thrown: unknown) => finish(renderError(thrown, context));
+    try {
+      const response = inner(request, context);
+      return response instanceof Promise ? response.then(finish).catch(fail) : finish(response);
+    } catch (thrown) {
+      return fail(thrown);
+    }
   };
+}
+
+function stamp(response: Response, requestId: string): Response {
+  try {
+    response.headers.append("x-request-id", requestId);
+    return response;
+  } catch {
+    // Made where headers are for reading only, such as `Response.redirect()`.
+    return stamp(new Response(response.body, response), requestId);
+  }
 }
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
@@ -70,5 +86,5 @@ function knownMethod(method: string): string {
 
 /** The id is logged and answered, so nothing that looks like a secret may travel in it. */
 function saneRequestId(sent: string | null): string | null {
-  return sent !== null && /^[\w.:-]{8,128}$/.test(sent) && redact(sent) === sent ? sent : null;
+  return sent !== null && /^[\w.:-]{1,128}$/.test(sent) && redact(sent) === sent ? sent : null;
 }

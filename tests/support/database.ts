@@ -34,3 +34,16 @@ function testServerUrl(): string {
   }
   return url;
 }
+
+/** Runs a statement, as somebody beside the service would. */
+export async function ask(
+  url: string,
+  statement: string,
+): Promise<postgres.RowList<postgres.Row[]>> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe(statement);
+  } finally {
+    await sql.end();
+  }
+}

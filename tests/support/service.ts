@@ -5,8 +5,10 @@ import { join } from "node:path";
 
 export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
 
+const START_PATIENCE_MS = 60_000;
+
 /** What a process needs of the environment to find its way, and nothing of the tests' own. */
-function environment(settings: Record<string, string>): Record<string, string> {
+export function environment(settings: Record<string, string>): Record<string, string> {
   const inherited = ["PATH", "HOME", "DENO_DIR", "TMPDIR"].flatMap((name) => {
     const value = Deno.env.get(name);
     return value === undefined ? [] : [[name, value]];
@@ -60,6 +62,10 @@ export interface StartOptions {
   cwd?: string;
   /** The command line; `deno task start` unless given. */
   command?: string[];
+  /** Told what was written so far, each time there is more. */
+  onOutput?: (output: string) => void;
+  /** Whom it runs as, where not as whoever runs the tests. */
+  runAs?: { uid: number; gid: number };
 }
 
 /** Starts the service and waits until it says where it listens. */
@@ -68,21 +74,24 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const [program, ...args] = command;
   const process = new Deno.Command(program!, {
     args,
-    env: environment({ PORT: "0", ...settings }),
+    env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...settings }),
     clearEnv: true,
     cwd,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
     detached: true,
+    ...options.runAs,
   }).spawn();
 
   const written = { stdout: "", stderr: "" };
+  const output = () => written.stdout + written.stderr;
   const { promise: listening, resolve } = Promise.withResolvers<string>();
   let isListening = false;
   async function collect(name: "stdout" | "stderr") {
     for await (const text of process[name].pipeThrough(new TextDecoderStream())) {
       written[name] += text;
+      options.onOutput?.(output());
       if (isListening) continue;
       // The line has to be whole: of half an address nobody has anything.
       const url = written.stdout.match(/(?:^ +API +|"url":")(http:[^\s"]+)["\s]/m)?.[1];
@@ -95,12 +104,16 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     await collected;
     return { code, ...written };
   });
-  const output = () => written.stdout + written.stderr;
-
+  const tooLate = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    process.kill("SIGKILL");
+    tooLate.reject(new Error(`The service does not start:\n${output()}`));
+  }, START_PATIENCE_MS);
   const url = await Promise.race([
     listening,
     ended.then(({ code }) => assert.fail(`The service ended with ${code}:\n${output()}`)),
-  ]);
+    tooLate.promise,
+  ]).finally(() => clearTimeout(timer));
   let over = false;
   ended.then(() => over = true);
   return {
@@ -140,14 +153,18 @@ export function postgresHome(dataDir: string): string {
   return join(dataDir, "postgres");
 }
 
-/** Copies the project's files as a checkout has them. */
-export async function copyProject(to: string): Promise<void> {
-  const { stdout } = await new Deno.Command("git", {
-    args: ["ls-files", "--cached", "--others", "--exclude-standard"],
-    cwd: PROJECT,
-  }).output();
-  for (const path of new TextDecoder().decode(stdout).split("\n").filter(Boolean)) {
-    await Deno.mkdir(join(to, path, ".."), { recursive: true });
-    await Deno.copyFile(join(PROJECT, path), join(to, path));
+/** Whether the embedded server runs: it removes its pid file as the last thing it does. */
+export async function postgresRuns(dataDir: string): Promise<boolean> {
+  const pidFile = join(postgresHome(dataDir), "cluster/postmaster.pid");
+  return await Deno.stat(pidFile).then(() => true, () => false);
+}
+
+/** Copies the project's files, less what starts and tests leave behind. */
+export async function copyProject(to: string, from = PROJECT): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    if ([".data", ".git", "node_modules"].includes(name)) continue;
+    if (isDirectory) await copyProject(join(to, name), join(from, name));
+    else await Deno.copyFile(join(from, name), join(to, name));
   }
 }

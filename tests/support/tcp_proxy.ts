@@ -10,6 +10,8 @@ export interface TcpProxy extends AsyncDisposable {
   hold(): void;
   /** Resolves when there are bytes that are kept back. */
   isHolding(): Promise<void>;
+  /** Takes connections and closes them at once, as a server does that is not up yet. */
+  slam(): void;
   mend(): void;
 }
 
@@ -20,6 +22,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   const open = new Set<Deno.TcpConn>();
   const running = new Set<Promise<void>>();
   let silent = false;
+  let slamming = false;
   let held = Promise.withResolvers<void>();
   held.resolve();
   let holding = Promise.withResolvers<void>();
@@ -38,6 +41,10 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   }
 
   async function join(near: Deno.TcpConn) {
+    if (slamming) {
+      near.close();
+      return;
+    }
     open.add(near);
     const far = await Deno.connect(target);
     open.add(far);
@@ -79,8 +86,12 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
       holding = Promise.withResolvers();
     },
     isHolding: () => holding.promise,
+    slam() {
+      slamming = true;
+    },
     mend() {
       silent = false;
+      slamming = false;
       held.resolve();
       if (listener) return;
       listener = Deno.listen({ hostname, port });
