@@ -4,8 +4,6 @@ export interface Load {
   url: string;
   headers?: Record<string, string>;
   connections: number;
-  /** Requests that each connection has under way at once. */
-  pipelined: number;
   seconds: number;
 }
 
@@ -20,7 +18,6 @@ export async function requestsPerSecond(load: Load): Promise<number> {
   );
   const request = `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\n${headers.join("")}\r\n`;
   const bytes = new TextEncoder().encode(request);
-  const batch = new TextEncoder().encode(request.repeat(load.pipelined));
   const until = performance.now() + load.seconds * 1000;
 
   async function drive(): Promise<number> {
@@ -34,14 +31,14 @@ export async function requestsPerSecond(load: Load): Promise<number> {
 
     let answers = 0;
     while (performance.now() < until) {
-      await connection.write(batch);
-      for (let missing = length * load.pipelined; missing > 0;) {
+      await connection.write(bytes);
+      for (let missing = length; missing > 0;) {
         const n = await connection.read(buffer);
         if (n === null) throw new Error("The server closed the connection");
         missing -= n;
         if (missing < 0) throw new Error("The answers differ in length");
       }
-      answers += load.pipelined;
+      answers++;
     }
     return answers;
   }

@@ -4,8 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { dataFolder } from "../tests/support/service.ts";
 import { requestsPerSecond } from "./load.ts";
 
-const ROUNDS = 7;
-const LOAD = { connections: 32, pipelined: 1, seconds: 1.5 };
+const ROUNDS = 11;
+const LOAD = { connections: 8, seconds: 1 };
 
 await using folder = await dataFolder();
 await using service = await start("service", [Deno.execPath(), "task", "start"], {

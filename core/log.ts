@@ -22,7 +22,7 @@ export interface RequestEntry {
 }
 
 /** Lines wait this long for company: under load, a system call each would cost more than requests. */
-const BATCH_MS = 10;
+const BATCH_MS = 25;
 
 export function createLog(write: (text: string) => void, now: () => number = Date.now): Log {
   let batch = "";

@@ -7,8 +7,9 @@ const PATIENCE_MS = 30_000;
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
+  patienceMs = PATIENCE_MS,
 ): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + patienceMs;
   while (!await condition()) {
     if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}`);
     await delay(10);
