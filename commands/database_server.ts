@@ -12,7 +12,7 @@ export interface DatabaseServer extends AsyncDisposable {
 }
 
 /** A service that is starting has its server up within this. */
-const JOIN_PATIENCE_MS = 10_000;
+const JOIN_PATIENCE_MS = 30_000;
 
 /** Takes the server for this process alone; an embedded one has one owner at a time. */
 export async function claimServer(config: Config, as: Holder): Promise<DatabaseServer> {
@@ -38,20 +38,22 @@ export async function claimServer(config: Config, as: Holder): Promise<DatabaseS
   };
 }
 
-/** For tools: joins the embedded server of a service that runs, or starts one for the moment. */
+/** For tools: one's own server for the moment, or that of a service which has the folder. */
 export async function joinServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const { findServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
   const deadline = Date.now() + JOIN_PATIENCE_MS;
   while (true) {
-    const url = await findServer(layout);
-    if (url) return given(url);
     try {
+      // Never another tool's server, which would go with that tool: its turn is waited for here.
       return await claimServer(config, "tool");
     } catch (error) {
-      // A service has the folder but no server yet: it is just starting.
-      if (!(error instanceof Failure) || Date.now() > deadline) throw error;
+      if (!(error instanceof Failure)) throw error;
+      const url = await findServer(layout);
+      if (url) return given(url);
+      // The service has the folder but no server yet: it is just starting.
+      if (Date.now() > deadline) throw error;
       await delay(100);
     }
   }
