@@ -5,7 +5,8 @@ import { dataFolder } from "../tests/support/service.ts";
 import { requestsPerSecond } from "./load.ts";
 
 const ROUNDS = 11;
-const LOAD = { connections: 8, seconds: 1 };
+/** With many connections this loader sends in bursts, from which the bare route gains: real ones do not. */
+const LOAD = { connections: 4, seconds: 1 };
 
 await using folder = await dataFolder();
 await using service = await start("service", [Deno.execPath(), "task", "start"], {
