@@ -1,11 +1,11 @@
 /** `deno task bench`: the service next to a reference, in turns within one run; ratios, not times. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { dataFolder } from "../tests/support/service.ts";
+import { dataFolder, environment } from "../tests/support/service.ts";
 import { requestsPerSecond } from "./load.ts";
 
 const ROUNDS = 11;
-/** With many connections this loader sends in bursts, from which the bare route gains: real ones do not. */
+/** Enough to keep a server busy; with 8 to 32 the bare route's rate jumps by a fifth between runs. */
 const LOAD = { connections: 4, seconds: 1 };
 
 await using folder = await dataFolder();
@@ -39,7 +39,8 @@ async function start(name: string, command: string[], env: Record<string, string
   const log = `${folder.path}/${name}.log`;
   const process = new Deno.Command("bash", {
     args: ["-c", 'exec "$@" >"$0"', log, ...command],
-    env,
+    env: environment(env),
+    clearEnv: true,
   }).spawn();
   let output = "";
   while (!/^ *API .*\n/m.test(output)) {

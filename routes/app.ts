@@ -13,11 +13,11 @@ import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
 import type { AppEnv } from "./app_env.ts";
-import { createHealth } from "./health.ts";
-import { me } from "./me.ts";
 import { createAdmit } from "./door/admit.ts";
 import { envelop, type Fetch } from "./door/envelope.ts";
 import { mount } from "./door/mount.ts";
+import { createHealth } from "./health.ts";
+import { me } from "./me.ts";
 import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { generateApiKey } from "../core/auth/api_key.ts";
 import { openApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
 import { assertProblem } from "./support/problem.ts";
+import { copyProject, dataFolder, runTask } from "./support/service.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -85,6 +87,25 @@ Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
   assert.deepEqual(served, JSON.parse(JSON.stringify(app.document)));
   assert.match(served.openapi, /^3\.1\./);
   assert.equal(served.info.version, "1.0.0");
+});
+
+Deno.test("the document is built once: what happens afterwards does not reach it", async () => {
+  await using app = await openApp({ databaseUrl });
+  const first = await (await app.request("/openapi.json")).text();
+  app.document.info.title = "changed";
+  app.document.paths = {};
+  assert.equal(await (await app.request("/openapi.json")).text(), first);
+});
+
+Deno.test("`deno task openapi` writes the document, whatever the settings", async () => {
+  await using folder = await dataFolder();
+  await copyProject(folder.path);
+  const path = join(folder.path, "openapi/openapi.json");
+  await Deno.writeTextFile(path, "{}");
+  const { code, stderr } = await runTask(["openapi"], { BASE_PATH: "/pay" }, folder.path);
+  assert.equal(code, 0, stderr);
+  const written = await Deno.readTextFile(new URL("../openapi/openapi.json", import.meta.url));
+  assert.equal(await Deno.readTextFile(path), written);
 });
 
 Deno.test("the written document has not drifted: `deno task openapi` writes it", async () => {

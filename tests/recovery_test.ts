@@ -10,8 +10,11 @@ import {
 } from "./support/service.ts";
 import { until } from "./support/until.ts";
 
-/** On a port of its own, as the service would choose one. */
-const ORPHAN_OPTIONS = "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -p 54329";
+/** Settings of a server on a port of its own, as the service would choose them. */
+function orphanOptions(): string {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return `-c listen_addresses=127.0.0.1 -c unix_socket_directories= -p ${listener.addr.port}`;
+}
 
 Deno.test("after kill -9 the database ends too, and the next start just works", async () => {
   await using folder = await dataFolder();
@@ -35,7 +38,7 @@ Deno.test("a database server left running is taken over", async () => {
   const layout = await readLayout(folder.path);
   // One that nothing ties to a service: as if its leash had been killed, too.
   const { success } = await new Deno.Command(join(layout!.programs, "bin/pg_ctl"), {
-    args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", ORPHAN_OPTIONS],
+    args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", orphanOptions()],
     cwd: layout!.home,
     stdout: "null",
     ...layout!.runAs,

@@ -43,8 +43,10 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   }
 
   return function verifyApiKey(key: string): Caller | Promise<Caller | null> {
-    const left = (known.get(key)?.until ?? 0) - clock();
+    const hit = known.get(key);
+    if (!hit) return lookUp(key);
+    const left = hit.until - clock();
     // More than we ever grant: the clock was set back, and nothing may live longer for that.
-    return left > 0 && left <= CACHE_MS ? known.get(key)!.caller : lookUp(key);
+    return left > 0 && left <= CACHE_MS ? hit.caller : lookUp(key);
   };
 }

@@ -14,8 +14,8 @@ export type Fetch = (
 type Inner = (request: Request, context: RequestContext) => Response | Promise<Response>;
 
 /**
- * Around the app and not a middleware in it, and without closures made for each request: both would
- * cost a known caller's request a tenth of its time.
+ * Around the app and not a middleware in it: those make every answer a promise, which cost a known
+ * caller's request about a tenth of its time when it was measured.
  */
 export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }): Fetch {
   return function fetch(request, connection) {
@@ -55,7 +55,7 @@ export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }
 }
 
 /**
- * Few on purpose, for each costs every answer a microsecond: money matters are not for caches unless
+ * Few on purpose, for each costs every answer microseconds: money matters are not for caches unless
  * a route knows better, and no browser shall guess a type.
  */
 function withSafeHeaders(response: Response, requestId: string): Response {
