@@ -5,7 +5,7 @@ import { dataFolder, environment } from "../tests/support/service.ts";
 import { requestsPerSecond } from "./load.ts";
 
 const ROUNDS = 11;
-/** Enough to keep a server busy; with 8 to 32 the bare route's rate jumps by a fifth between runs. */
+/** Enough to keep a server busy; with more, the bare route's rate jumps by a fifth from run to run. */
 const LOAD = { connections: 4, seconds: 1 };
 
 await using folder = await dataFolder();
