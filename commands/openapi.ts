@@ -2,15 +2,18 @@
 
 import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
+import { createGatewayClient } from "../core/gateway/client.ts";
 import { createLog } from "../core/log.ts";
 import { openDatabase } from "../db/database.ts";
 import { createApp } from "../routes/app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
+  const config = readConfig();
   const app = createApp({
-    config: readConfig(),
-    // Nothing is asked of it, so nothing connects.
+    config,
+    // Nothing is asked of these, so nothing connects.
     database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 1 }),
+    gateway: createGatewayClient(config.gateway),
     migrations: [],
     log: createLog(() => {}),
     clock: systemClock,

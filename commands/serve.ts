@@ -4,6 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ensureKey } from "../core/auth/manage_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
+import { createGatewayClient } from "../core/gateway/client.ts";
+import { logExchanges } from "../core/gateway/exchange_log.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -48,11 +50,17 @@ export async function run(readConfig: () => Config): Promise<void> {
     ? await ensureDevelopmentKeys(database, config.dataDir)
     : null;
 
+  const gateway = createGatewayClient({
+    ...config.gateway,
+    onExchange: config.logGateway ? logExchanges(log) : undefined,
+  });
+
   let isDraining = false;
   const app = createApp({
     config,
     database,
     migrations,
+    gateway,
     log,
     clock: systemClock,
     isDraining: () => isDraining,

@@ -6,8 +6,20 @@ import { z } from "zod";
 import { type AddressList, parseAddressList } from "./address_list.ts";
 import { API_KEY_SHAPE } from "./auth/api_key.ts";
 
-/** The sandbox's server key is public knowledge, so it must never guard anything real. */
+/** The sandbox's keys are public knowledge, so they must never guard anything real. */
 export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
+export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
+
+/** Where the gateway itself lives. */
+const GATEWAY_URLS = {
+  sandbox: "https://api.sandbox.midtrans.com",
+  production: "https://api.midtrans.com",
+};
+
+const DEFAULT_PORT = 8000;
+const DEFAULT_SANDBOX_PORT = 8001;
+
+const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
 
 interface About {
   description: string;
@@ -77,7 +89,61 @@ const SETTINGS = z.object({
       example: "Mid-server-…",
     },
     "must be a key without spaces",
-    matching(/^[\x21-\x7e]+$/),
+    matching(GATEWAY_KEY_SHAPE),
+  ),
+  GATEWAY_CLIENT_KEY: setting(
+    {
+      description: "Client key of the gateway account; only card tokens made here need it",
+      default: "none",
+      example: "Mid-client-…",
+    },
+    "must be a key without spaces",
+    matching(GATEWAY_KEY_SHAPE),
+  ),
+  GATEWAY_ENV: setting(
+    {
+      description: "The gateway's own `sandbox` or its `production`",
+      default: "`sandbox`",
+      example: "production",
+    },
+    "must be sandbox or production",
+    (text) => text === "sandbox" || text === "production" ? text : undefined,
+  ),
+  GATEWAY_BASE_URL: setting(
+    {
+      description: "Address of the gateway, where it is neither of the two",
+      default: "by `GATEWAY_ENV`",
+      example: "https://gateway.example.com",
+    },
+    "must be an https:// URL (http:// only for this machine), without user, query and fragment",
+    baseUrl,
+  ),
+  GATEWAY_MAX_IN_FLIGHT: setting(
+    {
+      description: "Calls to the gateway at once, at most, on each instance; others wait",
+      default: "`50`",
+      example: "50",
+    },
+    "must be a whole number, 1 to 10000",
+    wholeNumber(1, 10_000),
+  ),
+  SANDBOX_PORT: setting(
+    {
+      description: "Port of the emulated gateway of the embedded default; 0 takes any free one",
+      default: "`8001`",
+      example: "8001",
+    },
+    "must be a port number, 0 to 65535",
+    wholeNumber(0, 65_535),
+  ),
+  LOG_GATEWAY: setting(
+    {
+      description: "`true` logs what is said to the gateway and by it, secrets masked",
+      default: "`false`",
+      example: "true",
+    },
+    "must be true or false",
+    (text) => text === "true" ? true : text === "false" ? false : undefined,
   ),
   AUTH_JWKS_URL: setting(
     {
@@ -86,9 +152,7 @@ const SETTINGS = z.object({
       example: "https://id.example.com/.well-known/jwks.json",
     },
     "must be an https:// URL (http:// only for this machine)",
-    url(({ protocol, hostname }) =>
-      protocol === "https:" || (protocol === "http:" && isLoopback(hostname))
-    ),
+    url(isPrivateLine),
   ),
   AUTH_JWT_SECRET: setting(
     {
@@ -187,11 +251,23 @@ export interface Config {
    * this machine. Development keys and conveniences exist and count only here.
    */
   isEmbeddedDefault: boolean;
+  gateway: GatewayConfig;
+  /** Null: there is no emulated gateway. */
+  sandboxPort: number | null;
+  logGateway: boolean;
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
   trustedProxies: AddressList | null;
   drainSeconds: number;
+}
+
+export interface GatewayConfig {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  serverKey: string;
+  clientKey: string | null;
+  maxInFlight: number;
 }
 
 export interface JwtConfig {
@@ -238,13 +314,16 @@ export function parseConfig(
   const settings = parsed.data;
   const isEmbeddedDefault = !settings.DATABASE_URL && !settings.GATEWAY_SERVER_KEY;
   return {
-    port: settings.PORT ?? 8000,
+    port: settings.PORT ?? DEFAULT_PORT,
     host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
     basePath: settings.BASE_PATH ?? "",
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
     databaseUrl: settings.DATABASE_URL ?? null,
     databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
     isEmbeddedDefault,
+    gateway: gatewayConfig(settings),
+    sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,
+    logGateway: settings.LOG_GATEWAY ?? false,
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
     rateLimit: {
@@ -281,7 +360,25 @@ function findConflicts(env: Partial<Record<SettingName, string>>): ConfigProblem
       "is the sandbox's, which everybody knows; leave it out to try things",
     );
   }
-  if (!DATABASE_URL && !GATEWAY_SERVER_KEY && HOST && !isLoopback(HOST)) {
+  for (const name of ["GATEWAY_CLIENT_KEY", "GATEWAY_ENV", "GATEWAY_BASE_URL"] as const) {
+    if (!GATEWAY_SERVER_KEY && env[name]) wrong(name, "needs GATEWAY_SERVER_KEY beside it");
+  }
+  // Not every key of the gateway's sandbox begins with SB-, but none of production does: with one of
+  // these every customer would be refused, and the first to notice would be a customer.
+  for (const name of ["GATEWAY_SERVER_KEY", "GATEWAY_CLIENT_KEY"] as const) {
+    if (env.GATEWAY_ENV === "production" && env[name]?.startsWith("SB-")) {
+      wrong(name, "is a sandbox's, which production refuses");
+    }
+  }
+  const isEmbeddedDefault = !DATABASE_URL && !GATEWAY_SERVER_KEY;
+  if (!isEmbeddedDefault && env.SANDBOX_PORT) {
+    wrong("SANDBOX_PORT", "is for the embedded default only; there is no sandbox to listen on it");
+  }
+  const { PORT = DEFAULT_PORT, SANDBOX_PORT = DEFAULT_SANDBOX_PORT } = env;
+  if (isEmbeddedDefault && Number(PORT) === Number(SANDBOX_PORT) && Number(PORT) !== 0) {
+    wrong("SANDBOX_PORT", "has to differ from PORT");
+  }
+  if (isEmbeddedDefault && HOST && !isLoopback(HOST)) {
     wrong("HOST", "must be of this machine alone without DATABASE_URL and GATEWAY_SERVER_KEY");
   }
   if (AUTH_JWKS_URL && AUTH_JWT_SECRET) {
@@ -295,6 +392,24 @@ function findConflicts(env: Partial<Record<SettingName, string>>): ConfigProblem
     if (!takesJwt && env[name]) wrong(name, "needs AUTH_JWKS_URL or AUTH_JWT_SECRET beside it");
   }
   return problems;
+}
+
+function gatewayConfig(settings: Settings): GatewayConfig {
+  const maxInFlight = settings.GATEWAY_MAX_IN_FLIGHT ?? 50;
+  if (settings.GATEWAY_SERVER_KEY) {
+    return {
+      baseUrl: settings.GATEWAY_BASE_URL ?? GATEWAY_URLS[settings.GATEWAY_ENV ?? "sandbox"],
+      serverKey: settings.GATEWAY_SERVER_KEY,
+      clientKey: settings.GATEWAY_CLIENT_KEY ?? null,
+      maxInFlight,
+    };
+  }
+  return {
+    baseUrl: `http://127.0.0.1:${settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT}`,
+    serverKey: SANDBOX_SERVER_KEY,
+    clientKey: SANDBOX_CLIENT_KEY,
+    maxInFlight,
+  };
 }
 
 function jwtConfig(settings: Settings): JwtConfig | null {
@@ -333,6 +448,19 @@ function url(accepts: (address: URL) => boolean) {
     const address = URL.parse(text);
     return address && address.hostname && accepts(address) ? text : undefined;
   };
+}
+
+function baseUrl(text: string): string | undefined {
+  const address = URL.parse(text);
+  if (!address || !isPrivateLine(address)) return undefined;
+  // Paths are put behind it, so whatever comes after its own path would end up in the middle.
+  const { origin, pathname } = address;
+  return address.href === origin + pathname ? (origin + pathname).replace(/\/+$/, "") : undefined;
+}
+
+/** Nobody on the way can listen. */
+function isPrivateLine({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
 }
 
 function isLoopback(host: string): boolean {

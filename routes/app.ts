@@ -6,6 +6,7 @@ import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { ServiceError } from "../core/errors.ts";
+import type { GatewayClient } from "../core/gateway/client.ts";
 import type { Log } from "../core/log.ts";
 import { createTokenBuckets } from "../core/token_bucket.ts";
 import type { Database } from "../db/database.ts";
@@ -25,6 +26,7 @@ export interface AppDeps {
   config: Pick<Config, "basePath" | "isEmbeddedDefault" | "jwt" | "rateLimit" | "trustedProxies">;
   database: Database;
   migrations: Migration[];
+  gateway: GatewayClient;
   log: Log;
   clock: Clock;
   /** True once the service is about to end. */

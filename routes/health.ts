@@ -2,6 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../core/errors.ts";
+import type { GatewayClient } from "../core/gateway/client.ts";
 import { type Database, DatabaseUnavailable } from "../db/database.ts";
 import { findPending, type Migration } from "../db/migrations.ts";
 import { problems } from "./problem.ts";
@@ -14,6 +15,10 @@ export const ReadySchema = z.object({
   checks: z.object({
     database: z.literal("up"),
     migrations: z.literal("applied"),
+    gateway: z.enum(["closed", "open", "half_open"]).openapi({
+      description:
+        "State of the circuit breaker: calls are made, held back, or tried one at a time",
+    }),
   }),
 }).openapi("Ready");
 
@@ -37,7 +42,9 @@ const getReady = createRoute({
   summary: "Is the service ready for requests?",
   description:
     "503 while the database is away, lacks a migration, or the service is about to end: " +
-    "send requests elsewhere. `checks` says which.",
+    "send requests elsewhere. `checks` says which. A gateway that does not answer shows in " +
+    "`checks.gateway` and leaves it at 200: what is stored here can be read all the same, and no " +
+    "other instance would reach the gateway either.",
   tags: ["Health"],
   security: [],
   responses: {
@@ -49,10 +56,11 @@ const getReady = createRoute({
 export interface HealthDeps {
   database: Database;
   migrations: Migration[];
+  gateway: Pick<GatewayClient, "breakerState">;
   isDraining: () => boolean;
 }
 
-export function createHealth({ database, migrations, isDraining }: HealthDeps) {
+export function createHealth({ database, migrations, gateway, isDraining }: HealthDeps) {
   const health = createRouter();
 
   // Open to everybody, so however many ask at once, one query answers them.
@@ -78,7 +86,11 @@ export function createHealth({ database, migrations, isDraining }: HealthDeps) {
     }
     return c.json({
       status: "ready" as const,
-      checks: { database: "up" as const, migrations: "applied" as const },
+      checks: {
+        database: "up" as const,
+        migrations: "applied" as const,
+        gateway: gateway.breakerState(),
+      },
     }, 200);
   });
 

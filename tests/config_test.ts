@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   ConfigError,
   parseConfig,
+  SANDBOX_CLIENT_KEY,
   SANDBOX_SERVER_KEY,
   SETTING_NAMES,
   settingsTable,
@@ -94,6 +95,72 @@ Deno.test("the embedded default listens on loopback only", () => {
   assert.deepEqual(problemsOf({ HOST: "0.0.0.0", GATEWAY_SERVER_KEY: "Mid-server-x" }), []);
 });
 
+Deno.test("the embedded default talks to its own sandbox, with the keys that everybody knows", () => {
+  const config = parseConfig({}, "/project");
+  assert.equal(config.sandboxPort, 8001);
+  assert.equal(config.logGateway, false);
+  assert.deepEqual(config.gateway, {
+    baseUrl: "http://127.0.0.1:8001",
+    serverKey: SANDBOX_SERVER_KEY,
+    clientKey: SANDBOX_CLIENT_KEY,
+    maxInFlight: 50,
+  });
+  const other = parseConfig({ SANDBOX_PORT: "8101", LOG_GATEWAY: "true" }, "/project");
+  assert.equal(other.sandboxPort, 8101);
+  assert.equal(other.gateway.baseUrl, "http://127.0.0.1:8101");
+  assert.equal(other.logGateway, true);
+});
+
+Deno.test("the gateway's environment gives its address, unless there is one of its own", () => {
+  const baseUrlOf = (env: Record<string, string>) =>
+    parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x", ...env }, "/project").gateway.baseUrl;
+  assert.equal(baseUrlOf({}), "https://api.sandbox.midtrans.com");
+  assert.equal(baseUrlOf({ GATEWAY_ENV: "sandbox" }), "https://api.sandbox.midtrans.com");
+  assert.equal(baseUrlOf({ GATEWAY_ENV: "production" }), "https://api.midtrans.com");
+  const own = { GATEWAY_ENV: "production", GATEWAY_BASE_URL: "https://proxy.example.com/pay/" };
+  assert.equal(baseUrlOf(own), "https://proxy.example.com/pay");
+  assert.equal(baseUrlOf({ GATEWAY_BASE_URL: "http://127.0.0.1:9/" }), "http://127.0.0.1:9");
+});
+
+Deno.test("keys of the gateway are taken as they are", () => {
+  const env = {
+    GATEWAY_SERVER_KEY: "newer-key",
+    GATEWAY_CLIENT_KEY: "client",
+    LOG_GATEWAY: "false",
+  };
+  const config = parseConfig({ ...env, GATEWAY_MAX_IN_FLIGHT: "7" }, "/project");
+  assert.equal(config.gateway.serverKey, "newer-key");
+  assert.equal(config.gateway.clientKey, "client");
+  assert.equal(config.gateway.maxInFlight, 7);
+  assert.equal(config.logGateway, false);
+  assert.equal(config.sandboxPort, null);
+});
+
+Deno.test("what is said about a gateway of one's own needs its key", () => {
+  const env = {
+    GATEWAY_CLIENT_KEY: "client",
+    GATEWAY_ENV: "production",
+    GATEWAY_BASE_URL: "https://gateway.example.com",
+  };
+  assert.deepEqual(problemsOf(env), Object.keys(env));
+  assert.deepEqual(problemsOf({ ...env, GATEWAY_SERVER_KEY: "Mid-server-x" }), []);
+});
+
+Deno.test("production takes no key that says it is a sandbox's", () => {
+  const env = { GATEWAY_SERVER_KEY: "SB-Mid-server-x", GATEWAY_CLIENT_KEY: "SB-Mid-client-x" };
+  assert.deepEqual(problemsOf(env), []);
+  assert.deepEqual(problemsOf({ ...env, GATEWAY_ENV: "production" }), Object.keys(env));
+});
+
+Deno.test("the sandbox has a port of its own, and only where there is a sandbox", () => {
+  const key = { GATEWAY_SERVER_KEY: "Mid-server-x" };
+  assert.deepEqual(problemsOf({ SANDBOX_PORT: "8101", ...key }), ["SANDBOX_PORT"]);
+  assert.deepEqual(problemsOf({ SANDBOX_PORT: "8000" }), ["SANDBOX_PORT"]);
+  assert.deepEqual(problemsOf({ PORT: "8001" }), ["SANDBOX_PORT"]);
+  assert.deepEqual(problemsOf({ PORT: "8001", ...key }), []);
+  assert.deepEqual(problemsOf({ PORT: "0", SANDBOX_PORT: "0" }), []);
+});
+
 Deno.test("JWT settings come whole and from one source of trust", () => {
   const rest = { AUTH_JWT_ISSUER: "i", AUTH_JWT_AUDIENCE: "a" };
   const AUTH_JWT_SECRET = "x".repeat(32);
@@ -113,6 +180,7 @@ Deno.test("values on the edge", () => {
     ...[{ PORT: "0" }, { PORT: "65535" }, { BASE_PATH: "/a" }, { BASE_PATH: "/a/b.c~d-e_f" }],
     ...[{ DATA_DIR: "/x/y" }, { DATABASE_POOL_SIZE: "1" }, { TRUST_PROXY: "10.0.0.0/8,::1/128" }],
     ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(43) }, { DRAIN_SECONDS: "300" }],
+    ...[{ SANDBOX_PORT: "65535" }, { GATEWAY_MAX_IN_FLIGHT: "1" }, { LOG_GATEWAY: "true" }],
   ];
   for (const env of good) assert.deepEqual(problemsOf(env), [], JSON.stringify(env));
   const bad: Record<string, string>[] = [
@@ -124,6 +192,11 @@ Deno.test("values on the edge", () => {
     }],
     ...[{ TRUST_PROXY: "10.0.0.0/33" }, { TRUST_PROXY: "1.2.3" }, { TRUST_PROXY: "1.2.3.4/8/8" }],
     ...[{ TRUST_PROXY: "1.2.3.4," }, { TRUST_PROXY: "::1/x" }],
+    ...[{ SANDBOX_PORT: "65536" }, { GATEWAY_MAX_IN_FLIGHT: "0" }, { LOG_GATEWAY: "toString" }],
+    ...[{ GATEWAY_ENV: "live" }, { GATEWAY_CLIENT_KEY: "a b" }, { GATEWAY_SERVER_KEY: "a b" }],
+    ...[{ GATEWAY_BASE_URL: "http://gateway.example.com" }, { GATEWAY_BASE_URL: "ftp://x" }],
+    ...[{ GATEWAY_BASE_URL: "https://x/?a=b" }, { GATEWAY_BASE_URL: "https://x/#a" }],
+    ...[{ GATEWAY_BASE_URL: "https://user:pass@x" }, { GATEWAY_BASE_URL: "gateway" }],
     ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(42) }, { BOOTSTRAP_STAFF_KEY: "a".repeat(46) }],
   ];
   for (const env of bad) assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));

@@ -1,0 +1,102 @@
+/** One operation from begin to end: its deadline, its place in line, the breaker, and tries again. */
+
+import type { z } from "zod";
+import type { Answer } from "./answers.ts";
+import type { CircuitBreaker } from "./circuit_breaker.ts";
+import { decide } from "./decide.ts";
+import { GatewayAPIError, GatewayError } from "./errors.ts";
+import type { InFlight } from "./in_flight.ts";
+import type { GatewayRequest } from "./request.ts";
+import { type Limits, type RetryOptions, retryRead } from "./retry.ts";
+import { GivenUp, type Reply, type Send } from "./transport.ts";
+
+export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"> {
+  send: Send;
+  breaker: CircuitBreaker;
+  inFlight: InFlight;
+}
+
+/** The deadline is for all of it: waiting for a place, every try, the last byte of the answer. */
+export interface CallLimits {
+  deadlineMs: number;
+  /** The caller's own way to give up. */
+  signal?: AbortSignal;
+}
+
+export function createCall(deps: CallDeps) {
+  const { send, breaker, inFlight, clock, wait } = deps;
+  const mayCall = () => breaker.state() !== "open";
+
+  return async function call<T>(
+    request: GatewayRequest,
+    schema: z.ZodType<T>,
+    { deadlineMs, signal }: CallLimits,
+  ): Promise<Answer<T>> {
+    using limits = startDeadline(deadlineMs, signal);
+    const attempt = async (number: number) =>
+      decide(await tryOnce(request, limits.signal, number), request, schema, clock());
+    // A write is sent once, whatever becomes of it: whoever asked for it knows what a second would do.
+    return request.isRead
+      ? await retryRead(attempt, limits, { ...deps, mayCall })
+      : await attempt(1);
+  };
+
+  function startDeadline(deadlineMs: number, caller?: AbortSignal): Limits & Disposable {
+    const givenUp = new AbortController();
+    const timer = new AbortController();
+    wait(deadlineMs, timer.signal).then(() => givenUp.abort(new GivenUp("timeout")), () => {});
+    const abort = () => givenUp.abort(new GivenUp("aborted"));
+    if (caller?.aborted) abort();
+    caller?.addEventListener("abort", abort);
+    return {
+      signal: givenUp.signal,
+      endsAt: clock() + deadlineMs,
+      [Symbol.dispose]() {
+        timer.abort();
+        caller?.removeEventListener("abort", abort);
+      },
+    };
+  }
+
+  async function tryOnce(
+    request: GatewayRequest,
+    signal: AbortSignal,
+    attempt: number,
+  ): Promise<Reply> {
+    // Asked before the line, too: nobody should stand in one that leads nowhere.
+    if (!mayCall()) throw takenToBeDown();
+    const leave = await inFlight.enter(signal).catch(() => {
+      throw noPlace(signal);
+    });
+    try {
+      const permit = breaker.admit();
+      if (!permit) throw takenToBeDown();
+      try {
+        const reply = await send(request, signal, attempt);
+        permit.answered();
+        return reply;
+      } catch (error) {
+        const isGatewaysFault = error instanceof GatewayError && error.failure !== "aborted";
+        if (isGatewaysFault) permit.unanswered();
+        else permit.abandoned();
+        throw error;
+      }
+    } finally {
+      leave();
+    }
+  }
+}
+
+function takenToBeDown(): GatewayAPIError {
+  return new GatewayAPIError("The gateway is taken to be down, so it was not called", {
+    failure: "unreachable",
+    outcome: "refused",
+  });
+}
+
+function noPlace({ reason }: AbortSignal): GatewayAPIError {
+  return new GatewayAPIError("The call was given up before it was its turn", {
+    failure: reason instanceof GivenUp ? reason.failure : "aborted",
+    outcome: "refused",
+  });
+}

@@ -1,0 +1,75 @@
+/** The gateway's client: everything that can be asked of it, by one set of keys and limits. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { type Clock, systemClock } from "../clock.ts";
+import type { Ask } from "./ask.ts";
+import { createCall } from "./call.ts";
+import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
+import { createInFlight } from "./in_flight.ts";
+import { cardOperations } from "./operations/cards.ts";
+import { invoiceOperations } from "./operations/invoices.ts";
+import { payAccountOperations } from "./operations/pay_accounts.ts";
+import { paymentOperations } from "./operations/payments.ts";
+import { subscriptionOperations } from "./operations/subscriptions.ts";
+import { buildRequest } from "./request.ts";
+import type { Wait } from "./retry.ts";
+import { verifySignature } from "./signature.ts";
+import { createTransport, type Exchange } from "./transport.ts";
+
+export interface GatewayClientOptions {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  serverKey: string;
+  /** Null: operations that need one ask for it. */
+  clientKey: string | null;
+  /** To be shared by clients of the same gateway. */
+  breaker?: CircuitBreaker;
+  maxInFlight?: number;
+  /** Told every exchange, secrets masked. */
+  onExchange?: (exchange: Exchange) => void;
+  clock?: Clock;
+  wait?: Wait;
+  random?: () => number;
+}
+
+export type GatewayClient = ReturnType<typeof createGatewayClient>;
+
+/** Of one operation, all tries together. */
+const DEADLINE_MS = 10_000;
+
+const waitFor: Wait = (ms, signal) => delay(ms, undefined, { signal });
+
+export function createGatewayClient(options: GatewayClientOptions) {
+  const { baseUrl, serverKey, clock = systemClock, wait = waitFor, random = Math.random } = options;
+  if (!/^[\x21-\x7e]+$/.test(serverKey)) throw new TypeError("The gateway needs a server key");
+  const breaker = options.breaker ?? createCircuitBreaker({ clock });
+  const inFlight = createInFlight(options.maxInFlight ?? 50);
+  const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
+  const call = createCall({ send, breaker, inFlight, clock, wait, random });
+
+  const ask: Ask = async (schema, draft, options = {}) => {
+    const { idempotencyKey, deadlineMs = DEADLINE_MS, signal } = options;
+    const request = buildRequest(draft, serverKey, idempotencyKey);
+    return await call(request, schema, { deadlineMs, signal });
+  };
+
+  return {
+    ...paymentOperations(ask),
+    ...cardOperations(ask, options.clientKey),
+    ...payAccountOperations(ask),
+    ...subscriptionOperations(ask),
+    ...invoiceOperations(ask),
+
+    /** Whether a notification's signature holds, by the configured key unless another is given. */
+    verifySignature: (
+      orderId: unknown,
+      statusCode: unknown,
+      grossAmount: unknown,
+      signatureKey: unknown,
+      key = serverKey,
+    ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key),
+
+    /** Whether the gateway is being called. */
+    breakerState: () => breaker.state(),
+  };
+}

@@ -1,0 +1,34 @@
+/** JSON as the gateway sends it: anything, of any depth. */
+
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+export interface JsonObject {
+  [name: string]: Json;
+}
+
+/** Nothing of the gateway's is as deep as this; the stack is not endless, and hostile bodies are. */
+export const MAX_DEPTH = 16;
+
+/** Null where the text is no JSON object. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const value: Json = JSON.parse(text);
+    return typeof value === "object" && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export interface Leaf {
+  value: string;
+  /** The members it is in, from the outermost on. */
+  names: string[];
+}
+
+/** Every text and number in it. */
+export function leaves(data: Json, names: string[] = []): Leaf[] {
+  if (typeof data === "string" || typeof data === "number") {
+    return [{ value: String(data), names }];
+  }
+  if (typeof data !== "object" || data === null || names.length > MAX_DEPTH) return [];
+  return Object.entries(data).flatMap(([name, value]) => leaves(value, [...names, name]));
+}

@@ -1,0 +1,41 @@
+/** Properties instead of examples: values made up by the hundred, and shrunk when one fails. */
+
+/** As much of the library's types as the tests use: its specifier is computed, see below. */
+export interface Arbitrary<T> {
+  map<U>(change: (value: T) => U): Arbitrary<U>;
+  filter(accepts: (value: T) => boolean): Arbitrary<T>;
+}
+
+interface LengthRange {
+  minLength?: number;
+  maxLength?: number;
+}
+
+interface FastCheck {
+  assert(property: unknown, options?: { numRuns?: number }): Promise<void>;
+  asyncProperty<T extends unknown[]>(
+    ...args: [
+      ...{ [K in keyof T]: Arbitrary<T[K]> },
+      (...values: T) => Promise<void>,
+    ]
+  ): unknown;
+  anything(): Arbitrary<unknown>;
+  array<T>(item: Arbitrary<T>, range?: LengthRange): Arbitrary<T[]>;
+  boolean(): Arbitrary<boolean>;
+  constantFrom<T>(...values: T[]): Arbitrary<T>;
+  integer(range?: { min?: number; max?: number }): Arbitrary<number>;
+  json(): Arbitrary<string>;
+  oneof<T extends unknown[]>(
+    ...choices: { [K in keyof T]: Arbitrary<T[K]> }
+  ): Arbitrary<T[number]>;
+  record<T>(members: { [K in keyof T]: Arbitrary<T[K]> }): Arbitrary<T>;
+  string(range?: LengthRange & { unit?: "grapheme" | "binary" | Arbitrary<string> }): Arbitrary<
+    string
+  >;
+  uint8Array(range?: LengthRange): Arbitrary<Uint8Array<ArrayBuffer>>;
+}
+
+/** The specifier is computed so that nobody who only starts the service downloads it. */
+const FAST_CHECK = ["npm:fast-check", "4.10.2"].join("@");
+
+export const fc: FastCheck = await import(FAST_CHECK);
