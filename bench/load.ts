@@ -2,36 +2,49 @@
 
 export interface Load {
   url: string;
-  headers?: Record<string, string>;
+  /** The n-th request as it goes over the wire; all are answered at the same length. */
+  request: (n: number) => string;
   connections: number;
+  /** How long, or how many: whichever is reached first. */
   seconds: number;
+  requests?: number;
+  /** Where to begin counting requests, for those that must not repeat. */
+  first?: number;
+}
+
+/** A request that is always the same. */
+export function get(url: string, headers: Record<string, string> = {}): () => string {
+  const { host, pathname } = new URL(url);
+  const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) =>
+    `${name}: ${value}\r\n`
+  );
+  const request = `GET ${pathname} HTTP/1.1\r\n${lines.join("")}\r\n`;
+  return () => request;
 }
 
 /**
  * Requests a second. All answers of one load are of one length, so that counting their bytes counts
- * them; that each is a 200 is checked on the first.
+ * them; that each is a 200 is checked on the first of each connection.
  */
 export async function requestsPerSecond(load: Load): Promise<number> {
-  const { hostname, port, pathname } = new URL(load.url);
-  const headers = Object.entries(load.headers ?? {}).map(([name, value]) =>
-    `${name}: ${value}\r\n`
-  );
-  const request = `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\n${headers.join("")}\r\n`;
-  const bytes = new TextEncoder().encode(request);
-  const until = performance.now() + load.seconds * 1000;
+  const { hostname, port } = new URL(load.url);
+  const encoder = new TextEncoder();
+  const begin = performance.now();
+  const until = begin + load.seconds * 1000;
+  const first = load.first ?? 0;
+  const last = first + (load.requests ?? Infinity);
+  let sent = first;
 
   async function drive(): Promise<number> {
     using connection = await Deno.connect({ hostname, port: Number(port) });
     connection.setNoDelay();
     const buffer = new Uint8Array(65_536);
-    await connection.write(bytes);
-    const length = await connection.read(buffer) ?? 0;
-    const answer = new TextDecoder().decode(buffer.subarray(0, length));
-    if (!answer.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${answer}`);
+    await write(connection, encoder.encode(load.request(sent++)));
+    const length = await readFirst(connection, buffer);
 
-    let answers = 0;
-    while (performance.now() < until) {
-      await connection.write(bytes);
+    let answers = 1;
+    while (sent < last && performance.now() < until) {
+      await write(connection, encoder.encode(load.request(sent++)));
       for (let missing = length; missing > 0;) {
         const n = await connection.read(buffer);
         if (n === null) throw new Error("The server closed the connection");
@@ -44,5 +57,24 @@ export async function requestsPerSecond(load: Load): Promise<number> {
   }
 
   const counts = await Promise.all(Array.from({ length: load.connections }, drive));
-  return counts.reduce((sum, count) => sum + count) / load.seconds;
+  const seconds = (performance.now() - begin) / 1000;
+  return counts.reduce((sum, count) => sum + count) / seconds;
+}
+
+/** Reads the first answer to its end and returns how long it is. */
+async function readFirst(connection: Deno.Conn, buffer: Uint8Array): Promise<number> {
+  let answer = "";
+  while (true) {
+    const n = await connection.read(buffer);
+    if (n === null) throw new Error("The server closed the connection");
+    answer += new TextDecoder().decode(buffer.subarray(0, n));
+    if (!answer.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${answer}`);
+    const body = answer.indexOf("\r\n\r\n") + 4;
+    const length = body + Number(answer.match(/content-length: (\d+)/i)?.[1]);
+    if (body > 3 && answer.length >= length) return length;
+  }
+}
+
+async function write(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let from = 0; from < bytes.length;) from += await connection.write(bytes.subarray(from));
 }

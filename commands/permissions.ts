@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { type Config, SETTING_NAMES } from "../core/config.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
+import { SANDBOX_FILES } from "./gateway_sandbox.ts";
 
 /**
  * Deno's flags for the service. Everything outside a list looks absent instead of raising an error
@@ -22,12 +23,12 @@ export function permissionFlags(
   const migrations = `${projectDir}/db/migrations`;
   if (!config || !layout) return [...flags, `--allow-read=${paths(migrations)}`, "--ignore-read"];
   // Nothing that it may write is anything that it may run.
-  const developmentKeys = `${config.dataDir}/${DEVELOPMENT_KEYS}`;
+  const ownFiles = [DEVELOPMENT_KEYS, ...SANDBOX_FILES].map((name) => `${config.dataDir}/${name}`);
   return [
     ...flags,
     `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,
     "--ignore-read",
-    `--allow-write=${paths(developmentKeys, layout.lockFile, layout.pidFile)}`,
+    `--allow-write=${paths(...ownFiles, layout.lockFile, layout.pidFile)}`,
     `--allow-run=${paths(layout.leash, `${layout.programs}/bin/pg_ctl`)}`,
   ];
 }

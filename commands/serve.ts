@@ -14,7 +14,8 @@ import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
-import { Failure } from "./failure.ts";
+import { SANDBOX_HOST, startGatewaySandbox } from "./gateway_sandbox.ts";
+import { explainListenErrors, refuseTakenPort } from "./listen.ts";
 import { say } from "./say.ts";
 import { printStartMessage } from "./start_message.ts";
 import { listenForStop } from "./stop_signal.ts";
@@ -35,7 +36,7 @@ export async function run(readConfig: () => Config): Promise<void> {
 
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await claimServer(config, "service"));
-  refuseTakenPort(config);
+  await refuseTakenPorts(config);
   if (config.databaseUrl === null) say("Starting PostgreSQL");
   const databaseUrl = await server.start((failedRestart) =>
     failedRestart ? log.error("database_not_restarted", failedRestart) : log.info("database_died")
@@ -50,8 +51,11 @@ export async function run(readConfig: () => Config): Promise<void> {
     ? await ensureDevelopmentKeys(database, config.dataDir)
     : null;
 
+  const sandbox = await startGatewaySandbox(config, log);
+  resources.use(sandbox);
   const gateway = createGatewayClient({
     ...config.gateway,
+    ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
   });
 
@@ -66,10 +70,11 @@ export async function run(readConfig: () => Config): Promise<void> {
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });
-  const http = listen(config, app.fetch);
+  const http = await listen(config, app.fetch);
   isServing = true;
   const url = addressOf(http.addr) + config.basePath;
-  if (developmentKeys) printStartMessage(url, developmentKeys);
+  sandbox?.notify(`${url}/notification/`);
+  if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys);
   else log.info("started", { url });
 
   await stop.received;
@@ -84,31 +89,16 @@ export async function run(readConfig: () => Config): Promise<void> {
   Deno.exit(0);
 }
 
-/** Before anything is started, so that this is all there is to read. */
-function refuseTakenPort({ host, port }: Config): void {
-  explainListenErrors({ host, port }, () => Deno.listen({ hostname: host, port }).close());
-}
-
-function listen({ host, port }: Config, handler: Deno.ServeHandler) {
+async function listen({ host, port }: Config, handler: Deno.ServeHandler) {
   const options = { hostname: host, port, onListen: () => {} };
-  return explainListenErrors({ host, port }, () => Deno.serve(options, handler));
+  const place = { host, port, setting: "PORT" } as const;
+  return await explainListenErrors(place, () => Deno.serve(options, handler));
 }
 
-function explainListenErrors<T>(at: { host: string; port: number }, attempt: () => T): T {
-  try {
-    return attempt();
-  } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new Failure(`Port ${at.port} is taken: stop what listens there, or set PORT.`);
-    }
-    if (error instanceof Deno.errors.AddrNotAvailable) {
-      throw new Failure(`${at.host} is no address of this machine: set HOST.`);
-    }
-    if (error instanceof Deno.errors.PermissionDenied) {
-      throw new Failure(`The system does not let us listen on port ${at.port}: set PORT.`);
-    }
-    throw error;
-  }
+async function refuseTakenPorts({ host, port, sandboxPort }: Config): Promise<void> {
+  await refuseTakenPort({ host, port, setting: "PORT" });
+  if (sandboxPort === null) return;
+  await refuseTakenPort({ host: SANDBOX_HOST, port: sandboxPort, setting: "SANDBOX_PORT" });
 }
 
 function addressOf({ hostname, port }: Deno.NetAddr): string {

@@ -2,7 +2,11 @@
 
 import type { DevelopmentKeys } from "./development_keys.ts";
 
-export function printStartMessage(url: string, keys: DevelopmentKeys): void {
+export function printStartMessage(
+  url: string,
+  sandbox: string | null,
+  keys: DevelopmentKeys,
+): void {
   const lines = [
     "",
     "  %cPayment Gateway Integration Service%c is up",
@@ -10,6 +14,9 @@ export function printStartMessage(url: string, keys: DevelopmentKeys): void {
     `  API         %c${url}/%c`,
     `  Reference   %c${url}/reference%c`,
     `  Document    %c${url}/openapi.json%c`,
+    ...sandbox
+      ? [`  Sandbox     %c${sandbox}/%c   the gateway, emulated: no money moves here`]
+      : [],
     "",
     "  Development keys, good on this machine only",
     `  user        ${keys.user}`,
@@ -21,7 +28,8 @@ export function printStartMessage(url: string, keys: DevelopmentKeys): void {
     "  Ctrl-C stops it.",
     "",
   ];
-  const styles = ["bold", "cyan", "cyan", "cyan", "green"].flatMap((style) => [
+  const links = sandbox ? 4 : 3;
+  const styles = ["bold", ...Array(links).fill("cyan"), "green"].flatMap((style) => [
     style === "bold" ? "font-weight: bold" : `color: ${style}`,
     "",
   ]);

@@ -20,6 +20,7 @@ const files = await Promise.all(
 );
 
 const house = files.filter(({ path }) => floorOf(path) !== -1);
+const programs = files.filter(({ path }) => floorOf(path) !== -1 || isSandbox(path));
 
 async function sourceFiles(folder: string): Promise<string[]> {
   const found: string[] = [];
@@ -27,7 +28,7 @@ async function sourceFiles(folder: string): Promise<string[]> {
     if (name.startsWith(".") || name === "node_modules") continue;
     const path = join(folder, name);
     if (isDirectory) found.push(...await sourceFiles(path));
-    else if (name.endsWith(".ts")) found.push(relative(PROJECT, path));
+    else if (/\.(ts|js|css)$/.test(name)) found.push(relative(PROJECT, path));
   }
   return found;
 }
@@ -36,11 +37,27 @@ function floorOf(path: string): number {
   return FLOORS.indexOf(path.split("/")[0]!);
 }
 
+/** It stands beside the house. */
+function isSandbox(path: string): boolean {
+  return path.startsWith("sandbox/");
+}
+
 Deno.test("imports run downwards", () => {
   assert.ok(house.length > 20);
   for (const { path, imports } of house) {
-    for (const target of imports) {
+    for (const target of imports.filter((each) => !isSandbox(each))) {
       assert.ok(floorOf(target) >= floorOf(path), `${path} imports upwards: ${target}`);
+    }
+  }
+});
+
+Deno.test("the sandbox is a program of its own: it knows nobody, and only commands know it", () => {
+  assert.ok(files.filter(({ path }) => isSandbox(path)).length > 20);
+  for (const { path, imports } of files) {
+    const mayKnowIt = /^(commands|tests|bench|main\.ts)/.test(path);
+    for (const target of imports) {
+      if (isSandbox(path)) assert.ok(isSandbox(target), `${path} imports ${target}`);
+      else assert.ok(mayKnowIt || !isSandbox(target), `${path} imports ${target}`);
     }
   }
 });
@@ -57,15 +74,17 @@ Deno.test("imports go in no circles", () => {
   for (const { path } of files) visit(path, []);
 });
 
-Deno.test("every import is of a file that is there", () => {
-  const known = new Set(files.map(({ path }) => path));
+Deno.test("every import is of a file that is there", async () => {
   for (const { path, imports } of files) {
-    for (const target of imports) assert.ok(known.has(target), `${path} imports ${target}`);
+    for (const target of imports) {
+      const { isFile } = await Deno.stat(join(PROJECT, target));
+      assert.ok(isFile, `${path} imports ${target}`);
+    }
   }
 });
 
 Deno.test("only main.ts reads the environment", () => {
-  for (const { path, text } of house) {
+  for (const { path, text } of programs) {
     if (path === "main.ts") continue;
     assert.doesNotMatch(text, /Deno\.env|process\.env|node:process/, path);
   }
@@ -74,11 +93,11 @@ Deno.test("only main.ts reads the environment", () => {
 Deno.test("embedded parts are imported only when they are used", () => {
   for (const { path, text } of house) {
     if (path.startsWith("db/embedded/")) continue;
-    const statics = text.match(/^import (?!type )[^;]*db\/embedded\/[^;]*;/gm) ?? [];
+    const statics = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ?? [];
     assert.deepEqual(statics, [], path);
   }
 });
 
 Deno.test("every file says in a sentence what it is for", () => {
-  for (const { path, text } of house) assert.match(text, /^\/\*\*/, path);
+  for (const { path, text } of programs) assert.match(text, /^\/\*\*/, path);
 });

@@ -92,7 +92,7 @@ Deno.test("with DATABASE_URL the service can write no file and start no program"
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), NOTHING);
 });
 
-Deno.test("embedded, it can write three files of its own and run the database server, nothing else", async () => {
+Deno.test("embedded, it can write a few files of its own and run the database server, nothing else", async () => {
   await using folder = await dataFolder();
   const flags = await flagsFor({ DATA_DIR: folder.path });
   assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));

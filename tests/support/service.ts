@@ -44,6 +44,8 @@ export async function runTask(
 
 export interface Service extends AsyncDisposable {
   url: string;
+  /** Where the emulated gateway is; empty where there is none. */
+  sandbox: string;
   /** The keys of the start message; empty where there are none. */
   keys: { user: string; staff: string };
   /** Asks with a key, or without; the answer is read to its end. */
@@ -74,7 +76,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const [program, ...args] = command;
   const process = new Deno.Command(program!, {
     args,
-    env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...settings }),
+    env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...sandboxPort(settings), ...settings }),
     clearEnv: true,
     cwd,
     stdin: "null",
@@ -118,6 +120,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   ended.then(() => over = true);
   return {
     url: url.replace(/\/$/, ""),
+    sandbox: output().match(/^ +Sandbox +(http:\S+)\//m)?.[1] ?? "",
     keys: {
       user: output().match(/^ +user +(gk_\S+)$/m)?.[1] ?? "",
       staff: output().match(/^ +staff +(gk_\S+)$/m)?.[1] ?? "",
@@ -137,6 +140,12 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       await ended;
     },
   };
+}
+
+/** The embedded default has a gateway of its own; elsewhere it may not even be named. */
+function sandboxPort(settings: Record<string, string>): Record<string, string> {
+  const { DATABASE_URL, GATEWAY_SERVER_KEY } = settings;
+  return DATABASE_URL || GATEWAY_SERVER_KEY ? {} : { SANDBOX_PORT: "0" };
 }
 
 /** A data folder of the test's own, gone afterwards. */

@@ -1,0 +1,81 @@
+/** `deno task bench`: charges a second of the sandbox alone, and whether they stay as quick. */
+
+import { dataFolder } from "../tests/support/service.ts";
+import { median, perSecond, ratio } from "./figures.ts";
+import { requestsPerSecond } from "./load.ts";
+import { type Program, startProgram } from "./program.ts";
+
+const ROUNDS = 7;
+const CONNECTIONS = 16;
+const MANY = 100_000;
+/** Enough for the compiler to have seen everything, few next to many. */
+const WARM_UP = 3_000;
+const MEASURED = 5_000;
+
+await using folder = await dataFolder();
+let count = 0;
+
+async function startSandbox(name: string): Promise<Program> {
+  const path = `${folder.path}/${name}`;
+  // As its task starts it, but for where it writes.
+  const permissions = [
+    "--allow-net",
+    "--ignore-env",
+    `--allow-read=${folder.path}`,
+    "--ignore-read",
+    `--allow-write=${folder.path}`,
+  ];
+  const args = ["--port", "0", "--data", `${path}.kv`];
+  return await startProgram(`${path}.log`, ["run", ...permissions, "sandbox/main.ts", ...args]);
+}
+
+async function charge({ url }: Program, requests: number): Promise<number> {
+  const { host } = new URL(url);
+  const authorization = `Basic ${btoa("SB-Mid-server-sandbox:")}`;
+  const rate = await requestsPerSecond({
+    url,
+    connections: CONNECTIONS,
+    seconds: 120,
+    requests,
+    first: count,
+    request(n) {
+      const body = JSON.stringify({
+        payment_type: "bank_transfer",
+        transaction_details: {
+          order_id: `order-${String(n).padStart(9, "0")}`,
+          gross_amount: 44000,
+        },
+        bank_transfer: { bank: "bca" },
+        customer_details: { first_name: "Budi", email: "budi@example.com" },
+        item_details: [{ id: "1", name: "Coffee", price: 22000, quantity: 2 }],
+      });
+      return `POST /v2/charge HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    },
+  });
+  count += requests + CONNECTIONS;
+  return rate;
+}
+
+await using full = await startSandbox("full");
+await charge(full, MANY);
+const measured = { empty: [] as number[], full: [] as number[] };
+for (let round = 0; round < ROUNDS; round++) {
+  await using empty = await startSandbox(`empty${round}`);
+  await charge(empty, WARM_UP);
+  // Each goes first every other time.
+  const order = round % 2 === 0 ? ["empty", "full"] as const : ["full", "empty"] as const;
+  for (const name of order) {
+    measured[name].push(await charge(name === "empty" ? empty : full, MEASURED));
+  }
+}
+
+const least = Math.min(median(measured.empty), median(measured.full));
+console.log(`charges of a new sandbox  ${perSecond(measured.empty, "charges")}`);
+console.log(`with ${MANY.toLocaleString("en")} before it   ${perSecond(measured.full, "charges")}`);
+console.log(
+  `ratio                     ${ratio(measured.full, measured.empty)} (goal: at least 0.80)`,
+);
+console.log(
+  `goal                      at least 3,000 charges/s: ${least >= 3000 ? "met" : "missed"}`,
+);

@@ -1,0 +1,113 @@
+/** GoPay accounts: link, look, unlink (G§6). */
+
+import { Refusal } from "../http/refusal.ts";
+import { object, oneOf, text, validate } from "../http/validate.ts";
+import { MINUTE } from "../world/time.ts";
+import type { World } from "../world/world.ts";
+import type { PayAccount } from "./account.ts";
+import { paymentOptions } from "./payment_options.ts";
+
+const Link = object({
+  payment_type: oneOf(["gopay"]),
+  gopay_partner: object({
+    phone_number: text(20).regex(
+      /^[1-9]\d*$/,
+      "must be numeric digits and must not begin with 0",
+    ),
+    country_code: text(4).regex(/^\d+$/, "must be numeric digits"),
+    redirect_url: text(2000).nullish(),
+  }),
+});
+
+/** Phones of the sandbox that are not like others, with and without their country's code. */
+const NOT_REGISTERED = ["123450001"];
+const BLOCKED = ["123450002", "8271939753"];
+const NO_BALANCE = ["8242014881"];
+const PAY_LATER = ["8103001242"];
+
+const CODES = { ENABLED: "200", PENDING: "201", DISABLED: "204", EXPIRED: "204" };
+
+/** An activation link nobody follows is of no use after this. */
+const LINK_LIFE = 15 * MINUTE;
+
+export function linkAccount(world: World, body: unknown) {
+  const { gopay_partner: { phone_number, country_code, redirect_url } } = validate(Link, body);
+  const phone = phone_number.replace(/^62/, "");
+  if (NOT_REGISTERED.includes(phone)) return refusedByWallet("105", "User Not Found");
+  if (BLOCKED.includes(phone)) throw new Refusal(410);
+  const account = world.accounts.put({
+    id: world.random.uuid(),
+    status: "PENDING",
+    phone: `+${country_code}${phone_number}`,
+    balance: NO_BALANCE.includes(phone) ? 0 : 1_000_000,
+    hasPayLater: PAY_LATER.includes(phone),
+    redirectUrl: redirect_url ?? null,
+    expiresAt: world.clock.now() + LINK_LIFE,
+  });
+  const url = `${world.publicUrl()}/gopay/link/${account.id}`;
+  return {
+    ...describe(account),
+    channel_response_code: "0",
+    channel_response_message: "Process service request successfully.",
+    actions: ["activation-deeplink", "activation-link-url", "activation-link-app"].map((name) => ({
+      name,
+      method: "GET",
+      url,
+    })),
+  };
+}
+
+export function getAccount(world: World, id: string) {
+  const account = findAccount(world, id);
+  return account.status === "ENABLED"
+    ? { ...describe(account), metadata: { payment_options: paymentOptions(account) } }
+    : describe(account);
+}
+
+export function unlinkAccount(world: World, id: string) {
+  const account = findAccount(world, id);
+  if (account.status === "PENDING") throw new Refusal(412, "Account status cannot be updated.");
+  return describe(changeStatus(world, account, "DISABLED"));
+}
+
+/** What the customer does in the wallet's app. */
+export function activateAccount(world: World, id: string): PayAccount {
+  const account = findAccount(world, id);
+  if (account.status !== "PENDING") throw new Refusal(412, "Account status cannot be updated.");
+  return changeStatus(world, account, "ENABLED");
+}
+
+export function expireAccount(world: World, account: PayAccount): void {
+  world.accounts.put({ ...account, status: "EXPIRED" });
+}
+
+function changeStatus(world: World, account: PayAccount, status: "ENABLED" | "DISABLED") {
+  if (account.status === status) return account;
+  const changed = world.accounts.put({ ...account, status });
+  world.notifier.account(changed);
+  return changed;
+}
+
+function findAccount(world: World, id: string): PayAccount {
+  const account = world.accounts.get(id);
+  if (!account) throw new Refusal(404, "Account doesn't exist.");
+  return account;
+}
+
+function describe({ id, status }: PayAccount) {
+  return {
+    status_code: CODES[status],
+    payment_type: "gopay",
+    account_id: id,
+    account_status: status,
+  };
+}
+
+function refusedByWallet(code: string, message: string) {
+  return {
+    status_code: "202",
+    payment_type: "gopay",
+    channel_response_code: code,
+    channel_response_message: message,
+  };
+}

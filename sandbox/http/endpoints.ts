@@ -1,0 +1,186 @@
+/** Every endpoint of the gateway, one line each: its name, its path, what it does. */
+
+import { getAccount, linkAccount, unlinkAccount } from "../accounts/accounts.ts";
+import { createToken, describeBin, inquirePoints, registerCard } from "../cards/tokens.ts";
+import { convertInvoice, createInvoice, getInvoice, voidInvoice } from "../invoices/invoices.ts";
+import * as subscriptions from "../subscriptions/subscriptions.ts";
+import * as actions from "../transactions/actions.ts";
+import { charge } from "../transactions/charge.ts";
+import { refund } from "../transactions/refund.ts";
+import type { World } from "../world/world.ts";
+import { ACCOUNTS, BINS, CORE, type Family, INVOICES, SUBSCRIPTIONS, TOKENS } from "./families.ts";
+import { invalid, Refusal } from "./refusal.ts";
+
+export interface Call {
+  id: string;
+  query: Record<string, string>;
+  headers: Headers;
+  body: unknown;
+  isRefusedByBank: boolean;
+}
+
+export interface Endpoint {
+  operation: string;
+  method: "GET" | "POST" | "PATCH";
+  path: string;
+  family: Family;
+  /** Where something has to be right before the idempotency key counts. */
+  check?: (call: Call) => unknown;
+  run: (world: World, call: Call) => Record<string, unknown>;
+  http?: number;
+}
+
+type Run = Endpoint["run"];
+
+function endpoint(family: Family, method: Endpoint["method"]) {
+  return (operation: string, path: string, run: Run): Endpoint => ({
+    operation,
+    method,
+    path,
+    family,
+    run,
+  });
+}
+
+const get = endpoint(CORE, "GET");
+const post = endpoint(CORE, "POST");
+const token = endpoint(TOKENS, "GET");
+const readAccount = endpoint(ACCOUNTS, "GET");
+const writeAccount = endpoint(ACCOUNTS, "POST");
+const readSubscription = endpoint(SUBSCRIPTIONS, "GET");
+const writeSubscription = endpoint(SUBSCRIPTIONS, "POST");
+const patchSubscription = endpoint(SUBSCRIPTIONS, "PATCH");
+const readInvoice = endpoint(INVOICES, "GET");
+const writeInvoice = endpoint(INVOICES, "POST");
+const patchInvoice = endpoint(INVOICES, "PATCH");
+const bins = endpoint(BINS, "GET");
+
+/** Paths that are spelled out come before those that have an id in that place. */
+export const ENDPOINTS: Endpoint[] = [
+  post(
+    "charge",
+    "/v2/charge",
+    (world, { body, headers }) => charge(world, body, { notify: notificationHeaders(headers) }),
+  ),
+  post(
+    "capture",
+    "/v2/capture",
+    (world, { body, isRefusedByBank }) => actions.capture(world, body, isRefusedByBank),
+  ),
+  token("card_token", "/v2/token", (world, { query }) => createToken(world, query)),
+  token("card_register", "/v2/card/register", (world, { query }) => registerCard(world, query)),
+  get("point_inquiry", "/v2/point_inquiry/:id", (world, { id }) => inquirePoints(world, id)),
+  writeAccount(
+    "pay_account_create",
+    "/v2/pay/account",
+    (world, { body }) => linkAccount(world, body),
+  ),
+  readAccount("pay_account_get", "/v2/pay/account/:id", (world, { id }) => getAccount(world, id)),
+  writeAccount(
+    "pay_account_unbind",
+    "/v2/pay/account/:id/unbind",
+    (world, { id }) => unlinkAccount(world, id),
+  ),
+  get("status", "/v2/:id/status", (world, { id }) => actions.getStatus(world, id)),
+  get(
+    "status_b2b",
+    "/v2/:id/status/b2b",
+    (world, { id, query }) => actions.getStatusB2b(world, id, query),
+  ),
+  post("cancel", "/v2/:id/cancel", (world, { id }) => actions.cancel(world, id)),
+  post("expire", "/v2/:id/expire", (world, { id }) => actions.expire(world, id)),
+  post("approve", "/v2/:id/approve", (world, { id }) => actions.approve(world, id)),
+  post("deny", "/v2/:id/deny", (world, { id }) => actions.deny(world, id)),
+  post(
+    "refund",
+    "/v2/:id/refund",
+    (world, { id, body, isRefusedByBank }) =>
+      refund(world, id, body, { isDirect: false, isRefusedByBank }),
+  ),
+  post(
+    "direct_refund",
+    "/v2/:id/refund/online/direct",
+    (world, { id, body, isRefusedByBank }) =>
+      refund(world, id, body, { isDirect: true, isRefusedByBank }),
+  ),
+
+  {
+    ...writeSubscription(
+      "subscription_create",
+      "/v1/subscriptions",
+      (world, { body }) => subscriptions.createSubscription(world, subscriptions.readCreate(body)),
+    ),
+    check: ({ body }) => subscriptions.readCreate(body),
+  },
+  readSubscription(
+    "subscription_get",
+    "/v1/subscriptions/:id",
+    (world, { id }) => subscriptions.getSubscription(world, id),
+  ),
+  patchSubscription(
+    "subscription_update",
+    "/v1/subscriptions/:id",
+    (world, { id, body }) => subscriptions.updateSubscription(world, id, body),
+  ),
+  writeSubscription(
+    "subscription_disable",
+    "/v1/subscriptions/:id/disable",
+    (world, { id }) => subscriptions.disableSubscription(world, id),
+  ),
+  writeSubscription(
+    "subscription_enable",
+    "/v1/subscriptions/:id/enable",
+    (world, { id }) => subscriptions.enableSubscription(world, id),
+  ),
+  writeSubscription(
+    "subscription_cancel",
+    "/v1/subscriptions/:id/cancel",
+    (world, { id }) => subscriptions.cancelSubscription(world, id),
+  ),
+
+  {
+    ...writeInvoice(
+      "invoice_create",
+      "/v1/invoices",
+      (world, { body }) => createInvoice(world, body),
+    ),
+    http: 201,
+  },
+  readInvoice("invoice_get", "/v1/invoices/:id", (world, { id }) => getInvoice(world, id)),
+  patchInvoice(
+    "invoice_void",
+    "/v1/invoices/:id/void",
+    (world, { id, body }) => voidInvoice(world, id, body),
+  ),
+  patchInvoice(
+    "invoice_convert",
+    "/v1/invoices/:id/convert",
+    (world, { id }) => convertInvoice(world, id),
+  ),
+
+  bins("bin", "/v1/bins/:id", (_world, { id }) => {
+    const data = describeBin(id);
+    if (!data) throw new Refusal(404, "The requested resource is not found");
+    return { data };
+  }),
+];
+
+/** The gateway takes so many addresses in a header. */
+const MAX_ADDRESSES = 3;
+
+function notificationHeaders(headers: Headers) {
+  return {
+    override: addresses(headers.get("x-override-notification")),
+    append: addresses(headers.get("x-append-notification")),
+  };
+}
+
+function addresses(header: string | null): string[] {
+  const list = (header ?? "").split(",").map((url) => url.trim()).filter(Boolean)
+    .slice(0, MAX_ADDRESSES);
+  for (const url of list) {
+    const isAddress = url.length <= 2000 && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+    if (!isAddress) throw invalid("notification url format is invalid");
+  }
+  return list;
+}

@@ -1,0 +1,46 @@
+/** The gateway's ways of saying no, and the words it uses. */
+
+/** The gateway's own words for each code (G§2.1); "G§" numbers the gateway's fact sheet. */
+const MESSAGES = {
+  202: "The request is still being processed",
+  400: "One or more parameters in the payload is invalid.",
+  401: "Transaction cannot be authorized with the current client/server key.",
+  402: "Payment channel is not activated.",
+  403: "Forbidden",
+  404: "Transaction doesn't exist.",
+  405: "The requested method is not allowed",
+  406:
+    "The request could not be completed due to a conflict with the current state of the target resource, please try again",
+  409: "Too many requests",
+  410: "GoPay user is blocked",
+  411: "Token id is missing, invalid, or timed out",
+  412: "Merchant cannot modify the status of the transaction",
+  413: "The request cannot be processed due to malformed syntax in the request body",
+  414: "Refund request is rejected due to invalid amount",
+  429: "Too many requests, please try again later",
+  500: "Sorry. Our system is recovering from unexpected issues. Please retry.",
+  503:
+    "Sorry. The bank/payment partner is experiencing some connection issues. Please retry later.",
+} as const;
+
+export type RefusalCode = keyof typeof MESSAGES;
+
+/** Thrown wherever the gateway would refuse; each family of endpoints has its own shape for it. */
+export class Refusal extends Error {
+  override name = "Refusal";
+
+  constructor(
+    readonly code: RefusalCode,
+    message: string = MESSAGES[code],
+    readonly validation: string[] = [],
+    /** Members that an answer has besides the common ones. */
+    readonly members: Record<string, unknown> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** A 400 that names what is wrong. */
+export function invalid(...messages: string[]): Refusal {
+  return new Refusal(400, MESSAGES[400], messages);
+}

@@ -1,0 +1,38 @@
+/** All payment methods, by the name a charge calls them. */
+
+import type { MethodName } from "../transactions/transaction.ts";
+import { bankTransfer, permata } from "./bank_transfer.ts";
+import { creditCard } from "./credit_card.ts";
+import { cstore } from "./cstore.ts";
+import { echannel } from "./echannel.ts";
+import { gopay } from "./gopay.ts";
+import type { Method } from "./method.ts";
+import { akulaku, kredivo } from "./paylater.ts";
+import { qris } from "./qris.ts";
+import { dana, ovo, shopeepay } from "./wallets.ts";
+
+export const METHODS: Record<MethodName, Method> = {
+  credit_card: creditCard,
+  bank_transfer: bankTransfer,
+  permata,
+  echannel,
+  gopay,
+  shopeepay,
+  ovo,
+  dana,
+  qris,
+  cstore,
+  akulaku,
+  kredivo,
+};
+
+/** Channels that the gateway knows and this merchant has not. */
+export const NOT_ACTIVATED = [
+  "bca_klikpay",
+  "bca_klikbca",
+  "cimb_clicks",
+  "bri_epay",
+  "danamon_online",
+  "uob_ezpay",
+  "mandiri_clickpay",
+];

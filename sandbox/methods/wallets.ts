@@ -1,0 +1,88 @@
+/** ShopeePay and DANA (a link into the app), and OVO (a push to the phone). */
+
+import { Refusal } from "../http/refusal.ts";
+import { object, text } from "../http/validate.ts";
+import { DAY, MINUTE, SECOND } from "../world/time.ts";
+import { Common, defineMethod, pending } from "./method.ts";
+
+const Callback = object({ callback_url: text(2000).nullish() }).nullish();
+
+export const shopeepay = defineMethod({
+  name: "shopeepay",
+  paymentType: "shopeepay",
+  schema: Common.extend({ shopeepay: Callback }),
+  start: ({ shopeepay }) =>
+    pending("ShopeePay transaction is created", { callbackUrl: shopeepay?.callback_url ?? null }),
+  fields: ({ id, number, settledAt }, view, world) =>
+    view === "charge"
+      ? {
+        channel_response_code: "0",
+        channel_response_message: "success",
+        actions: [{
+          name: "deeplink-redirect",
+          method: "GET",
+          url: `${world.publicUrl()}/shopeepay/app/${id}`,
+        }],
+      }
+      : settledAt === null
+      ? {}
+      : { shopeepay_reference_number: String(100_000 + number), reference_id: id },
+  expiry: () => ({ usual: 15 * MINUTE, most: 5 * DAY }),
+  refunds: { isDirect: true, isPartial: true, days: () => 365 },
+});
+
+/** No public page documents this charge; what stands here follows its status page (G§3.11). */
+export const dana = defineMethod({
+  name: "dana",
+  paymentType: "dana",
+  schema: Common.extend({ dana: Callback }),
+  start: ({ dana }) =>
+    pending("DANA transaction is created", { callbackUrl: dana?.callback_url ?? null }),
+  fields: ({ id, status }, view, world) =>
+    view !== "notification" && status === "pending"
+      ? {
+        actions: [{
+          name: "deeplink-redirect",
+          method: "GET",
+          url: `${world.publicUrl()}/dana/app/${id}`,
+        }],
+      }
+      : {},
+  expiry: () => ({ usual: 15 * MINUTE, most: DAY }),
+  refunds: { isDirect: false, isPartial: true, days: () => 45 },
+});
+
+/** Phones of the sandbox that do not simply pay (G§3.10). */
+const NOT_REGISTERED = "628249134000";
+const REFUSES_AFTER: Record<string, number> = {
+  "628271939753": 10 * SECOND,
+  "628242014881": 2 * SECOND,
+  "628237435829": 2 * SECOND,
+};
+
+export const ovo = defineMethod({
+  name: "ovo",
+  paymentType: "ovo",
+  schema: Common.extend({
+    ovo: object({
+      payer_phone_number: text(20).regex(/^\+?\d{8,15}$/, "format is invalid"),
+    }),
+  }),
+  start({ ovo: { payer_phone_number } }, world) {
+    const phone = payer_phone_number.replace(/^\+/, "").replace(/^0/, "62");
+    if (phone === NOT_REGISTERED) {
+      throw new Refusal(404, "User with requested phone number doesn't exist");
+    }
+    const refusesAfter = REFUSES_AFTER[phone];
+    return {
+      ...pending("Ovo transaction is created", { phone: payer_phone_number }),
+      decidesAt: refusesAfter ? world.clock.now() + refusesAfter : null,
+    };
+  },
+  fields: ({ details, id }, view) => ({
+    payer_phone_number: details.phone,
+    ...view !== "charge" && { merchant_invoice: id },
+  }),
+  expiry: () => ({ usual: 65 * SECOND, most: null }),
+  refunds: { isDirect: false, isPartial: false, days: () => 7 },
+});

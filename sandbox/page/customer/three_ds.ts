@@ -1,0 +1,81 @@
+/** `/v2/3ds/redirect/{token}`: the card's bank wants to know whether it is really you. */
+
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import type { CardBehaviour } from "../../cards/card.ts";
+import { findByRedirectToken, finishThreeDs, OTP } from "../../cards/three_ds.ts";
+import { Refusal } from "../../http/refusal.ts";
+import type { Transaction } from "../../transactions/transaction.ts";
+import type { OpenWorld } from "../../world/open_world.ts";
+import { ownForm, readField } from "../forms.ts";
+import { type Markup, render } from "../layout.ts";
+import { rupiah } from "../words.ts";
+import { resultScreen } from "./result_screen.ts";
+import { codeField, screen } from "./screen.ts";
+
+/** What the page says of cards whose holder has nothing to type. */
+const WITHOUT_CODE: Partial<Record<CardBehaviour["threeDs"], string>> = {
+  frictionless: "This bank knows its customer: there is nothing to type.",
+  attempted: "This bank takes part in 3-D Secure, but asks nothing for this card.",
+  impossible: "This card’s bank refuses to authenticate, whatever its holder does.",
+};
+
+export function addThreeDs(pages: Hono, world: OpenWorld): void {
+  const find = (token: string): Transaction => {
+    const transaction = findByRedirectToken(world, token);
+    if (!transaction) throw new Refusal(404);
+    return transaction;
+  };
+
+  pages.get("/v2/3ds/redirect/:token", (c) => {
+    const transaction = find(c.req.param("token"));
+    const isWrong = c.req.query("wrong") !== undefined;
+    const body = isOpen(transaction) ? challenge(transaction, isWrong) : resultScreen(transaction);
+    return render(c, { title: "3-D Secure", body });
+  });
+
+  // Even what needs no typing happens on a press: browsers fetch pages ahead of their user.
+  pages.post("/v2/3ds/redirect/:token", ownForm, async (c) => {
+    const transaction = find(c.req.param("token"));
+    const isFailed = await readField(c, "choice") === "fail";
+    const isProven = !asksCode(transaction) || await readField(c, "otp") === OTP;
+    if (isOpen(transaction)) {
+      if (!isFailed && !isProven) return c.redirect(`${c.req.path}?wrong`, 303);
+      finishThreeDs(world, transaction, !isFailed);
+      await world.committed();
+    }
+    return c.redirect(c.req.path, 303);
+  });
+}
+
+function isOpen({ status, details }: Transaction): boolean {
+  return status === "pending" && (details.threeDs as { result: unknown }).result === null;
+}
+
+function flowOf({ details }: Transaction): CardBehaviour["threeDs"] {
+  return (details.behaviour as CardBehaviour).threeDs;
+}
+
+function asksCode(transaction: Transaction): boolean {
+  return WITHOUT_CODE[flowOf(transaction)] === undefined;
+}
+
+function challenge(transaction: Transaction, isWrong: boolean): Markup {
+  const { amount, orderId, details } = transaction;
+  return screen({
+    brand: "3-D Secure",
+    title: asksCode(transaction) ? "Is it you?" : "One moment",
+    facts: [["Amount", rupiah(amount)], ["Card", String(details.masked)], ["Order", orderId]],
+    body: html`
+      <form method="post">
+        ${asksCode(transaction)
+          ? codeField("otp", "One-time password", OTP, isWrong)
+          : html`<p>${WITHOUT_CODE[flowOf(transaction)]}</p>`}
+        <button class="primary" name="choice" value="prove">
+          ${asksCode(transaction) ? "Confirm" : "Continue"}
+        </button>
+        <button name="choice" value="fail" formnovalidate>Fail the authentication</button>
+      </form>
+    `,
+  });
+}

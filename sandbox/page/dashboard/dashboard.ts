@@ -1,0 +1,90 @@
+/** `/`: the transactions as they happen, and everything that can happen to them. */
+
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import { Refusal } from "../../http/refusal.ts";
+import { STATUSES } from "../../transactions/transaction.ts";
+import type { OpenWorld } from "../../world/open_world.ts";
+import { type Markup, render } from "../layout.ts";
+import { details } from "./details.ts";
+import { firstCharge } from "./first_charge.ts";
+import { type Filter, findRows, MAX_ROWS, type Row } from "./find_rows.ts";
+import { panels } from "./panels.ts";
+import { table } from "./table.ts";
+
+export function addDashboard(pages: Hono, world: OpenWorld): void {
+  pages.get("/", (c) => {
+    const filter = { order: c.req.query("order") ?? "", status: c.req.query("status") ?? "" };
+    const rows = findRows(world, filter);
+    return render(c, {
+      title: "Transactions",
+      hasScript: true,
+      body: html`
+        <header class="top">
+                <h1>Transactions</h1>
+        <span id="count" class="hint" data-live>${count(world, rows)}</span>
+                <span id="connection" class="hint" role="status">Connecting…</span>
+                ${filterForm(filter)}
+              </header>
+        <noscript><p class="wrong">Without JavaScript the list stays as it is now.</p></noscript>
+        <div class="columns">
+          <section aria-label="Transactions">
+            <div id="transactions" data-live>${list(world, rows)}</div>
+          </section>
+          <aside aria-label="Controls">${panels(world)}</aside>
+        </div>
+        <div id="notices" role="status" aria-live="polite"></div>
+      `,
+    });
+  });
+
+  pages.get("/transactions/:id", (c) => {
+    const transaction = world.transactions.get(c.req.param("id"));
+    if (!transaction) throw new Refusal(404);
+    return render(c, {
+      title: transaction.orderId,
+      hasScript: true,
+      body: html`
+        <header class="top">
+          <h1>${transaction.orderId}</h1>
+        </header>
+        <div id="details" class="details" data-live>${details(world, transaction)}</div>
+        <p><a href="/">All transactions</a></p>
+        <div id="notices" role="status" aria-live="polite"></div>
+      `,
+    });
+  });
+}
+
+function filterForm({ order, status }: Filter): Markup {
+  return html`
+    <form id="filter" class="filter" role="search">
+      <label for="order">Order</label>
+      <input id="order" name="order" type="search" value="${order}" placeholder="Any part of its id">
+      <label for="status">Status</label>
+      <select id="status" name="status">
+        <option value="">Any</option>
+        ${STATUSES.map((each) =>
+          html`<option value="${each}" ${each === status && "selected"}>${each}</option>`
+        )}
+      </select>
+      <noscript><button>Filter</button></noscript>
+    </form>
+  `;
+}
+
+function count(world: OpenWorld, { length }: Row[]): string {
+  const { size } = world.transactions;
+  if (size === 0) return "";
+  return length === MAX_ROWS && size > length
+    ? `The latest ${length} of ${size}`
+    : length === size
+    ? `${size} in all`
+    : `${length} of ${size}`;
+}
+
+function list(world: OpenWorld, rows: Row[]): Markup {
+  if (world.transactions.size === 0) return firstCharge(world);
+  if (rows.length > 0) return table(rows);
+  return html`<p class="card empty">No transaction is like that.</p>`;
+}

@@ -1,0 +1,118 @@
+/** The charges of a subscription: one a cycle, tried again by its retry schedule (G§7). */
+
+import { Refusal } from "../http/refusal.ts";
+import { METHODS } from "../methods/methods.ts";
+import { startTransaction } from "../transactions/charge.ts";
+import type { Transaction } from "../transactions/transaction.ts";
+import { addInterval } from "../world/time.ts";
+import type { World } from "../world/world.ts";
+import { describeSubscription } from "./describe.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** When it is charged next, retries included; null: never. */
+export function cycleDueAt({ status, schedule, retrying }: Subscription): number | null {
+  const next = status === "active" ? schedule.nextAt : null;
+  if (next === null || retrying === null) return next ?? retrying?.nextAt ?? null;
+  return Math.min(next, retrying.nextAt);
+}
+
+/** Charges once: a new cycle, or the retry of the present one. */
+export function runCycle(world: World, subscription: Subscription): Subscription {
+  const now = world.clock.now();
+  const { schedule, retrying } = subscription;
+  const isNew = subscription.status === "active" && schedule.nextAt !== null &&
+    schedule.nextAt <= now;
+  const started = isNew ? startCycle(subscription, now) : subscription;
+  const tried = isNew ? 0 : retrying?.count ?? 0;
+  const attempt = chargeOnce(world, started);
+  if (attempt.isPaid) return succeed(world, started, attempt);
+  const { interval, unit, maxInterval } = subscription.retry;
+  if (tried < maxInterval) {
+    const nextAt = addInterval(now, interval, unit);
+    return world.subscriptions.put({ ...started, retrying: { count: tried + 1, nextAt } });
+  }
+  const ended = world.subscriptions.put({
+    ...started,
+    status: "inactive",
+    retrying: null,
+    schedule: { ...started.schedule, nextAt: null },
+  });
+  tell(world, ended, attempt.outcome);
+  return ended;
+}
+
+function startCycle(subscription: Subscription, now: number): Subscription {
+  const { schedule } = subscription;
+  const cycle = schedule.current + 1;
+  // None at all still means one.
+  const cycles = schedule.maxInterval ?? Infinity;
+  const { at, cycle: first } = schedule.anchor;
+  const nextAt = cycle >= cycles
+    ? null
+    : addInterval(at, (cycle - first) * schedule.interval, schedule.unit);
+  return {
+    ...subscription,
+    retrying: null,
+    schedule: { ...schedule, current: cycle, previousAt: now, nextAt },
+  };
+}
+
+function succeed(world: World, subscription: Subscription, attempt: Paid): Subscription {
+  const charged = world.subscriptions.put({
+    ...subscription,
+    // The last of its cycles ends it.
+    status: subscription.schedule.nextAt === null ? "inactive" : subscription.status,
+    retrying: null,
+    transactionIds: [...subscription.transactionIds, attempt.transaction.id],
+  });
+  tell(world, charged, attempt.outcome);
+  return charged;
+}
+
+interface Paid {
+  isPaid: true;
+  transaction: Transaction;
+  outcome: Record<string, unknown>;
+}
+
+type Attempt = Paid | { isPaid: false; outcome: Record<string, unknown> };
+
+function chargeOnce(world: World, subscription: Subscription): Attempt {
+  const { name, amount, paymentType, token, accountId, id } = subscription;
+  const request = {
+    payment_type: paymentType,
+    transaction_details: { order_id: name + world.random.digits(32), gross_amount: amount },
+    credit_card: { token_id: token, initiated_by: "merchant" },
+    gopay: { account_id: accountId, payment_option_token: token, recurring: true },
+    metadata: subscription.metadata,
+  };
+  try {
+    const { transaction, says } = startTransaction(world, METHODS[paymentType], request, {
+      cause: "subscription_charge",
+      subscriptionId: id,
+    });
+    const isPaid = transaction.status === "capture" || transaction.status === "settlement";
+    const outcome = {
+      transaction_status: transaction.status,
+      transaction_id: transaction.id,
+      status_code: isPaid ? "200" : "202",
+      ...isPaid
+        ? { channel_response_code: "0", channel_response_message: "Approved" }
+        : { status_message: says },
+    };
+    return isPaid ? { isPaid, transaction, outcome } : { isPaid: false, outcome };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // No transaction came of it.
+    const outcome = { status_code: String(error.code), status_message: error.message };
+    return { isPaid: false, outcome };
+  }
+}
+
+function tell(world: World, subscription: Subscription, transaction: Record<string, unknown>) {
+  const { transaction_ids: _ids, ...described } = describeSubscription(world, subscription);
+  world.notifier.recurring(
+    { event_name: "subscription.charge", transaction, subscription: described },
+    "subscription.charge",
+  );
+}

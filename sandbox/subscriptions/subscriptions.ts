@@ -1,0 +1,188 @@
+/** Subscriptions: create, look, change, disable, enable, cancel (G§7). */
+
+import { invalid, Refusal } from "../http/refusal.ts";
+import { count, freeObject, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import { addInterval, parseTime } from "../world/time.ts";
+import type { World } from "../world/world.ts";
+import { describeSubscription } from "./describe.ts";
+import type { Subscription } from "./subscription.ts";
+
+const Retry = object({
+  interval: count(1, 1000),
+  interval_unit: oneOf(["minute", "hour", "day"]),
+  max_interval: count(0, 3),
+}).nullish();
+
+const name = text(40).regex(/^[\w~. -]+$/, "must have only letters, digits and - _ ~ .");
+const amount = rupiah(1, 99_999_999_999);
+const Gopay = object({ account_id: text(255) }).nullish();
+
+const Create = object({
+  name,
+  amount,
+  currency: oneOf(["IDR"]),
+  payment_type: oneOf(["credit_card", "gopay"]),
+  token: text(2000),
+  schedule: object({
+    interval: count(1, 1000),
+    interval_unit: oneOf(["day", "week", "month"]),
+    max_interval: count(0, 10_000).nullish(),
+    start_time: text(30).nullish(),
+  }),
+  retry_schedule: Retry,
+  metadata: freeObject(1024).nullish(),
+  customer_details: freeObject(4096).nullish(),
+  gopay: Gopay,
+}).refine(({ payment_type, gopay }) => payment_type !== "gopay" || gopay?.account_id, {
+  path: ["gopay", "account_id"],
+  message: "is required",
+});
+
+/** What the gateway names when it refuses: every path begins with the resource. */
+const PREFIX = "subscription";
+
+export type CreateRequest = ReturnType<typeof readCreate>;
+
+/** Checked before the idempotency key is looked up, unlike everywhere else. */
+export function readCreate(body: unknown) {
+  return validate(Create, body, PREFIX);
+}
+
+export function createSubscription(world: World, request: CreateRequest) {
+  const now = world.clock.now();
+  const { interval, interval_unit, max_interval, start_time } = request.schedule;
+  const startAt = start_time
+    ? readFuture("start_time", start_time, now)
+    : addInterval(now, interval, interval_unit);
+  const retry = request.retry_schedule;
+  const subscription = world.subscriptions.put({
+    id: world.random.uuid(),
+    name: request.name,
+    amount: request.amount,
+    currency: "IDR",
+    paymentType: request.payment_type,
+    token: request.token,
+    accountId: request.gopay?.account_id ?? null,
+    status: "active",
+    isCancelled: false,
+    createdAt: now,
+    schedule: {
+      interval,
+      unit: interval_unit,
+      maxInterval: max_interval ?? null,
+      startAt,
+      anchor: { at: startAt, cycle: 0 },
+      current: 0,
+      previousAt: null,
+      nextAt: startAt,
+    },
+    retry: retry
+      ? { interval: retry.interval, unit: retry.interval_unit, maxInterval: retry.max_interval }
+      : { interval: 1, unit: "hour", maxInterval: 3 },
+    retrying: null,
+    transactionIds: [],
+    metadata: request.metadata ?? {},
+    customer: request.customer_details ?? null,
+  });
+  const { transaction_ids: _ids, ...described } = describeSubscription(world, subscription);
+  world.notifier.recurring(described, "subscription.create");
+  return described;
+}
+
+export function getSubscription(world: World, id: string) {
+  return describeSubscription(world, findSubscription(world, id));
+}
+
+const Update = object({
+  name,
+  amount,
+  currency: oneOf(["IDR"]),
+  token: text(2000),
+  schedule: object({ interval: count(1, 1000).nullish(), next_execution_at: text(30).nullish() })
+    .nullish(),
+  retry_schedule: Retry,
+  gopay: Gopay,
+});
+
+export function updateSubscription(world: World, id: string, body: unknown) {
+  const subscription = findSubscription(world, id);
+  const request = validate(Update, body, PREFIX);
+  const { schedule } = subscription;
+  const interval = request.schedule?.interval ?? schedule.interval;
+  const chosen = request.schedule?.next_execution_at;
+  const nextAt = chosen
+    ? readFuture("next_execution_at", chosen, world.clock.now())
+    : schedule.nextAt;
+  const retry = request.retry_schedule;
+  world.subscriptions.put({
+    ...subscription,
+    name: request.name,
+    amount: request.amount,
+    token: request.token,
+    accountId: request.gopay?.account_id ?? subscription.accountId,
+    // A time in the future brings an ended one back to life.
+    status: chosen && !subscription.isCancelled ? "active" : subscription.status,
+    schedule: {
+      ...schedule,
+      interval,
+      nextAt,
+      // From the next run on, cycles are counted anew.
+      anchor: nextAt === null ? schedule.anchor : { at: nextAt, cycle: schedule.current },
+    },
+    retry: retry
+      ? { interval: retry.interval, unit: retry.interval_unit, maxInterval: retry.max_interval }
+      : subscription.retry,
+  });
+  return UPDATED;
+}
+
+/** Retries that are under way still run. */
+export function disableSubscription(world: World, id: string) {
+  world.subscriptions.put({ ...findSubscription(world, id), status: "inactive" });
+  return UPDATED;
+}
+
+export function enableSubscription(world: World, id: string) {
+  const subscription = findSubscription(world, id);
+  if (subscription.isCancelled) throw invalid("subscription.status is cancelled");
+  world.subscriptions.put({
+    ...subscription,
+    status: "active",
+    schedule: resume(subscription.schedule, world.clock.now()),
+  });
+  return UPDATED;
+}
+
+export function cancelSubscription(world: World, id: string) {
+  world.subscriptions.put({
+    ...findSubscription(world, id),
+    status: "inactive",
+    isCancelled: true,
+    retrying: null,
+  });
+  return UPDATED;
+}
+
+const UPDATED = { status_message: "Subscription is updated." };
+
+export function findSubscription(world: World, id: string): Subscription {
+  const subscription = world.subscriptions.get(id);
+  if (!subscription) throw new Refusal(404, "Subscription doesn't exist.");
+  return subscription;
+}
+
+/** Cycles missed while it was disabled are not made up for: they count as if they never were. */
+function resume(schedule: Subscription["schedule"], now: number): Subscription["schedule"] {
+  const { anchor, interval, unit, current } = schedule;
+  for (let n = current - anchor.cycle;; n++) {
+    const nextAt = addInterval(anchor.at, n * interval, unit);
+    if (nextAt > now) return { ...schedule, nextAt, anchor: { ...anchor, cycle: current - n } };
+  }
+}
+
+function readFuture(name: string, time: string, now: number): number {
+  const at = parseTime(time);
+  if (at === null) throw invalid(`subscription.schedule.${name} format is invalid`);
+  if (at <= now) throw invalid(`subscription.schedule.${name} must be in the future`);
+  return at;
+}

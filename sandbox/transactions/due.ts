@@ -1,0 +1,88 @@
+/** What happens to a transaction by the passing of time alone. */
+
+import { decide } from "../cards/decide.ts";
+import { settlementOf } from "../world/time.ts";
+import type { World } from "../world/world.ts";
+import { move, revise } from "./move.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** When the next thing happens by itself; null: nothing will. */
+export function dueAt(transaction: Transaction): number | null {
+  const { status, expiresAt, decidesAt, capturedAt, refunds } = transaction;
+  switch (status) {
+    case "pending":
+      return earliest(expiresAt, decidesAt);
+    case "authorize":
+      return expiresAt;
+    case "capture":
+      return capturedAt === null ? null : settlementOf(capturedAt);
+    case "refund":
+    case "partial_refund":
+      return earliest(...refunds.filter(isUnconfirmed).map(({ confirmsAt }) => confirmsAt));
+    default:
+      return null;
+  }
+}
+
+export function happen(world: World, transaction: Transaction): void {
+  switch (transaction.status) {
+    case "pending":
+      if (isReached(world, transaction.decidesAt)) decideAlone(world, transaction);
+      else move(world, transaction, "expire", "expiry");
+      return;
+    case "authorize":
+      move(world, transaction, "expire", "expiry");
+      return;
+    case "capture":
+      settle(world, transaction);
+      return;
+    default:
+      confirmRefund(world, transaction);
+  }
+}
+
+/** The day's captures; one whose challenge nobody answered is let go instead. */
+export function settle(world: World, transaction: Transaction): Transaction {
+  const to = transaction.fraud === "challenge" ? "cancel" : "settlement";
+  return move(world, transaction, to, "settle");
+}
+
+/** The second webhook of a refund: now the bank has said so. */
+export function confirmRefund(world: World, transaction: Transaction): Transaction {
+  const confirmed = transaction.refunds.find(isUnconfirmed);
+  return revise(world, transaction, "confirm_refund", {
+    refunds: transaction.refunds.map((refund) =>
+      refund === confirmed ? { ...refund, confirmedAt: world.clock.now() } : refund
+    ),
+  });
+}
+
+/** A slow issuer makes up its mind, or a phone that was pushed says no. */
+function decideAlone(world: World, transaction: Transaction): void {
+  if (transaction.method === "credit_card") {
+    const { status, says: _says, ...changes } = decide(
+      transaction.details,
+      transaction.amount,
+      world,
+    );
+    move(world, transaction, status, "three_ds", { ...changes, decidesAt: null });
+  } else {
+    move(world, transaction, "deny", "deny", {
+      decidesAt: null,
+      message: "Ovo transaction is denied",
+    });
+  }
+}
+
+function isUnconfirmed({ confirmedAt }: { confirmedAt: number | null }): boolean {
+  return confirmedAt === null;
+}
+
+function isReached(world: World, at: number | null): boolean {
+  return at !== null && at <= world.clock.now();
+}
+
+function earliest(...times: (number | null)[]): number | null {
+  const known = times.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}

@@ -1,0 +1,47 @@
+/** A webhook as the sandbox keeps it, and what the rest of the sandbox may ask of the sender. */
+
+import type { PayAccount } from "../accounts/account.ts";
+import type { Transaction } from "../transactions/transaction.ts";
+import type { Stored } from "../world/table.ts";
+import type { Cause } from "./cause.ts";
+
+export interface Webhook extends Stored {
+  transactionId: string | null;
+  cause: Cause;
+  /** What it tells, such as `settlement` or `subscription.charge`. */
+  event: string;
+  url: string;
+  /** The exact text that is sent. */
+  payload: string;
+  createdAt: number;
+  /**
+   * `waiting` for its first or next attempt, `held` back to arrive out of order, `lost` on purpose,
+   * `delivered`, or `failed` for good.
+   */
+  state: "waiting" | "held" | "lost" | "delivered" | "failed";
+  nextAt: number | null;
+  attempts: Attempt[];
+}
+
+export interface Attempt {
+  at: number;
+  /** The receiver's HTTP status; null where there was no answer. */
+  status: number | null;
+  /** The beginning of its answer, or why there was none. */
+  answer: string;
+}
+
+export interface Notifier {
+  /** Tells the merchant of a transaction's state as it is now. */
+  transaction(transaction: Transaction, cause: Cause): void;
+  /** Tells of a subscription: the bare object, or a cycle's outcome. Unsigned, as with the gateway. */
+  recurring(payload: Record<string, unknown>, event: string): void;
+  account(account: PayAccount): void;
+  /** Sends one again, whatever came of it before. */
+  resend(webhook: Webhook): void;
+  /** Comes true when nothing is being sent. */
+  idle(): Promise<void>;
+  /** Lets go what was held back, for those who wait for everything to arrive. */
+  release(): void;
+  close(): Promise<void>;
+}

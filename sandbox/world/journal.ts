@@ -1,0 +1,139 @@
+/** Keeps records on disk in Deno KV; what is written meanwhile waits for one common commit. */
+
+export interface Journal {
+  /** Takes a change; it is on disk once a `committed` asked for after it comes true. */
+  write(key: JournalKey, value: Uint8Array | null): void;
+  committed(): Promise<void>;
+  /** Everything under a name, in the order of its numbers. */
+  read(table: string): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export type JournalKey = [table: string, number: number];
+
+/** KV takes commits of 1000 changes and 800 KiB, and values of 64 KiB: longer ones go in parts. */
+const MAX_PART_BYTES = 60_000;
+const MAX_COMMIT = { changes: 900, bytes: 700_000 };
+/** A record has to fit into one commit, parts and all. */
+export const MAX_VALUE_BYTES = 600_000;
+
+export class JournalInUse extends Error {
+  override name = "JournalInUse";
+}
+
+/** `beforeCommit` may write what goes along with whatever else there is to commit. */
+export async function openJournal(path: string, beforeCommit = () => {}): Promise<Journal> {
+  const lock = lockJournal(path);
+  const kv = await Deno.openKv(path);
+  let waiting = new Map<string, { key: JournalKey; value: Uint8Array | null }>();
+  let writing: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  /** How many parts on disk a record has, where more than one. */
+  const partCounts = new Map<string, number>();
+
+  async function writeOut(): Promise<void> {
+    // From here on, newcomers wait for the commit after this one.
+    next = null;
+    beforeCommit();
+    const changes = waiting;
+    waiting = new Map();
+    try {
+      for (const group of commits([...changes.values()])) {
+        const atomic = kv.atomic();
+        for (const { key, value } of group) {
+          const parts = value === null ? [] : split(value);
+          const before = partCounts.get(key.join()) ?? 1;
+          parts.forEach((part, index) => atomic.set(partKey(key, index), part));
+          for (let i = parts.length; i < before; i++) atomic.delete(partKey(key, i));
+        }
+        await atomic.commit();
+        for (const { key, value } of group) {
+          const count = value === null ? 0 : split(value).length;
+          if (count > 1) partCounts.set(key.join(), count);
+          else partCounts.delete(key.join());
+        }
+      }
+    } catch (error) {
+      // Nothing is given up: the next commit tries again, but not over what is newer.
+      waiting = new Map([...changes, ...waiting]);
+      throw error;
+    }
+  }
+
+  function committed(): Promise<void> {
+    if (waiting.size === 0) return writing;
+    return next ??= writing = writing.catch(() => {}).then(writeOut);
+  }
+
+  return {
+    write(key, value) {
+      waiting.set(key.join(), { key, value });
+    },
+    committed,
+    async *read(table) {
+      let parts: Uint8Array[] = [];
+      let of = "";
+      for await (const { key, value } of kv.list<Uint8Array>({ prefix: [table] })) {
+        if (key.length === 2 && parts.length > 0) yield join(parts);
+        if (key.length === 2) [parts, of] = [[], key.join()];
+        parts.push(value);
+        if (parts.length > 1) partCounts.set(of, parts.length);
+      }
+      if (parts.length > 0) yield join(parts);
+    },
+    async close() {
+      await committed();
+      kv.close();
+      lock.close();
+    },
+  };
+}
+
+/** Two sandboxes on one file would each overwrite what the other has in memory. */
+function lockJournal(path: string): Deno.FsFile {
+  const file = Deno.openSync(`${path}.lock`, { create: true, write: true });
+  if (file.tryLockSync(true)) return file;
+  file.close();
+  throw new JournalInUse(
+    `Another sandbox has its state in ${path}: stop it, or choose another file.`,
+  );
+}
+
+/** The first part has the record's own key; the others sort right behind it. */
+function partKey(key: JournalKey, index: number): Deno.KvKey {
+  return index === 0 ? key : [...key, index];
+}
+
+function split(value: Uint8Array): Uint8Array[] {
+  const count = Math.max(1, Math.ceil(value.length / MAX_PART_BYTES));
+  return Array.from(
+    { length: count },
+    (_, index) => value.subarray(index * MAX_PART_BYTES, (index + 1) * MAX_PART_BYTES),
+  );
+}
+
+function join(parts: Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
+}
+
+function* commits<T extends { value: Uint8Array | null }>(changes: T[]): Iterable<T[]> {
+  let group: T[] = [];
+  let bytes = 0;
+  for (const change of changes) {
+    const size = 100 + (change.value?.length ?? 0);
+    if (group.length >= MAX_COMMIT.changes || bytes + size > MAX_COMMIT.bytes) {
+      yield group;
+      group = [];
+      bytes = 0;
+    }
+    group.push(change);
+    bytes += size;
+  }
+  if (group.length > 0) yield group;
+}
