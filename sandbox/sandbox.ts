@@ -4,7 +4,6 @@ import { Hono } from "hono";
 import { createControl } from "./control/control.ts";
 import { ENDPOINTS } from "./http/endpoints.ts";
 import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./http/families.ts";
-import { createFaults } from "./http/faults.ts";
 import { createIdempotency } from "./http/idempotency.ts";
 import { Refusal } from "./http/refusal.ts";
 import { type Pipeline, render, serveEndpoint } from "./http/serve_endpoint.ts";
@@ -46,11 +45,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     publicUrl: () => publicUrl,
     onMistake,
     onChange: () => listeners.forEach((listener) => listener()),
-    createFaults,
   });
   const pipeline: Pipeline = {
     world,
-    faults: world.faults,
     idempotency: createIdempotency(world.clock),
     closing: closing.signal,
     reportMistake: onMistake,

@@ -35,7 +35,7 @@ Deno.test("the README's first charge works as it stands there, and its customer 
 
 Deno.test("every control and fault is in the README", async () => {
   const readme = await Deno.readTextFile(join(PROJECT, "README.md"));
-  const { ANSWER_FAULTS, WEBHOOK_FAULTS } = await import("../sandbox/http/faults.ts");
+  const { ANSWER_FAULTS, WEBHOOK_FAULTS } = await import("../sandbox/world/faults.ts");
   const { HAPPENINGS } = await import("../sandbox/control/happenings.ts");
   for (const name of [...ANSWER_FAULTS, ...WEBHOOK_FAULTS, ...Object.keys(HAPPENINGS)]) {
     assert.ok(readme.includes(`\`${name}\``), name);

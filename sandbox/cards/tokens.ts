@@ -4,6 +4,7 @@ import { invalid, Refusal } from "../http/refusal.ts";
 import { MINUTE, wib } from "../world/time.ts";
 import type { World } from "../world/world.ts";
 import type { Card } from "./card.ts";
+import { saveCard } from "./save_card.ts";
 import { bankOfBin, behaviourOf, brandOf, passesLuhn } from "./test_cards.ts";
 
 /** The gateway publishes no lifetime; a checkout takes no longer than this. */
@@ -31,19 +32,12 @@ export function createToken(world: World, query: Query) {
 
 export function registerCard(world: World, query: Query) {
   checkClientKey(world, query);
-  const card = readCard(world, query, false);
-  const [first, last] = card.masked.split("-");
-  const saved = world.cards.put({
-    ...card,
-    id: `${first}${world.random.hex(20)}${last}`,
-    isSaved: true,
-    expiresAt: null,
-  });
+  const saved = saveCard(world, readCard(world, query, false));
   return {
     status_code: "200",
     saved_token_id: saved.id,
     transaction_id: world.random.uuid(),
-    masked_card: card.masked,
+    masked_card: saved.masked,
   };
 }
 

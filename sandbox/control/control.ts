@@ -5,7 +5,7 @@ import { streamSSE } from "hono/streaming";
 import { z } from "zod";
 import { activateAccount } from "../accounts/accounts.ts";
 import { ENDPOINTS } from "../http/endpoints.ts";
-import { ANSWER_FAULTS, WEBHOOK_FAULTS } from "../http/faults.ts";
+import { ANSWER_FAULTS, WEBHOOK_FAULTS } from "../world/faults.ts";
 import { readBody } from "../http/read_body.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { isFromElsewhere } from "../http/same_origin.ts";

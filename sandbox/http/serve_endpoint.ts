@@ -6,14 +6,13 @@ import { RecordTooLarge } from "../world/table.ts";
 import type { World } from "../world/world.ts";
 import type { Call, Endpoint } from "./endpoints.ts";
 import type { Answer, Family } from "./families.ts";
-import type { Fault, Faults } from "./faults.ts";
+import type { Fault } from "../world/faults.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { readBody } from "./read_body.ts";
 import { Refusal } from "./refusal.ts";
 
 export interface Pipeline {
   world: World;
-  faults: Faults;
   idempotency: Idempotency;
   /** Aborted when the sandbox closes, so that nobody waits for an answer that never comes. */
   closing: AbortSignal;
@@ -23,7 +22,7 @@ export interface Pipeline {
 export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
   const { operation, family } = endpoint;
   return async (c: Context): Promise<Response> => {
-    const fault = pipeline.faults.takeForAnswer(operation);
+    const fault = pipeline.world.faults.takeForAnswer(operation);
     const instead = fault && await answerInstead(fault, family, pipeline);
     if (instead) return instead;
     const answer = await answerCall(c, endpoint, fault, pipeline);

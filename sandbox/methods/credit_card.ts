@@ -2,12 +2,13 @@
 
 import type { Card } from "../cards/card.ts";
 import { decide } from "../cards/decide.ts";
+import { saveCard } from "../cards/save_card.ts";
 import { Refusal } from "../http/refusal.ts";
 import { count, flag, list, object, oneOf, rupiah, text } from "../http/validate.ts";
 import type { View } from "../transactions/codes.ts";
 import type { Details, Transaction } from "../transactions/transaction.ts";
 import { DAY, MINUTE, wib } from "../world/time.ts";
-import type { World } from "../world/world.ts";
+import type { Identity, World } from "../world/world.ts";
 import { Common, defineMethod, type Start } from "./method.ts";
 
 const OLD_3DS =
@@ -55,7 +56,7 @@ export const creditCard = defineMethod({
       channel: request.channel ?? (bank === "bni" ? "dragon" : "cybersource"),
       isPreAuth: request.type === "authorize",
       installment: request.installment_term ?? null,
-      ...request.save_token_id && saveCard(world, card),
+      ...request.save_token_id && savedToken(world, card),
     };
     if (!request.authentication) return { ...decide(details, gross_amount, world), details };
     if (card.behaviour.threeDs === "outdated") throw new Refusal(402, OLD_3DS);
@@ -94,21 +95,13 @@ function denied(card: Card, message: string): Start {
   };
 }
 
-function saveCard(world: World, card: Card) {
-  const savedUntil = world.clock.now() + 5 * 365 * DAY;
-  if (card.isSaved) return { savedTokenId: card.id, savedUntil };
-  const [first, last] = card.masked.split("-");
-  const saved = world.cards.put({
-    ...card,
-    id: `${first}${world.random.hex(20)}${last}`,
-    number: undefined,
-    isSaved: true,
-    expiresAt: null,
-  });
-  return { savedTokenId: saved.id, savedUntil };
+/** What a charge that keeps its card remembers of that. */
+function savedToken(world: World, card: Card) {
+  const { id } = card.isSaved ? card : saveCard(world, card);
+  return { savedTokenId: id, savedUntil: world.clock.now() + 5 * 365 * DAY };
 }
 
-function fields(transaction: Transaction, view: View, world: World) {
+function fields(transaction: Transaction, view: View, world: Identity) {
   const { details, status, id } = transaction;
   const threeDs = details.threeDs as { token: string; result: string | null } | undefined;
   const isApproved = !["pending", "deny", "failure", "expire"].includes(status);

@@ -4,7 +4,7 @@ import { Refusal } from "../http/refusal.ts";
 import { flag, list, object, text } from "../http/validate.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import { DAY, MINUTE } from "../world/time.ts";
-import type { World } from "../world/world.ts";
+import type { Identity, World } from "../world/world.ts";
 import { paymentOptions } from "../accounts/payment_options.ts";
 import { Common, defineMethod, pending, type Start } from "./method.ts";
 
@@ -114,7 +114,7 @@ function channelAnswer({ details }: Transaction) {
   return { channel_response_code: code, channel_response_message: message };
 }
 
-function actions({ id, details, status }: Transaction, world: World) {
+function actions({ id, details, status }: Transaction, world: Identity) {
   if (status !== "pending") return [];
   const url = world.publicUrl();
   const get = (name: string, path: string) => ({ name, method: "GET", url: url + path });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { count, freeObject, list, object, oneOf, rupiah, text } from "../http/validate.ts";
 import type { View } from "../transactions/codes.ts";
 import type { Details, MethodName, Transaction } from "../transactions/transaction.ts";
-import type { World } from "../world/world.ts";
+import type { Identity, World } from "../world/world.ts";
 
 export interface Method {
   name: MethodName;
@@ -15,7 +15,7 @@ export interface Method {
   /** Makes what is new of a transaction, or throws a refusal. */
   start(request: ChargeRequest, world: World): Start;
   /** Members of its own in answers and webhooks. */
-  fields(transaction: Transaction, view: View, world: World): Record<string, unknown>;
+  fields(transaction: Transaction, view: View, world: Identity): Record<string, unknown>;
   /** How long a customer has; `most` null: the merchant cannot choose. */
   expiry(details: Details): { usual: number; most: number | null };
   refunds: RefundRules | null;

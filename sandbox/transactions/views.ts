@@ -2,13 +2,13 @@
 
 import { METHODS } from "../methods/methods.ts";
 import { wib } from "../world/time.ts";
-import type { World } from "../world/world.ts";
+import type { Identity } from "../world/world.ts";
 import { statusCode, type View } from "./codes.ts";
 import { sign } from "./signature.ts";
 import { money, refundedSum, type Transaction } from "./transaction.ts";
 
 /** The answer to a charge. */
-export function chargeAnswer(world: World, transaction: Transaction, says: string) {
+export function chargeAnswer(world: Identity, transaction: Transaction, says: string) {
   return {
     status_code: statusCode(transaction, "charge"),
     status_message: says,
@@ -19,7 +19,7 @@ export function chargeAnswer(world: World, transaction: Transaction, says: strin
 }
 
 /** The answer to cancel, expire, approve, deny and capture. */
-export function actionAnswer(world: World, transaction: Transaction, says: string) {
+export function actionAnswer(world: Identity, transaction: Transaction, says: string) {
   return {
     status_code: statusCode(transaction, "charge"),
     status_message: says,
@@ -28,7 +28,7 @@ export function actionAnswer(world: World, transaction: Transaction, says: strin
 }
 
 /** The answer to one who asks for the status. */
-export function statusAnswer(world: World, transaction: Transaction) {
+export function statusAnswer(world: Identity, transaction: Transaction) {
   // DANA's own way, capitals included (G§3.11).
   const isPendingDana = transaction.method === "dana" && transaction.status === "pending";
   const code = isPendingDana ? "200" : statusCode(transaction, "status");
@@ -40,7 +40,7 @@ export function statusAnswer(world: World, transaction: Transaction) {
   };
 }
 
-export function notification(world: World, transaction: Transaction) {
+export function notification(world: Identity, transaction: Transaction) {
   const code = statusCode(transaction, "notification");
   return {
     status_code: code,
@@ -49,7 +49,7 @@ export function notification(world: World, transaction: Transaction) {
   };
 }
 
-function full(world: World, transaction: Transaction, view: View, code: string) {
+function full(world: Identity, transaction: Transaction, view: View, code: string) {
   const { orderId, amount, settledAt, customFields, metadata } = transaction;
   return {
     ...common(world, transaction),
@@ -63,7 +63,7 @@ function full(world: World, transaction: Transaction, view: View, code: string) 
   };
 }
 
-function common(world: World, transaction: Transaction) {
+function common(world: Identity, transaction: Transaction) {
   const { id, orderId, amount, method, createdAt, status, fraud } = transaction;
   return {
     transaction_id: id,

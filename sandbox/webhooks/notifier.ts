@@ -1,7 +1,6 @@
 /** Tells the merchant what happens: writes webhooks down, sends them, tries again. */
 
 import type { PayAccount } from "../accounts/account.ts";
-import type { Faults } from "../http/faults.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import { notification } from "../transactions/views.ts";
 import { sign } from "../transactions/signature.ts";
@@ -15,12 +14,7 @@ const MAX_SENDING = 50;
 /** Older ones are forgotten, once nothing more is to come of them. */
 const MAX_KEPT = 20_000;
 
-export interface LiveNotifier extends Notifier {
-  /** Tries one whose time has come. */
-  retry(webhook: Webhook): void;
-}
-
-export function createNotifier(world: World, faults: Faults): LiveNotifier {
+export function createNotifier(world: Omit<World, "notifier">): Notifier {
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
   /** What is sent of one transaction goes out in its order; the gateway tries to, too. */
@@ -35,7 +29,7 @@ export function createNotifier(world: World, faults: Faults): LiveNotifier {
   }
 
   function write(fields: Pick<Webhook, "transactionId" | "cause" | "event" | "url" | "payload">) {
-    const fault = faults.takeForWebhook(fields.cause);
+    const fault = world.faults.takeForWebhook(fields.cause);
     const webhook = world.webhooks.put({
       ...fields,
       id: world.random.uuid(),
@@ -149,7 +143,7 @@ export function createNotifier(world: World, faults: Faults): LiveNotifier {
   };
 }
 
-function addressesFor(world: World, { notify }: Transaction): string[] {
+function addressesFor(world: Pick<World, "settings">, { notify }: Transaction): string[] {
   if (notify.override.length > 0) return notify.override;
   const own = world.settings.notification_url;
   return [...own ? [own] : [], ...notify.append];
@@ -164,7 +158,7 @@ function chanceOf(id: string, attempt: number): number {
 }
 
 /** No page documents this signature; receivers have to ask for the account anyway (G§9.1). */
-function accountNotification(world: World, { id, status }: PayAccount) {
+function accountNotification(world: Pick<World, "merchant">, { id, status }: PayAccount) {
   const isLinked = status === "ENABLED";
   const statusCode = isLinked ? "200" : "204";
   return {

@@ -39,6 +39,8 @@ export interface Notifier {
   account(account: PayAccount): void;
   /** Sends one again, whatever came of it before. */
   resend(webhook: Webhook): void;
+  /** Tries one again whose time has come. */
+  retry(webhook: Webhook): void;
   /** Comes true when nothing is being sent. */
   idle(): Promise<void>;
   /** Lets go what was held back, for those who wait for everything to arrive. */

@@ -1,23 +1,16 @@
 /** Opens a world: reads what was kept, and sees to what happens by itself. */
 
-import type { PayAccount } from "../accounts/account.ts";
-import { expireAccount } from "../accounts/accounts.ts";
 import type { Card } from "../cards/card.ts";
-import type { Faults } from "../http/faults.ts";
-import type { Invoice } from "../invoices/invoice.ts";
-import { becomeOverdue } from "../invoices/invoices.ts";
-import { cycleDueAt, runCycle } from "../subscriptions/cycle.ts";
-import type { Subscription } from "../subscriptions/subscription.ts";
-import { dueAt, happen } from "../transactions/due.ts";
 import type { Transaction } from "../transactions/transaction.ts";
-import { createNotifier, type LiveNotifier } from "../webhooks/notifier.ts";
-import type { Webhook } from "../webhooks/webhook.ts";
+import { createNotifier } from "../webhooks/notifier.ts";
 import { createClock } from "./clock.ts";
+import { DUE, type Due, happenIfDue, type RecordOf } from "./due.ts";
+import { createFaults } from "./faults.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { createRandom, type RandomState, seededState } from "./random.ts";
-import { createSchedule } from "./schedule.ts";
+import { createSchedule, type Schedule } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
-import { openTable, type Stored, type Table } from "./table.ts";
+import { openTable, type Stored } from "./table.ts";
 import type { World } from "./world.ts";
 
 export interface WorldOptions {
@@ -35,11 +28,9 @@ export interface WorldOptions {
   onChange: () => void;
   /** Told of mistakes in what happens by itself. */
   onMistake: (error: unknown) => void;
-  createFaults: (world: Pick<World, "random">) => Faults;
 }
 
 export interface OpenWorld extends World {
-  faults: Faults;
   /** Sees to it that settings and clock are kept as they are now. */
   remember(): void;
   /** Tells the merchant nothing more; what is under way is sent again after the next start. */
@@ -83,104 +74,97 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
     constitutions.put({ id: ID, random: random.state(), merchantId, ahead, settings });
   };
 
-  const world = {
+  const committed = () => journal?.committed() ?? Promise.resolve();
+  const schedule = createSchedule(clock, lookWithCare, async () => {
+    await world.notifier.idle();
+    await committed();
+  });
+  const withoutVoice = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
     settings,
     clock,
     random,
-    orders: new Map<string, { id: string; number: number }>(),
-    payNumbers: new Set<string>(),
-  } as OpenWorld;
-  world.schedule = createSchedule(clock, lookWithCare, async () => {
-    await world.notifier.idle();
-    await world.committed();
-  });
-  world.committed = () => journal?.committed() ?? Promise.resolve();
-  await openTables(world, journal, options.onChange);
-  world.faults = options.createFaults(world);
-  const notifier: LiveNotifier = createNotifier(world, world.faults);
-  world.notifier = notifier;
-  world.remember = () => saveConstitution();
-  world.hush = async () => {
-    world.schedule.close();
+    schedule,
+    faults: createFaults(random),
+    ...await openTables(schedule, journal, options.onChange),
+    committed,
+  };
+  const notifier = createNotifier(withoutVoice);
+  const hush = async () => {
+    schedule.close();
     await notifier.close();
   };
-  world.close = async () => {
-    await world.hush();
-    await journal?.close();
+  const world: OpenWorld = {
+    ...withoutVoice,
+    notifier,
+    remember: () => saveConstitution(),
+    hush,
+    async close() {
+      await hush();
+      await journal?.close();
+    },
   };
-  world.schedule.start();
 
   /** One thing that goes wrong must not keep all others from happening. */
   function lookWithCare(key: string) {
+    const [table, id] = key.split("/") as [keyof typeof DUE, string];
     try {
-      look(key);
+      happenIfDue(world, table, id);
     } catch (error) {
       options.onMistake(error);
     }
   }
 
-  /** What is due may have changed since it was written down: each looks for itself. */
-  function look(key: string) {
-    const [table, id] = key.split("/") as [string, string];
-    const isDue = (at: number | null) => at !== null && at <= clock.now();
-    if (table === "transactions") {
-      const transaction = world.transactions.get(id);
-      if (transaction && isDue(dueAt(transaction))) happen(world, transaction);
-    } else if (table === "subscriptions") {
-      const subscription = world.subscriptions.get(id);
-      if (subscription && isDue(cycleDueAt(subscription))) runCycle(world, subscription);
-    } else if (table === "invoices") {
-      const invoice = world.invoices.get(id);
-      if (invoice && isDue(overdueAt(invoice))) becomeOverdue(world, invoice);
-    } else if (table === "accounts") {
-      const account = world.accounts.get(id);
-      if (account && isDue(linkEndsAt(account))) expireAccount(world, account);
-    } else {
-      const webhook = world.webhooks.get(id);
-      if (webhook && isDue(webhook.nextAt)) notifier.retry(webhook);
-    }
-  }
-
+  schedule.start();
   return world;
 }
 
-async function openTables(world: World, journal: Journal | null, onChange: () => void) {
-  async function open<T extends Stored>(
-    name: string,
-    dueAt: (record: T) => number | null = () => null,
-    index: (record: T) => void = () => {},
-  ): Promise<Table<T>> {
-    return await openTable<T>(name, journal, (record) => {
-      index(record);
-      const at = dueAt(record);
-      if (at !== null) world.schedule.add(at, `${name}/${record.id}`);
+type Tables = Pick<
+  World,
+  | "transactions"
+  | "orders"
+  | "payNumbers"
+  | "cards"
+  | "accounts"
+  | "subscriptions"
+  | "invoices"
+  | "webhooks"
+>;
+
+async function openTables(
+  schedule: Schedule,
+  journal: Journal | null,
+  onChange: () => void,
+): Promise<Tables> {
+  const orders: World["orders"] = new Map();
+  const payNumbers: World["payNumbers"] = new Set();
+
+  function index({ orderId, id, number, status, details }: Transaction) {
+    const latest = orders.get(orderId);
+    if (!latest || latest.number <= number) orders.set(orderId, { id, number });
+    const payNumber = details.number as string | undefined;
+    if (payNumber && status === "pending") payNumbers.add(payNumber);
+    else if (payNumber) payNumbers.delete(payNumber);
+  }
+
+  function open<K extends keyof typeof DUE>(name: K, index?: (record: RecordOf<K>) => void) {
+    return openTable<RecordOf<K>>(name, journal, (record) => {
+      index?.(record);
+      const at = (DUE[name] as Due<RecordOf<K>>).at(record);
+      if (at !== null) schedule.add(at, `${name}/${record.id}`);
       onChange();
     });
   }
 
-  world.transactions = await open<Transaction>("transactions", dueAt, (transaction) => {
-    const latest = world.orders.get(transaction.orderId);
-    if (!latest || latest.number <= transaction.number) {
-      world.orders.set(transaction.orderId, { id: transaction.id, number: transaction.number });
-    }
-    const number = transaction.details.number as string | undefined;
-    if (!number) return;
-    if (transaction.status === "pending") world.payNumbers.add(number);
-    else world.payNumbers.delete(number);
-  });
-  world.cards = await open<Card>("cards");
-  world.accounts = await open<PayAccount>("accounts", linkEndsAt);
-  world.subscriptions = await open<Subscription>("subscriptions", cycleDueAt);
-  world.invoices = await open<Invoice>("invoices", overdueAt);
-  world.webhooks = await open<Webhook>("webhooks", ({ nextAt }) => nextAt);
-}
-
-function overdueAt({ status, dueAt }: Invoice): number | null {
-  return status === "pending" ? dueAt : null;
-}
-
-function linkEndsAt({ status, expiresAt }: PayAccount): number | null {
-  return status === "PENDING" ? expiresAt : null;
+  return {
+    orders,
+    payNumbers,
+    transactions: await open("transactions", index),
+    cards: await openTable<Card>("cards", journal),
+    accounts: await open("accounts"),
+    subscriptions: await open("subscriptions"),
+    invoices: await open("invoices"),
+    webhooks: await open("webhooks"),
+  };
 }

@@ -7,6 +7,7 @@ import type { Subscription } from "../subscriptions/subscription.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import type { Notifier, Webhook } from "../webhooks/webhook.ts";
 import type { Clock } from "./clock.ts";
+import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
@@ -20,6 +21,7 @@ export interface World {
   clock: Clock;
   random: Random;
   schedule: Schedule;
+  faults: Faults;
   notifier: Notifier;
   transactions: Table<Transaction>;
   /** The latest transaction of each order. */
@@ -34,6 +36,9 @@ export interface World {
   /** Comes true when all that happened so far is on disk. */
   committed(): Promise<void>;
 }
+
+/** Who the gateway is to others: all that is needed to describe something. */
+export type Identity = Pick<World, "merchant" | "publicUrl">;
 
 export interface Merchant {
   id: string;

@@ -2,7 +2,7 @@
 
 import { html } from "hono/html";
 import { ENDPOINTS } from "../../http/endpoints.ts";
-import { ANSWER_FAULTS, type Fault, WEBHOOK_FAULTS } from "../../http/faults.ts";
+import { ANSWER_FAULTS, type Fault, WEBHOOK_FAULTS } from "../../world/faults.ts";
 import { DAY, HOUR, MINUTE, SECOND, wib } from "../../world/time.ts";
 import type { OpenWorld } from "../../world/open_world.ts";
 import type { Settings } from "../../world/settings.ts";

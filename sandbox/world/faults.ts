@@ -1,6 +1,6 @@
 /** Faults on order: what goes wrong, in which operation, how many times. */
 
-import type { World } from "../world/world.ts";
+import type { Random } from "./random.ts";
 
 export const ANSWER_FAULTS = [
   /** The request is taken and nothing ever comes back. */
@@ -53,14 +53,14 @@ export interface Faults {
   takeForWebhook(cause: string): WebhookFault | null;
 }
 
-export function createFaults(world: Pick<World, "random">): Faults {
+export function createFaults(random: Random): Faults {
   let faults: Fault[] = [];
 
   function take(name: string, kinds: readonly string[]): Fault | null {
     for (const fault of faults) {
       const isMeant = fault.operation === name || fault.operation === "*";
       if (!isMeant || !kinds.includes(fault.fault)) continue;
-      if (fault.rate < 1 && world.random.below(1e6) / 1e6 >= fault.rate) continue;
+      if (fault.rate < 1 && random.below(1e6) / 1e6 >= fault.rate) continue;
       const left = { ...fault, count: fault.count - 1 };
       faults = faults.flatMap((each) => each !== fault ? each : left.count > 0 ? left : []);
       return fault;
@@ -70,7 +70,7 @@ export function createFaults(world: Pick<World, "random">): Faults {
 
   return {
     add(fault) {
-      const added = { ...fault, id: world.random.uuid() };
+      const added = { ...fault, id: random.uuid() };
       faults = [...faults, added];
       return added;
     },
