@@ -61,7 +61,7 @@ const SETTINGS = z.object({
   ),
   DATA_DIR: setting(
     {
-      description: "Folder of the embedded database and the development keys",
+      description: "Folder of the embedded database, the sandbox and the development keys",
       default: "`.data`",
       example: "/var/lib/pay",
     },

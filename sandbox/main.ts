@@ -2,8 +2,7 @@
 
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { DEFAULT_KEYS, startSandbox } from "./sandbox.ts";
-import { JournalInUse } from "./world/journal.ts";
+import { DEFAULT_KEYS, JournalInUse, startSandbox } from "./sandbox.ts";
 
 const USAGE = `The Midtrans Core API, emulated. No money moves here.
 
@@ -84,7 +83,7 @@ function readOptions(args: string[]) {
     path: values.memory ? null : values.data,
     seed: values.seed === undefined ? undefined : number("seed", values.seed, 0, 2 ** 32 - 1),
     speed: number("speed", values.speed, 1, 1_000_000),
-    publicUrl: values["public-url"] && address("public-url", values["public-url"]),
+    publicUrl: values["public-url"] && withoutSlash(address("public-url", values["public-url"])),
     notify,
   };
 }
@@ -100,6 +99,11 @@ function address(name: string, text: string): string {
   throw new WrongUse(`--${name} must be an http address`);
 }
 
+/** Paths are put behind it. */
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}
+
 function key(name: string, text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+$/.test(text)) return text;
   throw new WrongUse(`--${name} must be a key without spaces and colons`);
@@ -108,6 +112,9 @@ function key(name: string, text: string): string {
 function explain(error: unknown): unknown {
   if (error instanceof WrongUse || error instanceof JournalInUse) return error.message;
   if (error instanceof Deno.errors.AddrInUse) return "The port is taken: choose one with --port.";
+  if (error instanceof Deno.errors.AddrNotAvailable || /dns|lookup/i.test(String(error))) {
+    return "The host is no address of this machine: choose one with --host.";
+  }
   if (error instanceof Deno.errors.NotCapable) {
     return `The task does not allow this: ${error.message.split(",")[0]}.`;
   }

@@ -1,5 +1,6 @@
 /** The whole gateway in a box: its endpoints, its controls and its pages over one world. */
 
+import { setTimeout as delay } from "node:timers/promises";
 import { Hono } from "hono";
 import { createControl } from "./control/control.ts";
 import { ENDPOINTS } from "./http/endpoints.ts";
@@ -22,6 +23,8 @@ export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "sp
   onMistake?: (error: unknown) => void;
 }
 
+export { JournalInUse } from "./world/journal.ts";
+
 export interface Sandbox extends AsyncDisposable {
   url: string;
   /** Sends all webhooks to this address from now on. */
@@ -32,6 +35,9 @@ export interface Sandbox extends AsyncDisposable {
 
 /** Everybody knows them: good for a gateway that moves no money, and for nothing else. */
 export const DEFAULT_KEYS = { server: "SB-Mid-server-sandbox", client: "SB-Mid-client-sandbox" };
+
+/** How long requests that are under way may take to finish at the end. */
+const GRACE_MS = 1000;
 
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const closing = new AbortController();
@@ -48,7 +54,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
   const pipeline: Pipeline = {
     world,
-    idempotency: createIdempotency(world.clock),
+    idempotency: createIdempotency(world.clock, world.answers),
     closing: closing.signal,
     reportMistake: onMistake,
   };
@@ -97,7 +103,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       closing.abort();
       // Those who wait for webhooks to arrive would wait for receivers that do not answer.
       await world.hush();
-      await server.shutdown();
+      // Nor is anybody waited for who began a request and does not end it.
+      const grace = new AbortController();
+      const { signal } = grace;
+      await Promise.race([server.shutdown(), delay(GRACE_MS, null, { signal }).catch(() => {})]);
+      grace.abort();
       await world.close();
     },
   };

@@ -229,7 +229,7 @@ Deno.test("all payments to a virtual account are listed", async () => {
   await using pair = await openPair();
   await pair.charge("again");
   await pair.control("/transactions/again/pay");
-  await pair.control("/transactions/again/pay", { again: true });
+  await pair.control("/transactions/again/pay_again");
   const { body } = await pair.client.getStatusB2b("again", { page: 0, perPage: 10 });
   assert.deepEqual(
     body.transactions.map(({ transaction_status }) => transaction_status),
@@ -449,6 +449,8 @@ Deno.test("an answer after a delay is an answer", async () => {
   await using pair = await openPair();
   await pair.fault("charge", "delay", { delay_ms: 50 });
   assert.equal((await pair.charge("late")).statusCode, "201");
+  const armed = await (await fetch(`${pair.url}/_sandbox/faults`)).json();
+  assert.deepEqual(armed, []);
 });
 
 Deno.test("a key whose first call still runs gets no second transaction, and is told so", async () => {

@@ -200,3 +200,24 @@ Deno.test("readiness shows the breaker's state, and stays ready", async () => {
   for (let count = 0; count < 5; count++) await failure(app.gateway.cancel("order-101"));
   assert.equal(await ready(), "open");
 });
+
+Deno.test("a busy gateway is none that is down: time spent in line does not count against it", async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await using gateway = openGateway(async () => {
+    await answered;
+    return Response.json(OK);
+  });
+  let now = 0;
+  const { wait, passDeadlines } = createWaits();
+  const client = clientFor(gateway.url, { maxInFlight: 1, clock: () => now, wait });
+  // Those behind it get their turn when most of their time is over, and run out of it then.
+  const first = client.cancel("first");
+  await until("the first is there", () => gateway.received.length === 1);
+  const others = Array.from({ length: 6 }, () => failure(client.cancel("later")));
+  now = 9_000;
+  answer();
+  await first;
+  passDeadlines();
+  for (const error of await Promise.all(others)) assert.equal(error.failure, "timeout");
+  assert.equal(client.breakerState(), "closed");
+});

@@ -259,3 +259,17 @@ Deno.test("without a wait of the test's own, a read really waits and comes back"
   assert.equal((await gateway.getStatus("order-101")).statusCode, "200");
   assert.equal(fake.received.length, 2);
 });
+
+Deno.test("a debug log that fails costs no call its answer", async () => {
+  await using gateway = openGateway(answering({ status_code: "201", transaction_id: "1" }));
+  const client = clientFor(gateway.url, {
+    onExchange: () => {
+      throw new Error("The disk is full");
+    },
+  });
+  const payload = {
+    payment_type: "gopay",
+    transaction_details: { order_id: "one", gross_amount: 1000 },
+  };
+  assert.equal((await client.charge(payload)).body.transaction_id, "1");
+});

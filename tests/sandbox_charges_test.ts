@@ -563,3 +563,18 @@ Deno.test("time passes by itself, too", async () => {
   );
   await until("it is told", () => box.hooks.at(-1)?.body.transaction_status === "expire");
 });
+
+Deno.test("names at BCA, countries and postal codes have their bounds", async () => {
+  await using box = await openSandbox();
+  const messagesFor = async (customer_details: Json) =>
+    (await box.charge("bca", { customer_details })).validation_messages;
+  assert.deepEqual(await messagesFor({ first_name: "B".repeat(31) }), [
+    "customer_details.first_name must not be longer than 30 characters",
+  ]);
+  assert.deepEqual(await messagesFor({ billing_address: { country_code: "USA" } }), [
+    "customer_details.billing_address.country_code must be one of IDN",
+  ]);
+  assert.deepEqual(await messagesFor({ billing_address: { postal_code: "!" } }), [
+    "customer_details.billing_address.postal_code format is invalid",
+  ]);
+});

@@ -74,13 +74,6 @@ Deno.test("no_answer: a sandbox that closes waits for nobody", async () => {
   box[Symbol.asyncDispose] = () => Promise.resolve();
 });
 
-Deno.test("delay: done at once, answered late", async () => {
-  await using box = await openSandbox();
-  await box.fault("charge", "delay", { delay_ms: 20 });
-  const { body } = await charge(box);
-  assert.equal(body.status_code, "201");
-});
-
 Deno.test("delay: it is there while the answer is still to come, and refusals are late, too", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "delay", { delay_ms: 600_000, count: 2 });

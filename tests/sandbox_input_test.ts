@@ -411,7 +411,7 @@ Deno.test("a path that leads nowhere is refused in the shape of its part of the 
 const CONTROLS: [method: string, path: string, body?: Json][] = [
   ["GET", "transactions?status=x&order_id=y"],
   ["GET", "transactions/:id"],
-  ["POST", "transactions/:id/pay", { fee: 1, issuer: "x", again: false, amount: 1 }],
+  ["POST", "transactions/:id/pay", { fee: 1, issuer: "x", amount: 1 }],
   ["POST", "transactions/:id/three_ds", { result: "success" }],
   ["POST", "transactions/:id/chargeback", { amount: 1 }],
   ["POST", "transactions/:id/nonsense", {}],
@@ -496,4 +496,25 @@ Deno.test("a body that breaks off in the middle is nobody's mistake but the send
   connection.close();
   // The next call is answered, and closing finds no mistake.
   assert.equal((await box.charge("bca")).status_code, "201");
+});
+
+Deno.test("a body that is too long is refused, whether it says how long it is or not", async () => {
+  await using box = await openSandbox();
+  const bytes = new TextEncoder().encode(" ".repeat(65_536));
+  const bodies = [" ".repeat(300_000), ReadableStream.from(Array(5).fill(bytes))];
+  for (const body of bodies) {
+    const headers = { Authorization: `Basic ${btoa(`${SERVER_KEY}:`)}` };
+    const response = await fetch(`${box.url}/v2/charge`, { method: "POST", headers, body });
+    assert.equal((await response.json()).status_code, "413");
+  }
+});
+
+Deno.test("a request that never ends does not keep the sandbox from ending", async () => {
+  const box = await openSandbox();
+  const { hostname, port } = new URL(box.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const head = "POST /v2/charge HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{";
+  await connection.write(new TextEncoder().encode(head));
+  await box.get("/_sandbox/clock");
+  await box[Symbol.asyncDispose]();
 });

@@ -421,10 +421,10 @@ Deno.test("DANA is found by the transaction's id alone, and shouts while it is p
 Deno.test("a number that is paid again makes a transaction of its own, listed newest first", async () => {
   await using box = await openSandbox();
   const first = await box.charge("bca");
-  const again = `/_sandbox/transactions/${first.transaction_id}/pay`;
-  assert.equal((await box.call("POST", again, { again: true })).http, 412);
+  const again = `transactions/${first.transaction_id}/pay_again`;
+  assert.equal((await box.call("POST", `/_sandbox/${again}`)).http, 412);
   await box.control(`transactions/${first.transaction_id}/pay`);
-  const second = await box.control(`transactions/${first.transaction_id}/pay`, { again: true });
+  const second = await box.control(again);
   assert.notEqual(second.order_id, first.order_id);
   const b2b = await box.get(`/v2/${first.order_id}/status/b2b?page=0&per_page=10`);
   assert.deepEqual([b2b.status_code, b2b.status_message], [
@@ -451,4 +451,11 @@ Deno.test("where the customer bears the fee, the amount includes it and is signe
     gross_amount: 48_000,
     customer_imposed_payment_fee: 4_000,
   });
+});
+
+Deno.test("the day's captures are settled, and a challenge nobody answered is cancelled", async () => {
+  await using box = await openSandbox();
+  await box.charge("card");
+  await box.charge("card", { credit_card: { token_id: await box.token("4511111111111117") } });
+  assert.deepEqual(await box.control("settle"), { settled: 1, cancelled: 1 });
 });

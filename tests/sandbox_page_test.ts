@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { findBrowser, launchBrowser } from "./support/browser.ts";
-import { type Json, openSandbox, type TestSandbox } from "./support/sandbox.ts";
+import { type Json, type Kind, KINDS, openSandbox, type TestSandbox } from "./support/sandbox.ts";
 
 const browserPath = findBrowser();
 
@@ -498,4 +498,24 @@ Deno.test("an invoice's PDF holds together, whatever is written in it", async ()
   assert.match(content!, /\(Rp 100\.000\)/);
   await box.call("PATCH", `/v1/invoices/${id}/void`, {});
   assert.match((await box.call("GET", `/payment-links/${id}`)).text, /Voided: nothing to pay/);
+});
+
+Deno.test("every button that a row offers is one that works", async () => {
+  await using box = await openSandbox();
+  for (const kind of Object.keys(KINDS) as Kind[]) {
+    const offered = await buttonsOf(await box.charge(kind));
+    assert.ok(offered.length > 0 || !["bca", "qris", "cstore"].includes(kind), kind);
+    for (const happening of offered) {
+      const { transaction_id } = await box.charge(kind);
+      await box.control(`transactions/${transaction_id}/${happening}`);
+    }
+  }
+
+  async function buttonsOf({ transaction_id }: Json): Promise<string[]> {
+    const { text } = await box.call("GET", "/");
+    const path = `/_sandbox/transactions/${transaction_id}/`;
+    return [...text.matchAll(new RegExp(`data-post="${path}(\\w+)"`, "g"))].map(([, name]) =>
+      name!
+    );
+  }
 });

@@ -11,6 +11,7 @@ import {
   type TestSandbox,
 } from "./support/sandbox.ts";
 import { INVOICE, SUBSCRIPTION } from "./support/sandbox_requests.ts";
+import { openJournal } from "../sandbox/world/journal.ts";
 import { until } from "./support/until.ts";
 
 /** A file for a sandbox's state, in a folder that goes afterwards. */
@@ -49,6 +50,7 @@ Deno.test("everything survives a restart", async () => {
     await box.post("/v2/order-3/refund", { amount: 1_000 });
     await box.charge("permata");
     await box.post("/v2/order-4/cancel");
+    ids.keyed = (await box.charge("gopay", {}, { "Idempotency-Key": "key" })).transaction_id;
     ids.card = await savedCard(box);
     ids.token = await box.token("4811111111111114");
     ids.account = (await linkedAccount(box)).account_id;
@@ -60,6 +62,8 @@ Deno.test("everything survives a restart", async () => {
   }
   await using box = await openSandbox({ path: file.path });
   assert.deepEqual(await view(box, ids), before);
+  const replayed = await box.charge("bca", {}, { "Idempotency-Key": "key" });
+  assert.equal(replayed.transaction_id, ids.keyed);
   for (const token_id of [ids.card, ids.token]) {
     const more = {
       credit_card: { token_id },
@@ -209,6 +213,50 @@ Deno.test("records longer than the store takes in one piece survive, and shrink 
   assert.equal(refunds.length, 90);
   assert.equal(refunds[89].refund_key, "key-89");
 });
+
+Deno.test("a write that breaks off in the middle leaves whole operations, and no id to repeat", async () => {
+  await using file = await stateFile();
+  const piece = new Uint8Array(100_000);
+  const mend = breakAfterOneCommit();
+  try {
+    let latest = 0;
+    const journal = await openJournal(
+      file.path,
+      () => journal.write(["state", 0], new Uint8Array([latest])),
+    );
+    const written: Promise<void>[] = [];
+    for (let operation = 1; operation <= 9; operation++) {
+      latest = operation;
+      journal.write(["transaction", operation], piece);
+      journal.write(["webhook", operation], piece);
+      written.push(journal.committed());
+    }
+    const outcomes = await Promise.allSettled(written);
+    assert.ok(outcomes.every(({ status }) => status === "rejected"));
+    await assert.rejects(journal.close(), /disk is full/);
+  } finally {
+    mend();
+  }
+  const journal = await openJournal(file.path);
+  const [state, transactions, webhooks] = await Promise.all(
+    ["state", "transaction", "webhook"].map((table) => Array.fromAsync(journal.read(table))),
+  );
+  await journal.close();
+  assert.ok(transactions!.length > 0 && transactions!.length < 9);
+  assert.equal(webhooks!.length, transactions!.length);
+  assert.ok(state![0]![0]! >= transactions!.length);
+});
+
+/** Until the answer is called, every commit but the first finds the disk full. */
+function breakAfterOneCommit(): () => void {
+  const store = Deno.AtomicOperation.prototype;
+  const { commit } = store;
+  let commits = 0;
+  store.commit = function () {
+    return ++commits > 1 ? Promise.reject(new Error("The disk is full")) : commit.call(this);
+  };
+  return () => store.commit = commit;
+}
 
 /** A sandbox of its own process, which a test may kill. */
 async function startProcess(folder: string, path: string, notification_url: string) {

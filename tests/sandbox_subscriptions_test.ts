@@ -365,3 +365,16 @@ Deno.test("a cycle can be run at once, also the retry of one that is disabled", 
   await box.post(`/v1/subscriptions/${other.id}/cancel`);
   assert.equal((await box.call("POST", `/_sandbox/subscriptions/${other.id}/run`)).http, 412);
 });
+
+Deno.test("one whose cycles are all over cannot be enabled", async () => {
+  await using box = await openSandbox();
+  const schedule = { interval: 1, interval_unit: "day", max_interval: 1 };
+  const token = await savedCard(box);
+  const { id } = await box.post("/v1/subscriptions", { ...SUBSCRIPTION, token, schedule });
+  await box.advance(2 * 86_400);
+  const { http, body } = await box.call("POST", `/v1/subscriptions/${id}/enable`);
+  assert.equal(http, 400);
+  assert.deepEqual(body.validation_messages, ["subscription.schedule.max_interval is reached"]);
+  await box.advance(3 * 86_400);
+  assert.equal((await box.get(`/v1/subscriptions/${id}`)).transaction_ids.length, 1);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { startSandbox } from "../sandbox/sandbox.ts";
 import { dataFolder, PROJECT, runTask, startService } from "./support/service.ts";
 
 const TASK = [Deno.execPath(), "task", "-q", "--config", join(PROJECT, "deno.json"), "sandbox"];
@@ -52,7 +53,7 @@ Deno.test("other keys, another address and webhooks are a matter of flags", asyn
   await using sandbox = await startAlone(
     ...["--memory", "--server-key", "Mid-server-mine", "--client-key", "Mid-client-mine"],
     ...["--notify", `http://127.0.0.1:${receiver.addr.port}/hook`],
-    ...["--public-url", "http://gateway.test"],
+    ...["--public-url", "http://gateway.test/"],
   );
   const charge = (key: string) =>
     fetch(`${sandbox.url}/v2/charge`, {
@@ -67,7 +68,7 @@ Deno.test("other keys, another address and webhooks are a matter of flags", asyn
   assert.equal(refused.status, 401);
   await refused.body?.cancel();
   const { actions } = await (await charge("Mid-server-mine")).json();
-  assert.match(actions[0].url, /^http:\/\/gateway\.test\//);
+  assert.match(actions[0].url, /^http:\/\/gateway\.test\/v2\//);
   assert.equal((await notified).order_id, "one");
 });
 
@@ -77,6 +78,7 @@ Deno.test("what is wrong with the flags is told in words", async () => {
     [["--speed", "0"], /--speed must be a whole number/],
     [["--notify", "nowhere"], /--notify must be an http address/],
     [["--server-key", "a b"], /--server-key must be a key/],
+    [["--host", "192.0.2.1", "--memory", "--port", "0"], /host is no address of this machine/],
     [["--colour"], /Unknown option '--colour'[\s\S]*--port 8001/],
     [["--data", "/tmp/elsewhere.kv"], /does not allow/],
   ];
@@ -144,6 +146,16 @@ Deno.test("its state survives the service's end", async () => {
   }
   await using service = await startService({ settings });
   assert.equal((await ask(service.sandbox, "/v2/kept/status")).transaction_status, "pending");
+});
+
+Deno.test("a state that another sandbox uses stops the start in one line", async () => {
+  await using folder = await dataFolder();
+  await using _other = await startSandbox({ path: join(folder.path, "sandbox.kv"), port: 0 });
+  const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: "0" };
+  const { code, stderr } = await runTask(["start"], settings);
+  assert.equal(code, 1);
+  assert.match(stderr, /^Another sandbox has its state in .*$/m);
+  assert.doesNotMatch(stderr, /\bat file:/);
 });
 
 Deno.test("a sandbox port that is taken stops the start in one line", async () => {

@@ -401,3 +401,54 @@ Deno.test("a receiver that answers without end is not read to its end", async ()
   const [webhook] = await box.get("/_sandbox/webhooks");
   assert.equal(webhook.attempts[0].answer, "x".repeat(500));
 });
+
+Deno.test("a duplicate and a resend use up none of the retries", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () => new Response(null, { status: 500 });
+  await box.fault("charge", "webhook_twice");
+  await box.charge("bca");
+  await box.settled();
+  const [twice] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([twice.state, twice.attempts.length], ["waiting", 2]);
+  await box.advance(3_600);
+  const [failed] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([failed.state, failed.attempts.length], ["failed", 3]);
+  // Sent again by hand, it has its retry once more.
+  await box.control(`webhooks/${failed.id}/resend`);
+  assert.equal((await box.get("/_sandbox/webhooks"))[0].state, "waiting");
+});
+
+Deno.test("a webhook that was held back and is sent by hand arrives once", async () => {
+  await using box = await openSandbox();
+  await box.fault("charge", "webhook_out_of_order");
+  await box.charge("bca");
+  const [held] = await box.get("/_sandbox/webhooks");
+  assert.equal(held.state, "held");
+  await box.control(`webhooks/${held.id}/resend`);
+  await box.settled();
+  assert.equal(box.hooks.length, 1);
+});
+
+Deno.test("a control call waits for its own webhooks, not for those of others", async () => {
+  await using box = await openSandbox();
+  const first = await box.charge("bca");
+  const second = await box.charge("bca");
+  await box.settled();
+  const { promise: never, resolve: letGo } = Promise.withResolvers<void>();
+  box.receiver.answer = async ({ body }) => {
+    if (body.order_id === first.order_id) await never;
+    return new Response();
+  };
+  const hanging = box.control(`transactions/${first.transaction_id}/pay`);
+  await box.control(`transactions/${second.transaction_id}/pay`);
+  assert.equal(box.hooks.at(-1)!.body.order_id, second.order_id);
+  letGo();
+  await hanging;
+});
+
+Deno.test("settling webhooks tells how many are still to be tried again", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () => new Response(null, { status: 503 });
+  await box.charge("bca");
+  assert.deepEqual(await box.control("webhooks/settle"), { waiting: 1 });
+});

@@ -34,7 +34,7 @@ export function createCall(deps: CallDeps) {
   ): Promise<Answer<T>> {
     using limits = startDeadline(deadlineMs, signal);
     const attempt = async (number: number) =>
-      decide(await tryOnce(request, limits.signal, number), request, schema, clock());
+      decide(await tryOnce(request, limits, number), request, schema, clock());
     // A write is sent once, whatever becomes of it: whoever asked for it knows what a second would do.
     return request.isRead
       ? await retryRead(attempt, limits, { ...deps, mayCall })
@@ -60,9 +60,10 @@ export function createCall(deps: CallDeps) {
 
   async function tryOnce(
     request: GatewayRequest,
-    signal: AbortSignal,
+    { signal, endsAt }: Limits,
     attempt: number,
   ): Promise<Reply> {
+    const askedAt = clock();
     // Asked before the line, too: nobody should stand in one that leads nowhere.
     if (!mayCall()) throw takenToBeDown();
     const leave = await inFlight.enter(signal).catch(() => {
@@ -71,13 +72,14 @@ export function createCall(deps: CallDeps) {
     try {
       const permit = breaker.admit();
       if (!permit) throw takenToBeDown();
+      // A gateway that is merely busy must not be taken for one that is down.
+      const hadItsTime = endsAt - clock() >= (endsAt - askedAt) / 2;
       try {
         const reply = await send(request, signal, attempt);
         permit.answered();
         return reply;
       } catch (error) {
-        const isGatewaysFault = error instanceof GatewayError && error.failure !== "aborted";
-        if (isGatewaysFault) permit.unanswered();
+        if (isGatewaysFault(error, hadItsTime)) permit.unanswered();
         else permit.abandoned();
         throw error;
       }
@@ -85,6 +87,12 @@ export function createCall(deps: CallDeps) {
       leave();
     }
   }
+}
+
+/** A call that spent its time in line and ran out of it says nothing about the gateway. */
+function isGatewaysFault(error: unknown, hadItsTime: boolean): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  return error.failure === "timeout" ? hadItsTime : error.failure !== "aborted";
 }
 
 function takenToBeDown(): GatewayAPIError {

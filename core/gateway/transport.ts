@@ -53,10 +53,19 @@ export type Send = (
 ) => Promise<Reply>;
 
 export function createTransport({ baseUrl, clock, onExchange }: TransportOptions): Send {
+  /** A debug log that fails must not cost a charge its answer. */
+  function tell(exchange: () => Exchange) {
+    try {
+      onExchange?.(exchange());
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+
   return async function send(request, signal, attempt) {
     const startedAt = clock();
     const report = (failure: Failure, reply?: Reply) =>
-      onExchange?.({
+      tell(() => ({
         method: request.method,
         url: maskText(baseUrl + request.path, request.secrets),
         requestHeaders: mapValues(request.headers, (text) => maskText(text, request.secrets)),
@@ -66,7 +75,7 @@ export function createTransport({ baseUrl, clock, onExchange }: TransportOptions
         failure,
         durationMs: clock() - startedAt,
         attempt,
-      });
+      }));
     let reply: Reply;
     try {
       reply = await exchange(baseUrl + request.path, request, signal);

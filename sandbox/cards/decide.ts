@@ -3,32 +3,32 @@
 import type { Start } from "../methods/method.ts";
 import type { Details } from "../transactions/transaction.ts";
 import type { World } from "../world/world.ts";
-import type { CardBehaviour } from "./card.ts";
+import { cardDetails } from "./card_details.ts";
 import { HOLD } from "./hold.ts";
 
 const SUCCESS = "Success, Credit Card transaction is successful";
 
 /** Charges the card of a transaction whose holder is known, or need not be. */
 export function decide(details: Details, amount: number, world: World): Omit<Start, "details"> {
-  const { outcome, deniesAbove = 0 } = details.behaviour as CardBehaviour;
+  const { behaviour: { outcome, deniesAbove = 0 }, bank, isPreAuth } = cardDetails({ details });
   const isSmall = deniesAbove > 0 && amount <= deniesAbove;
   if (outcome === "deny_by_fds") {
     return deny("deny", "Denied by Veritrans Fraud Detection System");
   }
   if (outcome === "deny_by_bank") {
-    return deny("accept", byBank(details, "05", "Do not honour"));
+    return deny("accept", byBank(bank, "05", "Do not honour"));
   }
   if (outcome === "insufficient_funds" && !isSmall) {
-    return deny("accept", byBank(details, "51", "Insufficient funds"));
+    return deny("accept", byBank(bank, "51", "Insufficient funds"));
   }
   const now = world.clock.now();
   return {
-    status: details.isPreAuth ? "authorize" : "capture",
+    status: isPreAuth ? "authorize" : "capture",
     fraud: outcome === "challenge" ? "challenge" : "accept",
     says: outcome === "challenge"
       ? "Success, Credit Card transaction is challenged by FDS"
       : SUCCESS,
-    capturedAt: details.isPreAuth ? null : now,
+    capturedAt: isPreAuth ? null : now,
     expiresAt: now + HOLD,
   };
 }
@@ -37,8 +37,6 @@ export function deny(fraud: "accept" | "deny", message: string): Omit<Start, "de
   return { status: "deny", fraud, says: message, message };
 }
 
-function byBank({ bank }: Details, code: string, message: string): string {
-  return `Deny by Bank [${
-    String(bank).toUpperCase()
-  }] with code [${code}] and message [${message}]`;
+function byBank(bank: string, code: string, message: string): string {
+  return `Deny by Bank [${bank.toUpperCase()}] with code [${code}] and message [${message}]`;
 }

@@ -4,15 +4,14 @@ import { move } from "../transactions/move.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import { MINUTE } from "../world/time.ts";
 import type { World } from "../world/world.ts";
-import type { CardBehaviour } from "./card.ts";
+import { cardDetails } from "./card_details.ts";
 import { decide, deny } from "./decide.ts";
 
 export const OTP = "112233";
 
 export function findByRedirectToken(world: World, token: string): Transaction | undefined {
   for (const transaction of world.transactions.newest()) {
-    const threeDs = transaction.details.threeDs as { token: string } | undefined;
-    if (threeDs?.token === token) return transaction;
+    if (cardDetails(transaction).threeDs?.token === token) return transaction;
   }
   return undefined;
 }
@@ -20,14 +19,14 @@ export function findByRedirectToken(world: World, token: string): Transaction | 
 /** Finishes the authentication of a pending card transaction. */
 export function finishThreeDs(world: World, transaction: Transaction, isProven: boolean) {
   const { details, amount } = transaction;
-  const { threeDs } = details.behaviour as CardBehaviour;
-  const result = isProven ? threeDs === "otp" || threeDs === "slow" ? "otp" : threeDs : "failed";
-  const proven = { ...details, threeDs: { ...details.threeDs as object, result } };
-  if (!isProven || threeDs === "impossible") {
+  const { behaviour: { threeDs: flow }, threeDs } = cardDetails(transaction);
+  const result = isProven ? flow === "otp" || flow === "slow" ? "otp" : flow : "failed";
+  const proven = { ...details, threeDs: { ...threeDs, result } };
+  if (!isProven || flow === "impossible") {
     const { says: _says, status, ...changes } = deny("deny", "3DS Authentication Denied");
     return move(world, transaction, status, "three_ds", { ...changes, details: proven });
   }
-  if (threeDs === "slow") {
+  if (flow === "slow") {
     return world.transactions.put({
       ...transaction,
       details: proven,
@@ -35,8 +34,5 @@ export function finishThreeDs(world: World, transaction: Transaction, isProven: 
     });
   }
   const { says: _says, status, ...changes } = decide(details, amount, world);
-  return move(world, transaction, status, "three_ds", {
-    ...changes,
-    details: proven,
-  });
+  return move(world, transaction, status, "three_ds", { ...changes, details: proven });
 }

@@ -18,7 +18,6 @@ export function createToken(world: World, query: Query) {
   const token = world.cards.put({
     ...card,
     id: `${card.masked}-${world.random.uuid()}`,
-    number: undefined,
     isSaved: false,
     expiresAt: world.clock.now() + ONE_TIME,
   });

@@ -1,6 +1,6 @@
 /** `/_sandbox/`: what a customer, a bank, a clock and bad luck do, at the press of a button. */
 
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { z } from "zod";
 import { activateAccount } from "../accounts/accounts.ts";
@@ -10,22 +10,23 @@ import { readBody } from "../http/read_body.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { isFromElsewhere } from "../http/same_origin.ts";
 import { count, flag, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
-import { findInvoice, getInvoice, INVOICE_METHODS, startPayment } from "../invoices/invoices.ts";
+import { findInvoice, getInvoice } from "../invoices/invoices.ts";
+import { INVOICE_METHODS, startPayment } from "../invoices/payment.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
 import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
-import { settle } from "../transactions/due.ts";
+import { settle } from "../transactions/by_itself.ts";
 import { findTransaction } from "../transactions/find.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import { statusAnswer } from "../transactions/views.ts";
 import { CAUSES } from "../webhooks/cause.ts";
 import type { Webhook } from "../webhooks/webhook.ts";
 import type { OpenWorld } from "../world/open_world.ts";
-import { HAPPENINGS } from "./happenings.ts";
+import { tellOfChanges } from "./changes.ts";
+import { type HappeningName, HAPPENINGS, letHappen } from "./happenings.ts";
 
 const Particulars = object({
   fee: rupiah(0).nullish(),
   issuer: text(50).nullish(),
-  again: flag().nullish(),
   result: oneOf(["success", "failure"]).nullish(),
   amount: rupiah().nullish(),
 });
@@ -99,14 +100,18 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     if (!Object.hasOwn(HAPPENINGS, name)) throw new Refusal(404, "There is no such happening");
     const particulars = validate(Particulars, await readBody(c.req.raw) ?? {});
     const transaction = findTransaction(world, c.req.param("id"));
-    const changed = HAPPENINGS[name]!(world, transaction, particulars);
-    return await told(c, () => describe(world, world.transactions.get(changed.id)!));
+    const changed = await told(() =>
+      letHappen(world, name as HappeningName, transaction, particulars)
+    );
+    return c.json(describe(world, world.transactions.get(changed.id)!));
   });
 
   control.post("/settle", async (c) => {
     const captured = [...world.transactions.newest()].filter(({ status }) => status === "capture");
-    for (const transaction of captured.reverse()) settle(world, transaction);
-    return await told(c, () => ({ settled: captured.length }));
+    const ended = await told(() => captured.reverse().map((each) => settle(world, each)));
+    // A challenge that nobody answered is cancelled instead.
+    const settled = ended.filter(({ status }) => status === "settlement").length;
+    return c.json({ settled, cancelled: ended.length - settled });
   });
 
   control.post("/subscriptions/:id/run", async (c) => {
@@ -116,28 +121,27 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     }
     const { schedule, status } = subscription;
     const nextAt = status === "active" ? world.clock.now() : schedule.nextAt;
-    runCycle(world, { ...subscription, schedule: { ...schedule, nextAt } });
-    return await told(c, () => getSubscription(world, subscription.id));
+    await told(() => runCycle(world, { ...subscription, schedule: { ...schedule, nextAt } }));
+    return c.json(getSubscription(world, subscription.id));
   });
 
   control.post("/invoices/:id/pay", async (c) => {
     const invoice = findInvoice(world, c.req.param("id"));
     const request = validate(InvoicePayment, await readBody(c.req.raw) ?? {});
-    const started = startPayment(
-      world,
-      invoice.id,
-      request.payment_type as Transaction["method"],
-    );
-    if (!request.only_start) HAPPENINGS.pay!(world, started, {});
-    return await told(c, () => ({
+    const { id } = await told(() => {
+      const method = request.payment_type as Transaction["method"];
+      const started = startPayment(world, invoice.id, method);
+      return request.only_start ? started : letHappen(world, "pay", started);
+    });
+    return c.json({
       invoice: getInvoice(world, invoice.id),
-      transaction: describe(world, world.transactions.get(started.id)!),
-    }));
+      transaction: describe(world, world.transactions.get(id)!),
+    });
   });
 
   control.post("/accounts/:id/activate", async (c) => {
-    const { id, status } = activateAccount(world, c.req.param("id"));
-    return await told(c, () => ({ account_id: id, account_status: status }));
+    const { id, status } = await told(() => activateAccount(world, c.req.param("id")));
+    return c.json({ account_id: id, account_status: status });
   });
 
   const clock = () => ({ now: new Date(world.clock.now()).toISOString() });
@@ -150,20 +154,22 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     if (target < now) throw invalid("to must not be in the past");
     if (target > LATEST) throw invalid("to must not be after the year 2999");
     await world.schedule.advance(target);
-    world.remember();
-    return await told(c, clock);
+    await told(() => world.remember());
+    return c.json(clock());
   });
 
   control.get("/webhooks", (c) => c.json(listWebhooks(world, c.req.query())));
   control.post("/webhooks/settle", async (c) => {
-    world.notifier.release();
-    return await told(c, () => ({ waiting: 0 }));
+    await told(() => world.notifier.release());
+    await world.notifier.idle();
+    const left = [...world.webhooks.newest()].filter(({ state }) => state === "waiting");
+    return c.json({ waiting: left.length });
   });
   control.post("/webhooks/:id/resend", async (c) => {
     const webhook = world.webhooks.get(c.req.param("id"));
     if (!webhook) throw new Refusal(404, "There is no such webhook");
-    world.notifier.resend(webhook);
-    return await told(c, () => describeWebhook(world.webhooks.get(webhook.id)!));
+    await told(() => world.notifier.resend(webhook));
+    return c.json(describeWebhook(world.webhooks.get(webhook.id)!));
   });
 
   control.get("/faults", (c) => c.json(world.faults.list()));
@@ -178,26 +184,21 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   control.get("/settings", (c) => c.json(world.settings));
   control.patch("/settings", async (c) => {
     Object.assign(world.settings, validate(NewSettings, await readBody(c.req.raw)));
-    world.remember();
-    return await told(c, () => world.settings);
+    await told(() => world.remember());
+    return c.json(world.settings);
   });
 
-  control.get("/changes", (c) =>
-    streamSSE(c, async (stream) => {
-      const { promise: ended, resolve } = Promise.withResolvers<void>();
-      const unsubscribe = subscribe(() => stream.writeSSE({ data: "changed" }).catch(resolve));
-      stream.onAbort(resolve);
-      closing.addEventListener("abort", () => resolve(), { once: true });
-      await stream.writeSSE({ data: "hello" });
-      await ended;
-      unsubscribe();
-    }));
+  control.get(
+    "/changes",
+    (c) => streamSSE(c, (stream) => tellOfChanges(stream, subscribe, closing)),
+  );
 
-  /** Answers when the merchant has been told, so that whoever asked can go and look. */
-  async function told(c: Context, body: () => object) {
-    await world.notifier.idle();
+  /** Done when the merchant has been told, so that whoever asked for it can go and look. */
+  async function told<T>(work: () => T): Promise<T> {
+    const { result, told } = world.notifier.during(work);
+    await told;
     await world.committed();
-    return c.json(body());
+    return result;
   }
 
   return control;

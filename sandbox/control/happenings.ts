@@ -1,12 +1,13 @@
 /** What happens to a transaction outside the merchant's reach: customers pay, banks change their minds. */
 
+import { cardDetails } from "../cards/card_details.ts";
 import { finishThreeDs } from "../cards/three_ds.ts";
-import { GOPAY_HOLD } from "../methods/gopay.ts";
 import { Refusal } from "../http/refusal.ts";
-import { confirmRefund, settle } from "../transactions/due.ts";
+import { GOPAY_HOLD } from "../methods/gopay.ts";
+import { confirmRefund, settle } from "../transactions/by_itself.ts";
 import { EDGES } from "../transactions/edges.ts";
 import { move } from "../transactions/move.ts";
-import type { Status, Transaction } from "../transactions/transaction.ts";
+import type { Transaction } from "../transactions/transaction.ts";
 import type { World } from "../world/world.ts";
 
 export interface Particulars {
@@ -14,73 +15,104 @@ export interface Particulars {
   fee?: number | null;
   /** The wallet a QRIS code was scanned with. */
   issuer?: string | null;
-  /** Pays a number that was paid before: a transaction of its own. */
-  again?: boolean | null;
   /** How 3-D Secure ends. */
   result?: "success" | "failure" | null;
   /** Part of the amount, where a part can be meant. */
   amount?: number | null;
 }
 
+interface Happening {
+  /** Whether it can happen to a transaction in the state it is in. */
+  can(transaction: Transaction): boolean;
+  happen(world: World, transaction: Transaction, particulars: Particulars): Transaction;
+}
+
 /** Whose provider can say no; a bank account or a till is simply not paid to (G§10). */
 const DENIABLE = ["credit_card", "gopay", "shopeepay", "qris", "ovo", "akulaku", "kredivo"];
 
-type Happening = (world: World, transaction: Transaction, particulars: Particulars) => Transaction;
-
-export const HAPPENINGS: Record<string, Happening> = {
-  pay,
-  deny: (world, transaction) => {
-    if (!DENIABLE.includes(transaction.method)) throw refused();
-    mustBe(transaction, "pending", "deny");
-    return move(world, transaction, "deny", "deny", {
-      message: "Transaction is denied by the customer or the provider",
-    });
+export const HAPPENINGS = {
+  pay: {
+    can: (transaction) =>
+      transaction.method === "credit_card"
+        ? isWaitingForThreeDs(transaction)
+        : isPending(transaction),
+    happen: (world, transaction, particulars) =>
+      transaction.method === "credit_card"
+        ? finishThreeDs(world, transaction, true)
+        : pay(world, transaction, particulars),
   },
-  expire: (world, transaction) => {
-    mustBe(transaction, "pending", "expire");
-    return move(world, transaction, "expire", "expiry");
+  pay_again: {
+    can: ({ method, status }) =>
+      (method === "bank_transfer" || method === "permata") && status === "settlement",
+    happen: payAgain,
   },
-  fail: (world, transaction) => {
+  deny: {
+    can: (transaction) => isPending(transaction) && DENIABLE.includes(transaction.method),
+    happen: (world, transaction) =>
+      move(world, transaction, "deny", "deny", {
+        message: "Transaction is denied by the customer or the provider",
+      }),
+  },
+  expire: {
+    can: isPending,
+    happen: (world, transaction) => move(world, transaction, "expire", "expiry"),
+  },
+  fail: {
     // Only a card's bank fails to answer; any other pending one is just not paid (G§10).
-    if (transaction.method !== "credit_card") throw refused();
-    mustBe(transaction, "pending", "failure");
-    return move(world, transaction, "failure", "fail");
+    can: (transaction) => isPending(transaction) && transaction.method === "credit_card",
+    happen: (world, transaction) => move(world, transaction, "failure", "fail"),
   },
-  three_ds: (world, transaction, { result }) => {
-    if (!transaction.details.threeDs || transaction.status !== "pending") throw refused();
-    return finishThreeDs(world, transaction, result !== "failure");
+  three_ds: {
+    can: isWaitingForThreeDs,
+    happen: (world, transaction, { result }) =>
+      finishThreeDs(world, transaction, result !== "failure"),
   },
-  settle: (world, transaction) => {
-    if (transaction.status !== "capture") throw refused();
-    return settle(world, transaction);
+  settle: {
+    can: ({ status }) => status === "capture",
+    happen: settle,
   },
-  chargeback: (world, transaction, { amount }) => {
-    const isPartial = typeof amount === "number" && amount < transaction.amount;
-    if (transaction.method !== "credit_card") throw refused();
-    const to = isPartial ? "partial_chargeback" : "chargeback";
-    mustBe(transaction, null, to);
-    return move(world, transaction, to, "chargeback");
+  chargeback: {
+    can: ({ method, status }) => method === "credit_card" && EDGES[status].includes("chargeback"),
+    happen: chargeback,
   },
-  reverse: (world, transaction) => {
-    const { method, details } = transaction;
-    const isReversible = method === "echannel" || details.bank === "permata" ||
-      details.store === "indomaret";
-    if (!isReversible || transaction.status !== "settlement") throw refused();
-    return move(world, transaction, "deny", "reverse");
+  reverse: {
+    can: ({ method, status, details }) =>
+      status === "settlement" &&
+      (method === "echannel" || details.bank === "permata" || details.store === "indomaret"),
+    happen: (world, transaction) => move(world, transaction, "deny", "reverse"),
   },
-  confirm_refund: (world, transaction) => {
-    if (!transaction.refunds.some(({ confirmedAt }) => confirmedAt === null)) throw refused();
-    return confirmRefund(world, transaction);
+  confirm_refund: {
+    can: ({ refunds }) => refunds.some(({ confirmedAt }) => confirmedAt === null),
+    happen: confirmRefund,
   },
-};
+} satisfies Record<string, Happening>;
 
-function pay(world: World, transaction: Transaction, particulars: Particulars): Transaction {
-  const { method, status } = transaction;
-  if (particulars.again) return payAgain(world, transaction);
-  if (method === "credit_card") return HAPPENINGS.three_ds!(world, transaction, particulars);
-  mustBe(transaction, "pending", "settlement");
-  if (status !== "pending") throw refused();
-  const { fee, issuer } = particulars;
+export type HappeningName = keyof typeof HAPPENINGS;
+
+export function letHappen(
+  world: World,
+  name: HappeningName,
+  transaction: Transaction,
+  particulars: Particulars = {},
+): Transaction {
+  const happening: Happening = HAPPENINGS[name];
+  if (!happening.can(transaction)) {
+    throw new Refusal(412, "The transaction is not in a state in which this can happen");
+  }
+  return happening.happen(world, transaction, particulars);
+}
+
+function isPending({ status }: Transaction): boolean {
+  return status === "pending";
+}
+
+/** The customer has been sent to the bank, and the bank has heard nothing yet. */
+export function isWaitingForThreeDs(transaction: Transaction): boolean {
+  return isPending(transaction) && transaction.method === "credit_card" &&
+    cardDetails(transaction).threeDs?.result === null;
+}
+
+function pay(world: World, transaction: Transaction, { fee, issuer }: Particulars): Transaction {
   const isHeld = transaction.details.isPreAuth === true;
   return move(world, transaction, isHeld ? "authorize" : "settlement", "pay", {
     ...isHeld && { expiresAt: world.clock.now() + GOPAY_HOLD },
@@ -91,20 +123,23 @@ function pay(world: World, transaction: Transaction, particulars: Particulars): 
 
 /** A number that was paid once can be, again and again, where the bank has it so (G§3.4). */
 function payAgain(world: World, transaction: Transaction): Transaction {
-  if (transaction.method !== "bank_transfer" && transaction.method !== "permata") throw refused();
-  if (transaction.status !== "settlement") throw refused();
-  const { number: _number, ...parent } = transaction;
+  const now = world.clock.now();
   const child = world.transactions.put({
-    ...parent,
+    ...transaction,
     id: world.random.uuid(),
     orderId: world.random.uuid(),
-    status: "settlement",
-    createdAt: world.clock.now(),
-    settledAt: world.clock.now(),
+    createdAt: now,
+    settledAt: now,
     parentId: transaction.parentId ?? transaction.id,
   });
   world.notifier.transaction(child, "pay");
   return child;
+}
+
+function chargeback(world: World, transaction: Transaction, { amount }: Particulars): Transaction {
+  const isPart = typeof amount === "number" && amount < transaction.amount &&
+    transaction.status === "settlement";
+  return move(world, transaction, isPart ? "partial_chargeback" : "chargeback", "chargeback");
 }
 
 /** The amount is then what the customer paid, fee included, and that is what is signed (G§9.1). */
@@ -118,13 +153,4 @@ function withFee({ amount, metadata }: Transaction, fee: number): Partial<Transa
     amount: amount + fee,
     metadata: { ...metadata, extra_info: { gross_amount_info: info } },
   };
-}
-
-function mustBe({ status }: Transaction, from: Status | null, to: Status): void {
-  const isOpen = (from === null || status === from) && EDGES[status].includes(to);
-  if (!isOpen) throw refused();
-}
-
-function refused(): Refusal {
-  return new Refusal(412, "The transaction is not in a state in which this can happen");
 }

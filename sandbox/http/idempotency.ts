@@ -1,6 +1,7 @@
 /** The gateway's idempotency, as weak as it is: by key alone, for minutes, successes only (G§1.4). */
 
 import type { Clock } from "../world/clock.ts";
+import type { Stored, Table } from "../world/table.ts";
 import { MINUTE } from "../world/time.ts";
 
 /** Longer keys are ignored without a word. */
@@ -29,19 +30,17 @@ export interface Kept {
   isSuccess: boolean;
 }
 
+/** An answer under its key, until its time is over. */
+export interface KeptAnswer extends Stored {
+  until: number;
+  answer: Kept;
+}
+
 export const CORE_LIFE = 5 * MINUTE;
 export const SUBSCRIPTION_LIFE = 3 * MINUTE;
 
-export function createIdempotency(clock: Clock): Idempotency {
-  const answers = new Map<string, { until: number; answer: Kept | null }>();
-
-  function forgetOld() {
-    // The oldest come first; all live about as long.
-    for (const [key, { until, answer }] of answers) {
-      if (answer === null || until > clock.now()) break;
-      answers.delete(key);
-    }
-  }
+export function createIdempotency(clock: Clock, answers: Table<KeptAnswer>): Idempotency {
+  const running = new Set<string>();
 
   return {
     async run<T extends Kept>(
@@ -51,21 +50,17 @@ export function createIdempotency(clock: Clock): Idempotency {
     ) {
       if (!rules || !given || given.length > MAX_KEY_LENGTH) return await work();
       const key = `${rules.header}: ${given}`;
-      const { life } = rules;
-      forgetOld();
+      if (running.has(key)) return "running";
       const known = answers.get(key);
-      if (known && known.answer === null) return "running";
-      if (known?.answer && known.until > clock.now()) return known.answer as T;
-      answers.delete(key);
-      answers.set(key, { until: clock.now() + life, answer: null });
+      if (known && known.until > clock.now()) return known.answer as T;
+      running.add(key);
       try {
         const answer = await work();
-        if (answer.isSuccess) answers.set(key, { until: clock.now() + life, answer });
-        else answers.delete(key);
+        const until = clock.now() + rules.life;
+        if (answer.isSuccess) answers.put({ id: key, until, answer });
         return answer;
-      } catch (error) {
-        answers.delete(key);
-        throw error;
+      } finally {
+        running.delete(key);
       }
     },
   };

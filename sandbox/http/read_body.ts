@@ -6,19 +6,37 @@ const MAX_BYTES = 262_144;
 
 /** Undefined where there is no body; what is no JSON is refused. */
 export async function readBody(request: Request): Promise<unknown> {
-  if (Number(request.headers.get("content-length") ?? 0) > MAX_BYTES) {
-    await request.body?.cancel();
-    throw new Refusal(413);
-  }
-  // A body that breaks off is no JSON either.
-  const text = await request.text().catch(() => {
-    throw new Refusal(413);
-  });
+  const text = await readText(request);
   if (text.trim() === "") return undefined;
-  if (text.length > MAX_BYTES) throw new Refusal(413);
   try {
     return JSON.parse(text);
   } catch {
     throw new Refusal(413);
   }
+}
+
+async function readText(request: Request): Promise<string> {
+  const length = request.headers.get("content-length");
+  if (length !== null && Number(length) > MAX_BYTES) {
+    await request.body?.cancel();
+    throw new Refusal(413);
+  }
+  // A length that was announced holds; without one, nobody knows what is to come.
+  const reading = length === null ? readBounded(request.body) : request.text();
+  return await reading.catch((error) => {
+    // A body that breaks off is no JSON either.
+    throw error instanceof Refusal ? error : new Refusal(413);
+  });
+}
+
+async function readBounded(body: Request["body"]): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new Refusal(413);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }

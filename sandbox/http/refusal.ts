@@ -1,6 +1,6 @@
 /** The gateway's ways of saying no, and the words it uses. */
 
-/** The gateway's own words for each code (G§2.1); "G§" numbers the gateway's fact sheet. */
+/** Words for each code: the gateway's own where they are known (G§2.1, of the fact sheet). */
 const MESSAGES = {
   202: "The request is still being processed",
   400: "One or more parameters in the payload is invalid.",
@@ -11,7 +11,7 @@ const MESSAGES = {
   405: "The requested method is not allowed",
   406:
     "The request could not be completed due to a conflict with the current state of the target resource, please try again",
-  409: "Too many requests",
+  409: "Conflict",
   410: "GoPay user is blocked",
   411: "Token id is missing, invalid, or timed out",
   412: "Merchant cannot modify the status of the transaction",

@@ -27,7 +27,7 @@ export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
     if (instead) return instead;
     const answer = await answerCall(c, endpoint, fault, pipeline);
     await pipeline.world.committed();
-    return await spoil(fault, answer, pipeline) ?? render(answer);
+    return spoil(fault, answer) ?? render(answer);
   };
 }
 
@@ -53,7 +53,9 @@ async function answerCall(
     const key = rules && request.headers.get(rules.header);
     const answer = await idempotency.run(rules, key, async () => {
       try {
-        return family.succeed(endpoint.run(world, call), endpoint.http);
+        const { result, told } = world.notifier.during(() => endpoint.run(world, call));
+        if (fault?.fault === "webhook_first") await told;
+        return family.succeed(result, endpoint.http);
       } finally {
         // Late on purpose: until then the key is one whose first request still runs.
         if (fault?.fault === "delay") await pause(fault.delay_ms, closing);
@@ -110,11 +112,7 @@ async function answerInstead(
 }
 
 /** Faults that strike when all is done. */
-async function spoil(
-  fault: Fault | null,
-  answer: Answer,
-  { world }: Pipeline,
-): Promise<Response | null> {
+function spoil(fault: Fault | null, answer: Answer): Response | null {
   switch (fault?.fault) {
     case "answer_lost":
       return cut();
@@ -125,9 +123,6 @@ async function spoil(
         headers: { "Content-Type": "application/json" },
       });
     }
-    case "webhook_first":
-      await world.notifier.idle();
-      return null;
     default:
       return null;
   }

@@ -1,6 +1,7 @@
 /** An invoice as the sandbox keeps it. */
 
 import type { Stored } from "../world/table.ts";
+import type { InvoiceRequest } from "./request.ts";
 
 export interface Invoice extends Stored {
   orderId: string;
@@ -13,7 +14,7 @@ export interface Invoice extends Stored {
   convertedAt: number | null;
   voidReason: string | null;
   /** The request as it came, less what is computed; answers echo it. */
-  request: Record<string, unknown>;
+  request: InvoiceRequest;
   virtualAccounts: { name: string; bank: string; number: string }[];
 }
 

@@ -30,11 +30,16 @@ export function taxes(invoice: Priced): (Tax & { calculated_amount: number })[] 
   }));
 }
 
+/** One line of it, less its discount. */
+export function itemTotal(
+  { price, quantity, discount_percentage }: Priced["item_details"][number],
+) {
+  const full = price * quantity;
+  return full - percent(full, discount_percentage ?? 0);
+}
+
 function itemsTotal({ item_details }: Priced): number {
-  return item_details.reduce((sum, { price, quantity, discount_percentage }) => {
-    const full = price * quantity;
-    return sum + full - percent(full, discount_percentage ?? 0);
-  }, 0);
+  return item_details.reduce((sum, item) => sum + itemTotal(item), 0);
 }
 
 function percent(amount: number, rate: number): number {

@@ -37,10 +37,17 @@ export const bankTransfer = defineMethod({
       bank: oneOf(["bca", "bni", "bri", "cimb", "permata", ...NEW_BANKS]),
     }),
   }).superRefine(({ bank_transfer, customer_details }, context) => {
+    const refuse = (field: string, message: string) =>
+      context.addIssue({ code: "custom", path: ["customer_details", field], message });
     const phone = customer_details?.phone;
     if (bank_transfer.bank === "bni" && phone && !/^(\+62|0).{0,28}$/.test(phone)) {
-      const path = ["customer_details", "phone"];
-      context.addIssue({ code: "custom", path, message: "must start with +62 or 0" });
+      refuse("phone", "must start with +62 or 0");
+    }
+    for (const name of ["first_name", "last_name"] as const) {
+      const isTooLong = (customer_details?.[name]?.length ?? 0) > 30;
+      if (bank_transfer.bank === "bca" && isTooLong) {
+        refuse(name, "must not be longer than 30 characters");
+      }
     }
   }),
   start({ bank_transfer: { bank, va_number } }, world) {
@@ -58,7 +65,7 @@ export const bankTransfer = defineMethod({
     return {
       va_numbers: [{ bank: details.bank, va_number: details.number }],
       // BNI alone fills it.
-      ...view !== "charge" && {
+      ...view !== "operation" && {
         payment_amounts: details.bank === "bni" && settledAt !== null
           ? [{ paid_at: wib(settledAt), amount: money(amount) }]
           : [],

@@ -1,6 +1,7 @@
 /** Cards: charged at once, or after the customer has proven to be the holder (3-D Secure). */
 
 import type { Card } from "../cards/card.ts";
+import { cardDetails } from "../cards/card_details.ts";
 import { decide } from "../cards/decide.ts";
 import { saveCard } from "../cards/save_card.ts";
 import { Refusal } from "../http/refusal.ts";
@@ -48,7 +49,6 @@ export const creditCard = defineMethod({
     // BNI lets go no hold that was not captured, which would surprise whoever chose no bank.
     const bank = request.bank ?? (request.type === "authorize" ? "bca" : "bni");
     const details: Details = {
-      cardId: card.id,
       masked: card.masked,
       behaviour: card.behaviour,
       bank,
@@ -91,7 +91,7 @@ function denied(card: Card, message: string): Start {
     fraud: "deny",
     says: message,
     message,
-    details: { cardId: card.id, masked: card.masked, behaviour: card.behaviour, bank: "bni" },
+    details: { masked: card.masked, behaviour: card.behaviour, bank: "bni" },
   };
 }
 
@@ -102,8 +102,9 @@ function savedToken(world: World, card: Card) {
 }
 
 function fields(transaction: Transaction, view: View, world: Identity) {
-  const { details, status, id } = transaction;
-  const threeDs = details.threeDs as { token: string; result: string | null } | undefined;
+  const { status, id } = transaction;
+  const details = cardDetails(transaction);
+  const { threeDs, installment, savedTokenId, savedUntil } = details;
   const isApproved = !["pending", "deny", "failure", "expire"].includes(status);
   const [code, message] = channelAnswer(transaction);
   return {
@@ -122,23 +123,24 @@ function fields(transaction: Transaction, view: View, world: Identity) {
       [view === "notification" ? "three_ds_challenge_completion" : "challenge_completion"]:
         threeDs.result === "otp",
     },
-    ...view === "charge" && status === "pending" && threeDs && {
+    ...view === "operation" && status === "pending" && threeDs && {
       redirect_url: `${world.publicUrl()}/v2/3ds/redirect/${threeDs.token}`,
     },
     // A string here and a number there (G§3.3).
-    ...details.installment !== null && details.installment !== undefined && {
-      installment_term: view === "charge" ? String(details.installment) : details.installment,
+    ...typeof installment === "number" && {
+      installment_term: view === "operation" ? String(installment) : installment,
     },
-    ...details.savedTokenId !== undefined && isApproved && {
-      saved_token_id: details.savedTokenId,
-      saved_token_id_expired_at: wib(details.savedUntil as number),
+    ...savedTokenId !== undefined && savedUntil !== undefined && isApproved && {
+      saved_token_id: savedTokenId,
+      saved_token_id_expired_at: wib(savedUntil),
     },
   };
 }
 
-function channelAnswer({ status, details }: Transaction): [string, string] {
+function channelAnswer(transaction: Transaction): [string, string] {
+  const { status } = transaction;
   if (status !== "deny" && status !== "failure") return ["00", "Approved"];
-  const { outcome } = details.behaviour as Card["behaviour"];
+  const { outcome } = cardDetails(transaction).behaviour;
   return outcome === "insufficient_funds" ? ["51", "Insufficient Funds"] : ["05", "Do not honour"];
 }
 

@@ -35,7 +35,7 @@ export const cstore = defineMethod({
   fields: ({ details, status, id }, view) => ({
     payment_code: details.number,
     store: details.store,
-    ...view !== "charge" && details.store === "indomaret" && status === "settlement" &&
+    ...view !== "operation" && details.store === "indomaret" && status === "settlement" &&
       { approval_code: id.replaceAll(/\D/g, "").slice(0, 16) },
   }),
   expiry: () => ({ usual: DAY, most: 180 * DAY }),

@@ -50,7 +50,7 @@ export const gopay = defineMethod({
   },
   fields(transaction, view, world) {
     const { status, details } = transaction;
-    if (view === "charge" || (status === "pending" && view === "status")) {
+    if (view === "operation" || (status === "pending" && view === "status")) {
       return { ...channelAnswer(transaction), actions: actions(transaction, world) };
     }
     if (status === "deny") return channelAnswer(transaction);

@@ -54,8 +54,8 @@ const Address = object({
   phone: text(255).nullish(),
   address: text(255).nullish(),
   city: text(255).nullish(),
-  postal_code: text(255).nullish(),
-  country_code: text(3).nullish(),
+  postal_code: text(10).regex(/^[A-Za-z0-9 -]*$/, "format is invalid").nullish(),
+  country_code: oneOf(["IDN"]).nullish(),
 });
 
 export const Customer = object({

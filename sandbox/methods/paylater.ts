@@ -21,7 +21,7 @@ export const akulaku = defineMethod({
   }),
   start: () => pending("Success, Akulaku transaction is created", {}),
   fields: ({ id }, view, world) =>
-    view === "charge" ? { redirect_url: `${world.publicUrl()}/v2/akulaku/redirect/${id}` } : {},
+    view === "operation" ? { redirect_url: `${world.publicUrl()}/v2/akulaku/redirect/${id}` } : {},
   expiry: () => ({ usual: 2 * HOUR, most: 180 * DAY }),
   refunds: { isDirect: true, isPartial: true, days: () => 180 },
 });
@@ -41,7 +41,7 @@ export const kredivo = defineMethod({
   }),
   start: () => pending("Kredivo transaction is created", {}),
   fields: ({ id }, view, world) =>
-    view === "charge"
+    view === "operation"
       ? {
         redirect_url: `${world.publicUrl()}/v2/oms/redirect/${id}`,
         channel_response_code: "OK",

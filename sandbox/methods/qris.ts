@@ -20,7 +20,7 @@ export const qris = defineMethod({
   fields(transaction, view, world) {
     const { id, details, settledAt } = transaction;
     const { acquirer, reference } = details;
-    if (view === "charge") {
+    if (view === "operation") {
       const url = world.publicUrl();
       const get = (name: string, path: string) => ({ name, method: "GET", url: url + path });
       return {

@@ -14,7 +14,7 @@ export const shopeepay = defineMethod({
   start: ({ shopeepay }) =>
     pending("ShopeePay transaction is created", { callbackUrl: shopeepay?.callback_url ?? null }),
   fields: ({ id, number, settledAt }, view, world) =>
-    view === "charge"
+    view === "operation"
       ? {
         channel_response_code: "0",
         channel_response_message: "success",
@@ -81,7 +81,7 @@ export const ovo = defineMethod({
   },
   fields: ({ details, id }, view) => ({
     payer_phone_number: details.phone,
-    ...view !== "charge" && { merchant_invoice: id },
+    ...view !== "operation" && { merchant_invoice: id },
   }),
   expiry: () => ({ usual: 65 * SECOND, most: null }),
   refunds: { isDirect: false, isPartial: false, days: () => 7 },

@@ -1,7 +1,7 @@
 /** An invoice as a reader sees it; what is kept of it is the merchant's request. */
 
 import type { Invoice } from "../invoices/invoice.ts";
-import { type Priced, taxes } from "../invoices/totals.ts";
+import { itemTotal, taxes } from "../invoices/totals.ts";
 
 export interface InvoiceItem {
   description: string;
@@ -11,20 +11,8 @@ export interface InvoiceItem {
   sum: number;
 }
 
-interface Request extends Priced {
-  invoice_number: string;
-  customer_details: { name: string; email?: string | null };
-  item_details: {
-    description: string;
-    quantity: number;
-    price: number;
-    discount_percentage?: number | null;
-  }[];
-  payment_link?: { callbacks?: { finish?: string | null } | null } | null;
-}
-
 export function readInvoice(invoice: Invoice) {
-  const request = invoice.request as unknown as Request;
+  const { request } = invoice;
   const { amount } = request;
   const isAdded = request.tax_mode === "exclusive";
   const others = [
@@ -40,11 +28,11 @@ export function readInvoice(invoice: Invoice) {
     number: request.invoice_number,
     customer: request.customer_details.name,
     email: request.customer_details.email ?? null,
-    items: request.item_details.map((item): InvoiceItem => {
-      const discount = item.discount_percentage ?? 0;
-      const full = item.price * item.quantity;
-      return { ...item, discount, sum: full - Math.round(full * discount / 100) };
-    }),
+    items: request.item_details.map((item): InvoiceItem => ({
+      ...item,
+      discount: item.discount_percentage ?? 0,
+      sum: itemTotal(item),
+    })),
     others: others.filter((each) => each.amount !== 0),
     finishUrl: request.payment_link?.callbacks?.finish ?? null,
   };

@@ -145,6 +145,7 @@ export function disableSubscription(world: World, id: string) {
 export function enableSubscription(world: World, id: string) {
   const subscription = findSubscription(world, id);
   if (subscription.isCancelled) throw invalid("subscription.status is cancelled");
+  if (isOver(subscription)) throw invalid("subscription.schedule.max_interval is reached");
   world.subscriptions.put({
     ...subscription,
     status: "active",
@@ -169,6 +170,11 @@ export function findSubscription(world: World, id: string): Subscription {
   const subscription = world.subscriptions.get(id);
   if (!subscription) throw new Refusal(404, "Subscription doesn't exist.");
   return subscription;
+}
+
+/** Every cycle it was made for has been. */
+function isOver({ schedule: { current, maxInterval } }: Subscription): boolean {
+  return maxInterval !== null && current >= Math.max(1, maxInterval);
 }
 
 /** Cycles missed while it was disabled are not made up for: they count as if they never were. */

@@ -3,7 +3,7 @@
 import type { Transaction } from "./transaction.ts";
 
 /** Who is told: the caller of an operation, one who asks for the status, or the webhook's receiver. */
-export type View = "charge" | "status" | "notification";
+export type View = "operation" | "status" | "notification";
 
 type State = Pick<Transaction, "status" | "fraud">;
 

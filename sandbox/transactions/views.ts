@@ -10,18 +10,18 @@ import { money, refundedSum, type Transaction } from "./transaction.ts";
 /** The answer to a charge. */
 export function chargeAnswer(world: Identity, transaction: Transaction, says: string) {
   return {
-    status_code: statusCode(transaction, "charge"),
+    status_code: statusCode(transaction, "operation"),
     status_message: says,
     ...common(world, transaction),
-    ...expiry(transaction, "charge"),
-    ...METHODS[transaction.method].fields(transaction, "charge", world),
+    ...expiry(transaction, "operation"),
+    ...METHODS[transaction.method].fields(transaction, "operation", world),
   };
 }
 
 /** The answer to cancel, expire, approve, deny and capture. */
 export function actionAnswer(world: Identity, transaction: Transaction, says: string) {
   return {
-    status_code: statusCode(transaction, "charge"),
+    status_code: statusCode(transaction, "operation"),
     status_message: says,
     ...common(world, transaction),
   };
@@ -81,7 +81,7 @@ function common(world: Identity, transaction: Transaction) {
 function expiry({ method, expiresAt }: Transaction, view: View) {
   if (expiresAt === null) return {};
   // The gateway's own slip of the pen (G§3.12).
-  const name = method === "qris" && view === "charge" ? "expire_time" : "expiry_time";
+  const name = method === "qris" && view === "operation" ? "expire_time" : "expiry_time";
   return { [name]: wib(expiresAt) };
 }
 

@@ -4,15 +4,18 @@ import type { PayAccount } from "../accounts/account.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import { notification } from "../transactions/views.ts";
 import { sign } from "../transactions/signature.ts";
+import { SECOND } from "../world/time.ts";
 import type { World } from "../world/world.ts";
 import { retriesAfter, waitBefore } from "./retry.ts";
 import { send } from "./send.ts";
-import type { Notifier, Webhook } from "./webhook.ts";
+import type { Attempt, Notifier, Webhook } from "./webhook.ts";
 
 /** So many are on their way at once; the others wait. */
 const MAX_SENDING = 50;
 /** Older ones are forgotten, once nothing more is to come of them. */
 const MAX_KEPT = 20_000;
+const FORGOTTEN_AT_ONCE = 100;
+const PATIENCE_WITH_THE_DISK = 10 * SECOND;
 
 export function createNotifier(world: Omit<World, "notifier">): Notifier {
   const stop = new AbortController();
@@ -22,6 +25,8 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
   const held = new Set<string>();
   const places: (() => void)[] = [];
   let sending = 0;
+  /** What is being caused by the work that runs right now. */
+  let caused: Promise<void>[] | null = null;
   for (const webhook of [...world.webhooks.newest()].reverse()) {
     if (webhook.state === "held") held.add(webhook.id);
     // What an earlier run wrote down and did not get to.
@@ -40,6 +45,7 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
         ? "held"
         : "waiting",
       nextAt: null,
+      tries: 0,
       attempts: [],
     });
     forgetOldest();
@@ -51,7 +57,7 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
     const line = webhook.transactionId ?? webhook.url;
     const before = lines.get(line) ?? Promise.resolve();
     const sent = before.then(async () => {
-      for (let time = 0; time < times; time++) await attempt(webhook.id);
+      for (let time = 1; time <= times; time++) await attempt(webhook.id, time === 1);
       release(webhook.transactionId);
     }).finally(() => {
       underWay.delete(sent);
@@ -59,39 +65,48 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
     });
     lines.set(line, sent);
     underWay.add(sent);
+    caused?.push(sent);
   }
 
-  async function attempt(id: string): Promise<void> {
-    // Nobody is told of what could still be forgotten.
-    await world.committed().catch(() => {});
+  async function attempt(id: string, counts: boolean): Promise<void> {
+    const isKept = await world.committed().then(() => true, () => false);
     // After the answer that is being written right now, as far as that can be told.
     await new Promise((resolve) => setTimeout(resolve));
-    if (sending >= MAX_SENDING) await new Promise<void>((resolve) => places.push(resolve));
-    sending++;
+    if (sending < MAX_SENDING) sending++;
+    else await new Promise<void>((resolve) => places.push(resolve));
     try {
       const webhook = world.webhooks.get(id);
       if (!webhook || stop.signal.aborted) return;
       const at = world.clock.now();
+      if (!isKept) {
+        // Nobody is told of what could still be forgotten.
+        world.webhooks.put({ ...webhook, nextAt: at + PATIENCE_WITH_THE_DISK });
+        return;
+      }
       const outcome = await send(webhook.url, webhook.payload, stop.signal);
       if (stop.signal.aborted) return;
-      record(world.webhooks.get(id) ?? webhook, { at, ...outcome });
+      record(world.webhooks.get(id) ?? webhook, { at, ...outcome }, counts);
     } finally {
-      sending--;
-      places.shift()?.();
+      // The place is handed over, so that nobody slips in between.
+      const next = places.shift();
+      if (next) next();
+      else sending--;
     }
   }
 
-  function record(webhook: Webhook, outcome: Webhook["attempts"][number]) {
-    const attempts = [...webhook.attempts, outcome];
+  function record(webhook: Webhook, outcome: Attempt, counts: boolean) {
+    const tries = webhook.tries + (counts ? 1 : 0);
+    const tried = { ...webhook, tries, attempts: [...webhook.attempts, outcome] };
     const retries = retriesAfter(outcome.status);
     if (retries === null || webhook.state === "delivered") {
-      world.webhooks.put({ ...webhook, attempts, state: "delivered", nextAt: null });
-    } else if (attempts.length > retries) {
-      world.webhooks.put({ ...webhook, attempts, state: "failed", nextAt: null });
+      world.webhooks.put({ ...tried, state: "delivered", nextAt: null });
+    } else if (!counts) {
+      world.webhooks.put(tried);
+    } else if (tries > retries) {
+      world.webhooks.put({ ...tried, state: "failed", nextAt: null });
     } else {
-      const wait = waitBefore(attempts.length, chanceOf(webhook.id, attempts.length));
-      const nextAt = world.clock.now() + wait;
-      world.webhooks.put({ ...webhook, attempts, state: "waiting", nextAt });
+      const nextAt = world.clock.now() + waitBefore(tries, chanceOf(webhook.id, tries));
+      world.webhooks.put({ ...tried, state: "waiting", nextAt });
     }
   }
 
@@ -105,10 +120,16 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
     }
   }
 
+  /** Not each time: where many wait for a receiver that is away, all of them are stepped over. */
   function forgetOldest() {
-    if (world.webhooks.size <= MAX_KEPT) return;
-    const oldest = world.webhooks.oldest()!;
-    if (oldest.state !== "waiting") world.webhooks.delete(oldest.id);
+    let surplus = world.webhooks.size - MAX_KEPT;
+    if (surplus < FORGOTTEN_AT_ONCE || surplus % FORGOTTEN_AT_ONCE !== 0) return;
+    for (const { id, state } of world.webhooks.oldest()) {
+      if (surplus <= 0) return;
+      if (state === "waiting" || state === "held") continue;
+      world.webhooks.delete(id);
+      surplus--;
+    }
   }
 
   return {
@@ -130,11 +151,23 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
       const event = account.status.toLowerCase();
       if (url) write({ transactionId: null, cause: "account", event, url, payload });
     },
-    resend: (webhook) => enqueue(webhook),
+    resend(webhook) {
+      held.delete(webhook.id);
+      enqueue(world.webhooks.put({ ...webhook, tries: 0 }));
+    },
     retry: (webhook) => enqueue(world.webhooks.put({ ...webhook, nextAt: null })),
     release: () => release(),
+    during(work) {
+      const outer = caused;
+      const mine: Promise<void>[] = caused = [];
+      try {
+        return { result: work(), told: Promise.all(mine).then(() => {}) };
+      } finally {
+        caused = outer;
+      }
+    },
     async idle() {
-      while (underWay.size > 0) await Promise.all(underWay);
+      await Promise.all(underWay);
     },
     async close() {
       stop.abort();

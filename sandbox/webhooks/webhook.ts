@@ -20,6 +20,8 @@ export interface Webhook extends Stored {
    */
   state: "waiting" | "held" | "lost" | "delivered" | "failed";
   nextAt: number | null;
+  /** Attempts that count: duplicates on purpose do not, and a resend begins anew. */
+  tries: number;
   attempts: Attempt[];
 }
 
@@ -41,7 +43,9 @@ export interface Notifier {
   resend(webhook: Webhook): void;
   /** Tries one again whose time has come. */
   retry(webhook: Webhook): void;
-  /** Comes true when nothing is being sent. */
+  /** Does something at once; `told` comes true when the webhooks it caused have been tried. */
+  during<T>(work: () => T): { result: T; told: Promise<void> };
+  /** Comes true when everything that is under way now has been tried. */
   idle(): Promise<void>;
   /** Lets go what was held back, for those who wait for everything to arrive. */
   release(): void;

@@ -2,11 +2,13 @@
 
 import type { PayAccount } from "../accounts/account.ts";
 import { expireAccount } from "../accounts/accounts.ts";
+import type { Card } from "../cards/card.ts";
+import type { KeptAnswer } from "../http/idempotency.ts";
 import type { Invoice } from "../invoices/invoice.ts";
 import { becomeOverdue } from "../invoices/invoices.ts";
 import { cycleDueAt, runCycle } from "../subscriptions/cycle.ts";
 import type { Subscription } from "../subscriptions/subscription.ts";
-import { dueAt, happen } from "../transactions/due.ts";
+import { dueAt, happen } from "../transactions/by_itself.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import type { Webhook } from "../webhooks/webhook.ts";
 import type { World } from "./world.ts";
@@ -22,6 +24,8 @@ interface Records {
   subscriptions: Subscription;
   invoices: Invoice;
   accounts: PayAccount;
+  cards: Card;
+  answers: KeptAnswer;
   webhooks: Webhook;
 }
 
@@ -37,6 +41,14 @@ export const DUE: { [K in keyof Records]: Due<Records[K]> } = {
   accounts: {
     at: ({ status, expiresAt }) => status === "PENDING" ? expiresAt : null,
     happen: expireAccount,
+  },
+  cards: {
+    at: ({ expiresAt }) => expiresAt,
+    happen: (world, { id }) => world.cards.delete(id),
+  },
+  answers: {
+    at: ({ until }) => until,
+    happen: (world, { id }) => world.answers.delete(id),
   },
   webhooks: {
     at: ({ nextAt }) => nextAt,

@@ -14,61 +14,86 @@ export type JournalKey = [table: string, number: number];
 /** KV takes commits of 1000 changes and 800 KiB, and values of 64 KiB: longer ones go in parts. */
 const MAX_PART_BYTES = 60_000;
 const MAX_COMMIT = { changes: 900, bytes: 700_000 };
+/** From here on a commit takes no more; what one operation writes still fits in behind it. */
+const FULL_COMMIT = { changes: 400, bytes: 300_000 };
 /** A record has to fit into one commit, parts and all. */
-export const MAX_VALUE_BYTES = 600_000;
+export const MAX_VALUE_BYTES = 300_000;
 
 export class JournalInUse extends Error {
   override name = "JournalInUse";
 }
 
-/** `beforeCommit` may write what goes along with whatever else there is to commit. */
+interface Change {
+  key: JournalKey;
+  value: Uint8Array | null;
+}
+
+/** `beforeCommit` may write what has to be on disk no later than anything else in a commit. */
 export async function openJournal(path: string, beforeCommit = () => {}): Promise<Journal> {
   const lock = lockJournal(path);
-  const kv = await Deno.openKv(path);
-  let waiting = new Map<string, { key: JournalKey; value: Uint8Array | null }>();
+  const kv = await Deno.openKv(path).catch((error) => {
+    lock.close();
+    throw error;
+  });
+  let open = { changes: new Map<string, Change>(), bytes: 0 };
+  /** Whole commits, in their order; the first stays until it is on disk. */
+  const sealed: Change[][] = [];
   let writing: Promise<void> = Promise.resolve();
   let next: Promise<void> | null = null;
   /** How many parts on disk a record has, where more than one. */
   const partCounts = new Map<string, number>();
 
+  function write(key: JournalKey, value: Uint8Array | null) {
+    open.changes.set(key.join(), { key, value });
+    open.bytes += size({ value });
+  }
+
+  function seal() {
+    if (open.changes.size === 0) return;
+    const { changes } = open;
+    open = { changes: new Map(), bytes: 0 };
+    beforeCommit();
+    sealed.push([...open.changes.values(), ...changes.values()]);
+    open = { changes: new Map(), bytes: 0 };
+  }
+
   async function writeOut(): Promise<void> {
     // From here on, newcomers wait for the commit after this one.
     next = null;
-    beforeCommit();
-    const changes = waiting;
-    waiting = new Map();
-    try {
-      for (const group of commits([...changes.values()])) {
-        const atomic = kv.atomic();
-        for (const { key, value } of group) {
-          const parts = value === null ? [] : split(value);
-          const before = partCounts.get(key.join()) ?? 1;
-          parts.forEach((part, index) => atomic.set(partKey(key, index), part));
-          for (let i = parts.length; i < before; i++) atomic.delete(partKey(key, i));
-        }
-        await atomic.commit();
-        for (const { key, value } of group) {
-          const count = value === null ? 0 : split(value).length;
-          if (count > 1) partCounts.set(key.join(), count);
-          else partCounts.delete(key.join());
-        }
-      }
-    } catch (error) {
-      // Nothing is given up: the next commit tries again, but not over what is newer.
-      waiting = new Map([...changes, ...waiting]);
-      throw error;
+    seal();
+    while (sealed.length > 0) {
+      for (const group of commits(sealed[0]!)) await commit(group);
+      sealed.shift();
     }
   }
 
+  async function commit(changes: Change[]): Promise<void> {
+    const atomic = kv.atomic();
+    for (const { key, value } of changes) {
+      const parts = value === null ? [] : split(value);
+      const before = partCounts.get(key.join()) ?? 1;
+      parts.forEach((part, index) => atomic.set(partKey(key, index), part));
+      for (let i = parts.length; i < before; i++) atomic.delete(partKey(key, i));
+    }
+    await atomic.commit();
+    for (const { key, value } of changes) {
+      const count = value === null ? 0 : split(value).length;
+      if (count > 1) partCounts.set(key.join(), count);
+      else partCounts.delete(key.join());
+    }
+  }
+
+  /** Whoever asks has written all of what it did, so that a commit never ends in the middle of it. */
   function committed(): Promise<void> {
-    if (waiting.size === 0) return writing;
+    const isFull = open.changes.size >= FULL_COMMIT.changes || open.bytes >= FULL_COMMIT.bytes;
+    if (isFull) seal();
+    if (open.changes.size === 0 && sealed.length === 0) return writing;
+    // What an earlier commit failed to write is still there, and is tried again.
     return next ??= writing = writing.catch(() => {}).then(writeOut);
   }
 
   return {
-    write(key, value) {
-      waiting.set(key.join(), { key, value });
-    },
+    write,
     committed,
     async *read(table) {
       let parts: Uint8Array[] = [];
@@ -82,9 +107,12 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
       if (parts.length > 0) yield join(parts);
     },
     async close() {
-      await committed();
-      kv.close();
-      lock.close();
+      try {
+        await committed();
+      } finally {
+        kv.close();
+        lock.close();
+      }
     },
   };
 }
@@ -122,18 +150,22 @@ function join(parts: Uint8Array[]): Uint8Array {
   return whole;
 }
 
-function* commits<T extends { value: Uint8Array | null }>(changes: T[]): Iterable<T[]> {
-  let group: T[] = [];
+/** One, but for an operation that wrote more than any commit holds. */
+function* commits(changes: Change[]): Iterable<Change[]> {
+  let group: Change[] = [];
   let bytes = 0;
   for (const change of changes) {
-    const size = 100 + (change.value?.length ?? 0);
-    if (group.length >= MAX_COMMIT.changes || bytes + size > MAX_COMMIT.bytes) {
+    if (group.length >= MAX_COMMIT.changes || bytes + size(change) > MAX_COMMIT.bytes) {
       yield group;
       group = [];
       bytes = 0;
     }
     group.push(change);
-    bytes += size;
+    bytes += size(change);
   }
   if (group.length > 0) yield group;
+}
+
+function size({ value }: Pick<Change, "value">): number {
+  return 100 + (value?.length ?? 0);
 }

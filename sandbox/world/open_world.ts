@@ -1,6 +1,5 @@
 /** Opens a world: reads what was kept, and sees to what happens by itself. */
 
-import type { Card } from "../cards/card.ts";
 import type { Transaction } from "../transactions/transaction.ts";
 import { createNotifier } from "../webhooks/notifier.ts";
 import { createClock } from "./clock.ts";
@@ -75,10 +74,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   };
 
   const committed = () => journal?.committed() ?? Promise.resolve();
-  const schedule = createSchedule(clock, lookWithCare, async () => {
-    await world.notifier.idle();
-    await committed();
-  });
+  const schedule = createSchedule(clock, lookWithCare, () => world.notifier.idle());
   const withoutVoice = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
@@ -107,10 +103,10 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   };
 
   /** One thing that goes wrong must not keep all others from happening. */
-  function lookWithCare(key: string) {
-    const [table, id] = key.split("/") as [keyof typeof DUE, string];
+  async function lookWithCare(key: string): Promise<void> {
+    const [table, ...id] = key.split("/") as [keyof typeof DUE, ...string[]];
     try {
-      happenIfDue(world, table, id);
+      await notifier.during(() => happenIfDue(world, table, id.join("/"))).told;
     } catch (error) {
       options.onMistake(error);
     }
@@ -126,6 +122,7 @@ type Tables = Pick<
   | "orders"
   | "payNumbers"
   | "cards"
+  | "answers"
   | "accounts"
   | "subscriptions"
   | "invoices"
@@ -161,7 +158,8 @@ async function openTables(
     orders,
     payNumbers,
     transactions: await open("transactions", index),
-    cards: await openTable<Card>("cards", journal),
+    cards: await open("cards"),
+    answers: await open("answers"),
     accounts: await open("accounts"),
     subscriptions: await open("subscriptions"),
     invoices: await open("invoices"),

@@ -23,11 +23,12 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
  * `look` is called at each entry's time and decides by itself whether there is anything to do. In a
- * jump, each look is followed by `settle`: what it caused has happened before time goes on.
+ * jump, time goes on when what it caused has happened; `settle` does the same for what is under way
+ * when the jump begins. Neither may fail.
  */
 export function createSchedule(
   clock: Clock,
-  look: (key: string) => void,
+  look: (key: string) => Promise<void>,
   settle: () => Promise<void>,
 ): Schedule {
   const heap: Entry[] = [];
@@ -50,14 +51,15 @@ export function createSchedule(
 
   /** One at a time: a timer that fires in the middle of a jump waits for its end. */
   function runUntil(to: number, isJump: boolean): Promise<void> {
-    running = running.then(async () => {
+    // What one jump failed in must not stop time for good.
+    running = running.catch(() => {}).then(async () => {
       // What is under way has its consequences first: an answer that asks for a retry, say.
       if (isJump) await settle();
       while (isRunning && heap[0] && heap[0].at <= to) {
         const { at, key } = pop(heap);
         clock.set(at);
-        look(key);
-        if (isJump) await settle();
+        const caused = look(key);
+        if (isJump) await caused;
       }
     });
     return running;

@@ -17,7 +17,7 @@ export interface Table<T extends Stored> {
   delete(id: string): void;
   /** The latest first. */
   newest(): IterableIterator<T>;
-  oldest(): T | undefined;
+  oldest(): IterableIterator<T>;
   readonly size: number;
 }
 
@@ -35,7 +35,7 @@ export async function openTable<T extends Stored>(
   onPut: (record: T) => void = () => {},
 ): Promise<Table<T>> {
   const records = new Map<string, T>();
-  const order: string[] = [];
+  let order: string[] = [];
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
   let count = 0;
@@ -73,6 +73,8 @@ export async function openTable<T extends Stored>(
       if (!known) return;
       records.delete(id);
       journal?.write([name, known.number], null);
+      // What was deleted must not be stepped over for ever.
+      if (order.length > 2 * records.size + 1000) order = [...records.keys()];
     },
     *newest() {
       for (let i = order.length - 1; i >= 0; i--) {
@@ -80,7 +82,7 @@ export async function openTable<T extends Stored>(
         if (record) yield record;
       }
     },
-    oldest: () => records.values().next().value,
+    oldest: () => records.values(),
     get size() {
       return records.size;
     },

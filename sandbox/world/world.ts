@@ -2,6 +2,7 @@
 
 import type { PayAccount } from "../accounts/account.ts";
 import type { Card } from "../cards/card.ts";
+import type { KeptAnswer } from "../http/idempotency.ts";
 import type { Invoice } from "../invoices/invoice.ts";
 import type { Subscription } from "../subscriptions/subscription.ts";
 import type { Transaction } from "../transactions/transaction.ts";
@@ -29,6 +30,8 @@ export interface World {
   /** Numbers a customer can pay to (virtual accounts, bill keys, payment codes), while one can. */
   payNumbers: Set<string>;
   cards: Table<Card>;
+  /** Answers that come again under the same idempotency key. */
+  answers: Table<KeptAnswer>;
   accounts: Table<PayAccount>;
   subscriptions: Table<Subscription>;
   invoices: Table<Invoice>;

@@ -1,8 +1,9 @@
 /** The screens where a customer pays or refuses, whichever link of the charge led there. */
 
 import type { Context, Hono } from "hono";
-import { HAPPENINGS } from "../../control/happenings.ts";
+import { cardDetails } from "../../cards/card_details.ts";
 import { OTP } from "../../cards/three_ds.ts";
+import { isWaitingForThreeDs, letHappen } from "../../control/happenings.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { MethodName, Transaction } from "../../transactions/transaction.ts";
 import type { OpenWorld } from "../../world/open_world.ts";
@@ -52,8 +53,8 @@ export function addPay(pages: Hono, world: OpenWorld): void {
       const issuer = await readField(c, "issuer");
       // Meanwhile it may have been paid or have expired: the page it returns to says so.
       if (transaction.status === "pending" && transaction.method !== "credit_card") {
-        const happening = choice === "deny" ? HAPPENINGS.deny! : HAPPENINGS.pay!;
-        happening(world, transaction, { issuer: issuer || null });
+        const happening = choice === "deny" ? "deny" : "pay";
+        letHappen(world, happening, transaction, { issuer: issuer || null });
         await world.committed();
       }
       return c.redirect(c.req.path, 303);
@@ -62,7 +63,6 @@ export function addPay(pages: Hono, world: OpenWorld): void {
 }
 
 /** Cards have a page of their own, as long as the customer has not been there. */
-function openThreeDs({ status, details }: Transaction): string | null {
-  const threeDs = details.threeDs as { token: string; result: string | null } | undefined;
-  return status === "pending" && threeDs?.result === null ? threeDs.token : null;
+function openThreeDs(transaction: Transaction): string | null {
+  return isWaitingForThreeDs(transaction) ? cardDetails(transaction).threeDs!.token : null;
 }

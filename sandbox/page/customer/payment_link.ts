@@ -3,7 +3,8 @@
 import type { Hono } from "hono";
 import { html } from "hono/html";
 import type { Invoice, InvoiceStatus } from "../../invoices/invoice.ts";
-import { findInvoice, INVOICE_METHODS, startPayment } from "../../invoices/invoices.ts";
+import { findInvoice } from "../../invoices/invoices.ts";
+import { INVOICE_METHODS, startPayment } from "../../invoices/payment.ts";
 import type { MethodName } from "../../transactions/transaction.ts";
 import type { OpenWorld } from "../../world/open_world.ts";
 import { ownForm, readField } from "../forms.ts";

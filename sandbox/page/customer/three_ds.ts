@@ -2,7 +2,9 @@
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
-import type { CardBehaviour } from "../../cards/card.ts";
+import { isWaitingForThreeDs } from "../../control/happenings.ts";
+import type { ThreeDsFlow } from "../../cards/card.ts";
+import { cardDetails } from "../../cards/card_details.ts";
 import { findByRedirectToken, finishThreeDs, OTP } from "../../cards/three_ds.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { Transaction } from "../../transactions/transaction.ts";
@@ -14,7 +16,7 @@ import { resultScreen } from "./result_screen.ts";
 import { codeField, screen } from "./screen.ts";
 
 /** What the page says of cards whose holder has nothing to type. */
-const WITHOUT_CODE: Partial<Record<CardBehaviour["threeDs"], string>> = {
+const WITHOUT_CODE: Partial<Record<ThreeDsFlow, string>> = {
   frictionless: "This bank knows its customer: there is nothing to type.",
   attempted: "This bank takes part in 3-D Secure, but asks nothing for this card.",
   impossible: "This card’s bank refuses to authenticate, whatever its holder does.",
@@ -30,7 +32,9 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
   pages.get("/v2/3ds/redirect/:token", (c) => {
     const transaction = find(c.req.param("token"));
     const isWrong = c.req.query("wrong") !== undefined;
-    const body = isOpen(transaction) ? challenge(transaction, isWrong) : resultScreen(transaction);
+    const body = isWaitingForThreeDs(transaction)
+      ? challenge(transaction, isWrong)
+      : resultScreen(transaction);
     return render(c, { title: "3-D Secure", body });
   });
 
@@ -39,7 +43,7 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
     const transaction = find(c.req.param("token"));
     const isFailed = await readField(c, "choice") === "fail";
     const isProven = !asksCode(transaction) || await readField(c, "otp") === OTP;
-    if (isOpen(transaction)) {
+    if (isWaitingForThreeDs(transaction)) {
       if (!isFailed && !isProven) return c.redirect(`${c.req.path}?wrong`, 303);
       finishThreeDs(world, transaction, !isFailed);
       await world.committed();
@@ -48,12 +52,8 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
   });
 }
 
-function isOpen({ status, details }: Transaction): boolean {
-  return status === "pending" && (details.threeDs as { result: unknown }).result === null;
-}
-
-function flowOf({ details }: Transaction): CardBehaviour["threeDs"] {
-  return (details.behaviour as CardBehaviour).threeDs;
+function flowOf(transaction: Transaction): ThreeDsFlow {
+  return cardDetails(transaction).behaviour.threeDs;
 }
 
 function asksCode(transaction: Transaction): boolean {

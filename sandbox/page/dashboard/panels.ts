@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import { ENDPOINTS } from "../../http/endpoints.ts";
+import { CAUSES } from "../../webhooks/cause.ts";
 import { ANSWER_FAULTS, type Fault, WEBHOOK_FAULTS } from "../../world/faults.ts";
 import { DAY, HOUR, MINUTE, SECOND, wib } from "../../world/time.ts";
 import type { OpenWorld } from "../../world/open_world.ts";
@@ -80,11 +81,9 @@ function addresses(settings: Settings): Markup {
   `;
 }
 
+const OPERATIONS: string[] = ENDPOINTS.map(({ operation }) => operation);
 /** Webhooks are caused by these besides the operations of the merchant. */
-const CAUSES = [
-  ...["pay", "expiry", "fail", "three_ds", "settle", "chargeback", "reverse", "confirm_refund"],
-  ...["invoice", "subscription", "subscription_charge", "account"],
-];
+const OTHER_CAUSES = CAUSES.filter((cause) => !OPERATIONS.includes(cause));
 
 function faults(armed: Fault[]): Markup {
   const options = (values: readonly string[]) =>
@@ -98,9 +97,9 @@ function faults(armed: Fault[]): Markup {
         <select id="operation" name="operation">
           <option value="*">any</option>
           <optgroup label="The merchant’s">
-            ${options(ENDPOINTS.map(({ operation }) => operation))}
+            ${options(OPERATIONS)}
           </optgroup>
-          <optgroup label="Webhooks after">${options(CAUSES)}</optgroup>
+          <optgroup label="Webhooks after">${options(OTHER_CAUSES)}</optgroup>
         </select>
         <label for="fault">Fault</label>
         <select id="fault" name="fault">
