@@ -83,7 +83,7 @@ function readOptions(args: string[]) {
     path: values.memory ? null : values.data,
     seed: values.seed === undefined ? undefined : number("seed", values.seed, 0, 2 ** 32 - 1),
     speed: number("speed", values.speed, 1, 1_000_000),
-    publicUrl: values["public-url"] && withoutSlash(address("public-url", values["public-url"])),
+    publicUrl: values["public-url"] && baseUrl("public-url", values["public-url"]),
     notify,
   };
 }
@@ -100,8 +100,10 @@ function address(name: string, text: string): string {
 }
 
 /** Paths are put behind it. */
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, "");
+function baseUrl(name: string, text: string): string {
+  const url = new URL(address(name, text));
+  if (url.href === url.origin + url.pathname) return url.href.replace(/\/+$/, "");
+  throw new WrongUse(`--${name} must be an address without user, query and fragment`);
 }
 
 function key(name: string, text: string): string {

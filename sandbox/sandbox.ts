@@ -88,7 +88,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const server = await listen(options, app.fetch, world);
   const { hostname, port } = server.addr;
-  const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+  const url = `http://${nameOf(hostname)}:${port}`;
   publicUrl ||= url;
   return {
     url,
@@ -111,6 +111,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       await world.close();
     },
   };
+}
+
+/** An address that stands for all of them leads nowhere in a browser. */
+function nameOf(hostname: string): string {
+  if (hostname === "0.0.0.0" || hostname === "::") return "127.0.0.1";
+  return hostname.includes(":") ? `[${hostname}]` : hostname;
 }
 
 /** A port that cannot be had leaves nothing open behind. */

@@ -202,22 +202,26 @@ Deno.test("readiness shows the breaker's state, and stays ready", async () => {
 });
 
 Deno.test("a busy gateway is none that is down: time spent in line does not count against it", async () => {
-  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const early = Promise.withResolvers<void>();
+  const late = Promise.withResolvers<void>();
   await using gateway = openGateway(async () => {
-    await answered;
+    await (gateway.received.length <= PLACES ? early : late).promise;
     return Response.json(OK);
   });
+  const PLACES = 6;
   let now = 0;
   const { wait, passDeadlines } = createWaits();
-  const client = clientFor(gateway.url, { maxInFlight: 1, clock: () => now, wait });
-  // Those behind it get their turn when most of their time is over, and run out of it then.
-  const first = client.cancel("first");
-  await until("the first is there", () => gateway.received.length === 1);
-  const others = Array.from({ length: 6 }, () => failure(client.cancel("later")));
+  const client = clientFor(gateway.url, { maxInFlight: PLACES, clock: () => now, wait });
+  const first = Array.from({ length: PLACES }, () => client.cancel("first"));
+  await until("the first are there", () => gateway.received.length === PLACES);
+  // Those behind them get their turn when most of their time is over, and run out of it then.
+  const others = Array.from({ length: PLACES }, () => failure(client.cancel("later")));
   now = 9_000;
-  answer();
-  await first;
+  early.resolve();
+  await Promise.all(first);
+  await until("the others are there", () => gateway.received.length === 2 * PLACES);
   passDeadlines();
   for (const error of await Promise.all(others)) assert.equal(error.failure, "timeout");
   assert.equal(client.breakerState(), "closed");
+  late.resolve();
 });

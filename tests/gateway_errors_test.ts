@@ -111,7 +111,7 @@ const NO_JSON: Record<string, string> = {
   "a list": '[{"status_code":"200"}]',
   "a string": '"200"',
   "null": "null",
-  "a body longer than anybody reads": " ".repeat(1_048_577) + '{"status_code":"200"}',
+  "a body longer than anybody reads": " ".repeat(262_145) + '{"status_code":"200"}',
 };
 
 for (const [what, body] of Object.entries(NO_JSON)) {
@@ -129,7 +129,7 @@ for (const [what, body] of Object.entries(NO_JSON)) {
 }
 
 Deno.test("a body that is just short enough is an answer", async () => {
-  const body = '{"status_code":"200"}'.padEnd(1_048_576);
+  const body = '{"status_code":"200"}'.padEnd(262_144);
   assert.equal(await failuresOf(() => new Response(body)), null);
 });
 
@@ -210,7 +210,7 @@ Deno.test("a body nested beyond all measure is no crash", async () => {
 
 Deno.test("an error with thousands of secrets in it is no reason to stand still", async () => {
   const secrets = Array.from(
-    { length: 20_000 },
+    { length: 7_000 },
     (_, index) => ({ token: `secret-token-${index}` }),
   );
   const error = await failuresOf(() => Response.json({ status_code: "400", secrets }));

@@ -518,3 +518,33 @@ Deno.test("a request that never ends does not keep the sandbox from ending", asy
   await box.get("/_sandbox/clock");
   await box[Symbol.asyncDispose]();
 });
+
+Deno.test("a site of another name or port cannot use the controls, whatever the browser tells", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("bca");
+  const path = `/_sandbox/transactions/${transaction_id}/pay`;
+  const { host } = new URL(box.url);
+  const strangers: Record<string, string>[] = [
+    { Origin: "http://shop.example" },
+    { Origin: "null" },
+    { Origin: "http://127.0.0.1:1" },
+    { "Sec-Fetch-Site": "same-site" },
+    // A name that was made to point here.
+    { Host: "rebound.example", "Sec-Fetch-Site": "same-origin" },
+    { Host: "rebound.example", Origin: "http://rebound.example" },
+  ];
+  for (const headers of strangers) assert.equal(await ask(headers), 403, JSON.stringify(headers));
+  assert.equal(await ask({ Origin: `http://${host}`, "Sec-Fetch-Site": "same-origin" }), 200);
+
+  /** By hand, since `fetch` sends no name but the address's own. */
+  async function ask(headers: Record<string, string>): Promise<number> {
+    const { hostname, port } = new URL(box.url);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const lines = Object.entries({ Host: host, Connection: "close", ...headers })
+      .map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const request = `POST ${path} HTTP/1.1\r\n${lines}Content-Length: 0\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(request));
+    const answer = await new Response(connection.readable).text();
+    return Number(answer.split(" ")[1]);
+  }
+});

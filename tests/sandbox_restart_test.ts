@@ -216,7 +216,6 @@ Deno.test("records longer than the store takes in one piece survive, and shrink 
 
 Deno.test("a write that breaks off in the middle leaves whole operations, and no id to repeat", async () => {
   await using file = await stateFile();
-  const piece = new Uint8Array(100_000);
   const mend = breakAfterOneCommit();
   try {
     let latest = 0;
@@ -227,8 +226,8 @@ Deno.test("a write that breaks off in the middle leaves whole operations, and no
     const written: Promise<void>[] = [];
     for (let operation = 1; operation <= 9; operation++) {
       latest = operation;
-      journal.write(["transaction", operation], piece);
-      journal.write(["webhook", operation], piece);
+      journal.write(["transaction", operation], new Uint8Array(100_000));
+      journal.write(["webhook", operation], new Uint8Array(150_000));
       written.push(journal.committed());
     }
     const outcomes = await Promise.allSettled(written);

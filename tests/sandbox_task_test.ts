@@ -77,6 +77,7 @@ Deno.test("what is wrong with the flags is told in words", async () => {
     [["--port", "http"], /--port must be a whole number/],
     [["--speed", "0"], /--speed must be a whole number/],
     [["--notify", "nowhere"], /--notify must be an http address/],
+    [["--public-url", "http://x/a?b#c"], /--public-url must be an address without/],
     [["--server-key", "a b"], /--server-key must be a key/],
     [["--host", "192.0.2.1", "--memory", "--port", "0"], /host is no address of this machine/],
     [["--colour"], /Unknown option '--colour'[\s\S]*--port 8001/],

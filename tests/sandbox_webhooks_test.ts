@@ -9,6 +9,7 @@ import {
   SERVER_KEY,
   type TestSandbox,
 } from "./support/sandbox.ts";
+import { until } from "./support/until.ts";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -440,8 +441,11 @@ Deno.test("a control call waits for its own webhooks, not for those of others", 
     return new Response();
   };
   const hanging = box.control(`transactions/${first.transaction_id}/pay`);
+  await until("the first is being told", () => box.hooks.length === 3);
   await box.control(`transactions/${second.transaction_id}/pay`);
   assert.equal(box.hooks.at(-1)!.body.order_id, second.order_id);
+  const [underWay] = await box.get(`/_sandbox/webhooks?transaction_id=${first.transaction_id}`);
+  assert.deepEqual([underWay.event, underWay.attempts], ["settlement", []]);
   letGo();
   await hanging;
 });

@@ -70,6 +70,8 @@ export function createCall(deps: CallDeps) {
       throw noPlace(signal);
     });
     try {
+      // The place and the end of its time may have come at once.
+      if (signal.aborted) throw noPlace(signal);
       const permit = breaker.admit();
       if (!permit) throw takenToBeDown();
       // A gateway that is merely busy must not be taken for one that is down.

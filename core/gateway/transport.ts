@@ -43,8 +43,8 @@ export class GivenUp extends Error {
   }
 }
 
-/** No answer of the gateway's is a hundredth of this. */
-const MAX_BODY_BYTES = 1_048_576;
+/** No answer of the gateway's comes near this; what is longer would cost dearly to mask. */
+const MAX_BODY_BYTES = 262_144;
 
 export type Send = (
   request: GatewayRequest,

@@ -86,7 +86,9 @@ export interface Control {
 export function createControl({ world, subscribe, closing }: Control): Hono {
   const control = new Hono();
   control.use(async (c, next) => {
-    if (isFromElsewhere(c.req.raw.headers)) throw new Refusal(403, "Another site asked for this");
+    if (isFromElsewhere(c.req.raw.headers, world.publicUrl())) {
+      throw new Refusal(403, "Another site asked for this");
+    }
     await next();
   });
 
@@ -154,6 +156,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     if (target < now) throw invalid("to must not be in the past");
     if (target > LATEST) throw invalid("to must not be after the year 2999");
     await world.schedule.advance(target);
+    if (closing.aborted) throw new Refusal(503, "The sandbox is closing");
     await told(() => world.remember());
     return c.json(clock());
   });

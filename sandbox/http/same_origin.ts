@@ -1,7 +1,21 @@
 /** Whether a request is the user's own doing, and not that of some site open in the same browser. */
 
-/** Browsers say where a request comes from; programs, which nobody can trick, say nothing. */
-export function isFromElsewhere(headers: Headers): boolean {
-  const from = headers.get("sec-fetch-site") ?? "none";
-  return from !== "same-origin" && from !== "none";
+/**
+ * Browsers say where a request comes from; programs, which nobody can trick, say nothing. To plain
+ * http addresses of a network they say it in `Origin` alone. A name that is not the sandbox's own may
+ * be a stranger's that was made to point here.
+ */
+export function isFromElsewhere(headers: Headers, publicUrl: string): boolean {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  if (site === null && origin === null) return false;
+  const host = headers.get("host") ?? "";
+  if (site !== null && site !== "same-origin" && site !== "none") return true;
+  if (origin !== null && URL.parse(origin)?.host !== host) return true;
+  return !isOwnName(host, publicUrl);
+}
+
+function isOwnName(host: string, publicUrl: string): boolean {
+  const name = URL.parse(`http://${host}`)?.hostname ?? "";
+  return name === "localhost" || /^[\d.]+$|^\[/.test(name) || host === URL.parse(publicUrl)?.host;
 }

@@ -92,8 +92,12 @@ async function answerInstead(
       return render({ ...refuse(500), http: 500 });
     case "error_503":
       return render({ ...refuse(503), http: 503 });
-    case "hidden_500":
-      return render({ ...refuse(500), http: 200 });
+    case "hidden_500": {
+      const answer = refuse(500);
+      // Where no code is in the body, there is nothing to hide it in.
+      const isCoded = typeof answer.body === "object" && "status_code" in answer.body!;
+      return render({ ...answer, http: isCoded ? 200 : 500 });
+    }
     case "rate_limit": {
       const response = render({ ...refuse(429), http: 429 });
       if (fault.retry_after !== null) {

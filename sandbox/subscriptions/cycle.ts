@@ -9,6 +9,9 @@ import type { World } from "../world/world.ts";
 import { describeSubscription } from "./describe.ts";
 import type { Subscription } from "./subscription.ts";
 
+/** The latest so many charges are listed: over thirteen years of daily ones. */
+const MAX_LISTED = 5000;
+
 /** When it is charged next, retries included; null: never. */
 export function cycleDueAt({ status, schedule, retrying }: Subscription): number | null {
   const next = status === "active" ? schedule.nextAt : null;
@@ -63,7 +66,7 @@ function succeed(world: World, subscription: Subscription, attempt: Paid): Subsc
     // The last of its cycles ends it.
     status: subscription.schedule.nextAt === null ? "inactive" : subscription.status,
     retrying: null,
-    transactionIds: [...subscription.transactionIds, attempt.transaction.id],
+    transactionIds: [...subscription.transactionIds, attempt.transaction.id].slice(-MAX_LISTED),
   });
   tell(world, charged, attempt.outcome);
   return charged;

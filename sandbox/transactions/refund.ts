@@ -17,6 +17,9 @@ const Request = object({
   reason: text(255, 0).nullish(),
 });
 
+/** More than any merchant makes; each is told again with every webhook. */
+const MAX_REFUNDS = 100;
+
 /** The bank confirms a refund a little later, with a webhook of its own. */
 const CONFIRMATION_AFTER = 5 * SECOND;
 
@@ -35,6 +38,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
   if (transaction.refunds.some((each) => each.key === key)) {
     throw new Refusal(406, "Duplicate refund ID");
   }
+  if (transaction.refunds.length >= MAX_REFUNDS) throw new Refusal(412);
   if (!canRefund(transaction, isDirect, world.clock.now())) throw new Refusal(412);
   const left = transaction.amount - refundedSum(transaction);
   const amount = request.amount ?? left;

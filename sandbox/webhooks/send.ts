@@ -22,10 +22,10 @@ export async function send(
   try {
     let response = await post(url, body, deadline);
     for (let hop = 0; hop < MAX_HOPS && [307, 308].includes(response.status); hop++) {
-      const target = response.headers.get("location");
-      if (!target) break;
+      const target = URL.parse(response.headers.get("location") ?? "", url);
+      if (!target || !/^https?:$/.test(target.protocol)) break;
       await response.body?.cancel();
-      url = new URL(target, url).href;
+      url = target.href;
       response = await post(url, body, deadline);
     }
     return { status: response.status, answer: await beginning(response) };

@@ -106,7 +106,10 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   async function lookWithCare(key: string): Promise<void> {
     const [table, ...id] = key.split("/") as [keyof typeof DUE, ...string[]];
     try {
-      await notifier.during(() => happenIfDue(world, table, id.join("/"))).told;
+      const { told } = notifier.during(() => happenIfDue(world, table, id.join("/")));
+      // Whoever waits for the disk asks again, and hears of it.
+      committed().catch(() => {});
+      await told;
     } catch (error) {
       options.onMistake(error);
     }

@@ -47,7 +47,7 @@ export function addLinkAccount(pages: Hono, world: OpenWorld): void {
     });
   });
 
-  pages.post("/gopay/link/:id", ownForm, async (c) => {
+  pages.post("/gopay/link/:id", ownForm(world), async (c) => {
     const account = find(c.req.param("id"));
     if (account.status === "PENDING") {
       if (await readField(c, "pin") !== OTP) return c.redirect(`${c.req.path}?wrong`, 303);

@@ -45,7 +45,7 @@ export function addPay(pages: Hono, world: OpenWorld): void {
       });
     });
 
-    pages.post(path, ownForm, async (c) => {
+    pages.post(path, ownForm(world), async (c) => {
       const transaction = find(c, method);
       const choice = await readField(c, "choice");
       const isWrong = choice === "pay" && asksPin(transaction) && await readField(c, "pin") !== OTP;

@@ -47,7 +47,7 @@ export function addPaymentLink(pages: Hono, world: OpenWorld): void {
     });
   });
 
-  pages.post("/payment-links/:id", ownForm, async (c) => {
+  pages.post("/payment-links/:id", ownForm(world), async (c) => {
     const method = await readField(c, "payment_type") as MethodName;
     const { id } = startPayment(world, c.req.param("id"), method);
     await world.committed();

@@ -39,7 +39,7 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
   });
 
   // Even what needs no typing happens on a press: browsers fetch pages ahead of their user.
-  pages.post("/v2/3ds/redirect/:token", ownForm, async (c) => {
+  pages.post("/v2/3ds/redirect/:token", ownForm(world), async (c) => {
     const transaction = find(c.req.param("token"));
     const isFailed = await readField(c, "choice") === "fail";
     const isProven = !asksCode(transaction) || await readField(c, "otp") === OTP;
