@@ -16,7 +16,7 @@ export const SANDBOX_HOST = "127.0.0.1";
 export async function startGatewaySandbox(config: Config, log: Log): Promise<Sandbox | null> {
   const { sandboxPort: port, dataDir, gateway } = config;
   if (port === null) return null;
-  const { JournalInUse, startSandbox } = await import("../sandbox/sandbox.ts");
+  const { JournalError, startSandbox } = await import("../sandbox/sandbox.ts");
   const start = () =>
     startSandbox({
       hostname: SANDBOX_HOST,
@@ -30,6 +30,6 @@ export async function startGatewaySandbox(config: Config, log: Log): Promise<San
   try {
     return await explainListenErrors(place, start);
   } catch (error) {
-    throw error instanceof JournalInUse ? new Failure(error.message) : error;
+    throw error instanceof JournalError ? new Failure(error.message) : error;
   }
 }

@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { DEFAULT_KEYS, JournalInUse, startSandbox } from "./sandbox.ts";
+import { DEFAULT_KEYS, JournalError, startSandbox } from "./sandbox.ts";
 
 const USAGE = `The Midtrans Core API, emulated. No money moves here.
 
@@ -112,7 +112,7 @@ function key(name: string, text: string): string {
 }
 
 function explain(error: unknown): unknown {
-  if (error instanceof WrongUse || error instanceof JournalInUse) return error.message;
+  if (error instanceof WrongUse || error instanceof JournalError) return error.message;
   if (error instanceof Deno.errors.AddrInUse) return "The port is taken: choose one with --port.";
   if (error instanceof Deno.errors.AddrNotAvailable || /dns|lookup/i.test(String(error))) {
     return "The host is no address of this machine: choose one with --host.";

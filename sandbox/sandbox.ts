@@ -23,7 +23,7 @@ export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "sp
   onMistake?: (error: unknown) => void;
 }
 
-export { JournalInUse } from "./world/journal.ts";
+export { JournalError } from "./world/journal.ts";
 
 export interface Sandbox extends AsyncDisposable {
   url: string;

@@ -215,3 +215,17 @@ Deno.test("the same seed and the same calls give the same answers, another seed 
   const ids = (text: string) => new Set(text.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g));
   assert.equal(ids(first).intersection(ids(other)).size, 0);
 });
+
+Deno.test("hidden_500: where no code is in the body, HTTP has to say it", async () => {
+  await using box = await openSandbox();
+  for (
+    const [operation, path] of [
+      ["subscription_get", "/v1/subscriptions/x"],
+      ["invoice_get", "/v1/invoices/x"],
+      ["bin", "/v1/bins/481111"],
+    ] as const
+  ) {
+    await box.fault(operation, "hidden_500");
+    assert.equal((await box.call("GET", path)).http, 500, operation);
+  }
+});

@@ -11,6 +11,7 @@ import {
   type TestSandbox,
 } from "./support/sandbox.ts";
 import { INVOICE, SUBSCRIPTION } from "./support/sandbox_requests.ts";
+import { startSandbox } from "../sandbox/sandbox.ts";
 import { openJournal } from "../sandbox/world/journal.ts";
 import { until } from "./support/until.ts";
 
@@ -212,6 +213,23 @@ Deno.test("records longer than the store takes in one piece survive, and shrink 
   const { refunds } = await box.status(id);
   assert.equal(refunds.length, 90);
   assert.equal(refunds[89].refund_key, "key-89");
+});
+
+Deno.test("a file that is no state, or a broken one, is told in words, and is free again", async () => {
+  await using file = await stateFile();
+  const refused = {
+    name: "JournalError",
+    message: /state\.kv cannot be used .* Remove the file to begin anew, or choose another\.$/,
+  };
+  await Deno.writeTextFile(file.path, "no database".repeat(1000));
+  await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
+  await Deno.remove(file.path);
+  const kv = await Deno.openKv(file.path);
+  await kv.set(["transactions", 0], new TextEncoder().encode('{"id":'));
+  kv.close();
+  await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
+  await Deno.remove(file.path);
+  await using _box = await openSandbox({ path: file.path });
 });
 
 Deno.test("a write that breaks off in the middle leaves whole operations, and no id to repeat", async () => {

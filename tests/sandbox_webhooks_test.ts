@@ -456,3 +456,13 @@ Deno.test("settling webhooks tells how many are still to be tried again", async 
   await box.charge("bca");
   assert.deepEqual(await box.control("webhooks/settle"), { waiting: 1 });
 });
+
+Deno.test("a redirect to anything but an http address is not followed", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () =>
+    new Response(null, { status: 307, headers: { Location: "data:text/plain,hello" } });
+  await box.charge("bca");
+  await box.settled();
+  const [webhook] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
+});

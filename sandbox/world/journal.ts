@@ -19,8 +19,9 @@ const FULL_COMMIT = { changes: 400, bytes: 300_000 };
 /** A record has to fit into one commit, parts and all. */
 export const MAX_VALUE_BYTES = 300_000;
 
-export class JournalInUse extends Error {
-  override name = "JournalInUse";
+/** The file cannot be used; the message says why and what to do, for people. */
+export class JournalError extends Error {
+  override name = "JournalError";
 }
 
 interface Change {
@@ -33,7 +34,7 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
   const lock = lockJournal(path);
   const kv = await Deno.openKv(path).catch((error) => {
     lock.close();
-    throw error;
+    throw unusable(path, error);
   });
   let open = { changes: new Map<string, Change>(), bytes: 0 };
   /** Whole commits, in their order; the first stays until it is on disk. */
@@ -119,11 +120,27 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
 
 /** Two sandboxes on one file would each overwrite what the other has in memory. */
 function lockJournal(path: string): Deno.FsFile {
-  const file = Deno.openSync(`${path}.lock`, { create: true, write: true });
+  const file = openLock(path);
   if (file.tryLockSync(true)) return file;
   file.close();
-  throw new JournalInUse(
+  throw new JournalError(
     `Another sandbox has its state in ${path}: stop it, or choose another file.`,
+  );
+}
+
+function openLock(path: string): Deno.FsFile {
+  try {
+    return Deno.openSync(`${path}.lock`, { create: true, write: true });
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+export function unusable(path: string, cause: unknown): JournalError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new JournalError(
+    `The sandbox's state in ${path} cannot be used (${reason}). Remove the file to begin anew, or choose another.`,
+    { cause },
   );
 }
 

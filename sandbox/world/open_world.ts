@@ -5,7 +5,7 @@ import { createNotifier } from "../webhooks/notifier.ts";
 import { createClock } from "./clock.ts";
 import { DUE, type Due, happenIfDue, type RecordOf } from "./due.ts";
 import { createFaults } from "./faults.ts";
-import { type Journal, openJournal } from "./journal.ts";
+import { type Journal, openJournal, unusable } from "./journal.ts";
 import { createRandom, type RandomState, seededState } from "./random.ts";
 import { createSchedule, type Schedule } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
@@ -56,10 +56,24 @@ const NO_SETTINGS: Settings = {
 };
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
-  let saveConstitution = () => {};
-  const journal = options.path === null
-    ? null
-    : await openJournal(options.path, () => saveConstitution());
+  const { path } = options;
+  if (path === null) return await readWorld(options, null, () => {});
+  let save = () => {};
+  const journal = await openJournal(path, () => save());
+  try {
+    return await readWorld(options, journal, (how) => save = how);
+  } catch (error) {
+    await journal.close();
+    throw unusable(path, error);
+  }
+}
+
+/** `onSave` is told how to write what a world is besides its records. */
+async function readWorld(
+  options: WorldOptions,
+  journal: Journal | null,
+  onSave: (save: () => void) => void,
+): Promise<OpenWorld> {
   const constitutions = await openTable<Constitution>("constitution", journal);
   const known = constitutions.get(ID);
   const clock = createClock({ ahead: known?.ahead, speed: options.speed });
@@ -68,10 +82,11 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const merchantId = known?.merchantId ?? `G${random.digits(9)}`;
   // What was said at the start counts for more than what was kept.
   const settings = { ...NO_SETTINGS, ...known?.settings, ...options.settings };
-  saveConstitution = () => {
+  const remember = () => {
     const ahead = clock.now() - Date.now();
     constitutions.put({ id: ID, random: random.state(), merchantId, ahead, settings });
   };
+  onSave(remember);
 
   const committed = () => journal?.committed() ?? Promise.resolve();
   const schedule = createSchedule(clock, lookWithCare, () => world.notifier.idle());
@@ -94,7 +109,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const world: OpenWorld = {
     ...withoutVoice,
     notifier,
-    remember: () => saveConstitution(),
+    remember,
     hush,
     async close() {
       await hush();
