@@ -2,79 +2,31 @@
 
 import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import { z } from "zod";
 import { activateAccount } from "../accounts/accounts.ts";
-import { ENDPOINTS } from "../http/endpoints.ts";
-import { ANSWER_FAULTS, WEBHOOK_FAULTS } from "../world/faults.ts";
 import { readBody } from "../http/read_body.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { isFromElsewhere } from "../http/same_origin.ts";
-import { count, flag, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import { validate } from "../http/validate.ts";
 import { findInvoice, getInvoice } from "../invoices/invoices.ts";
-import { INVOICE_METHODS, startPayment } from "../invoices/payment.ts";
+import { startPayment } from "../invoices/payment.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
 import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
 import { settle } from "../transactions/by_itself.ts";
 import { findTransaction } from "../transactions/find.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import { statusAnswer } from "../transactions/views.ts";
-import { CAUSES } from "../webhooks/cause.ts";
-import type { Webhook } from "../webhooks/webhook.ts";
+import type { MethodName } from "../transactions/transaction.ts";
 import type { OpenWorld } from "../world/open_world.ts";
 import { tellOfChanges } from "./changes.ts";
+import {
+  describeTransaction,
+  describeWebhook,
+  listTransactions,
+  listWebhooks,
+} from "./describe.ts";
 import { type HappeningName, HAPPENINGS, letHappen } from "./happenings.ts";
-
-const Particulars = object({
-  fee: rupiah(0).nullish(),
-  issuer: text(50).nullish(),
-  result: oneOf(["success", "failure"]).nullish(),
-  amount: rupiah().nullish(),
-});
-
-/** What a fault can befall: a call, or what a webhook tells of. */
-const OPERATIONS = [
-  ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
-];
-
-const NewFault = object({
-  operation: oneOf(OPERATIONS),
-  fault: oneOf([...ANSWER_FAULTS, ...WEBHOOK_FAULTS]),
-  count: count(1, 1_000_000).default(1),
-  rate: z.number("must be a number").gt(0, "must be above 0").max(1, "must be at most 1").default(
-    1,
-  ),
-  delay_ms: count(0, 600_000).default(1000),
-  retry_after: count(0, 86_400).nullish().transform((seconds) => seconds ?? null),
-});
-
-const ClockMove = object({
-  advance_seconds: count(0, 400_000_000).nullish(),
-  to: text(40).nullish(),
-});
-
-const address = text(2000).refine(
-  (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""),
-  "must be an http address",
-).nullable();
-
-const NewSettings = object({
-  notification_url: address,
-  recurring_notification_url: address,
-  pay_account_notification_url: address,
-  reuse_order_id_after_deny: flag(),
-}).partial();
-
-const InvoicePayment = object({
-  payment_type: oneOf(INVOICE_METHODS as [string, ...string[]]).default("bank_transfer"),
-  /** Only opens the payment page's transaction, which can then be paid, or not. */
-  only_start: flag().default(false),
-});
+import { ClockMove, InvoicePayment, NewFault, NewSettings, Particulars } from "./requests.ts";
 
 /** Later times no longer have the gateway's form. */
 const LATEST = Date.UTC(3000, 0) - 1;
-
-/** More than anybody reads at once. */
-const LIST_LIMIT = 100;
 
 export interface Control {
   world: OpenWorld;
@@ -95,7 +47,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   control.get("/transactions", (c) => c.json(listTransactions(world, c.req.query())));
   control.get(
     "/transactions/:id",
-    (c) => c.json(describe(world, findTransaction(world, c.req.param("id")))),
+    (c) => c.json(describeTransaction(world, findTransaction(world, c.req.param("id")))),
   );
   control.post("/transactions/:id/:happening", async (c) => {
     const name = c.req.param("happening");
@@ -105,7 +57,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     const changed = await told(() =>
       letHappen(world, name as HappeningName, transaction, particulars)
     );
-    return c.json(describe(world, world.transactions.get(changed.id)!));
+    return c.json(describeTransaction(world, world.transactions.get(changed.id)!));
   });
 
   control.post("/settle", async (c) => {
@@ -131,13 +83,13 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     const invoice = findInvoice(world, c.req.param("id"));
     const request = validate(InvoicePayment, await readBody(c.req.raw) ?? {});
     const { id } = await told(() => {
-      const method = request.payment_type as Transaction["method"];
+      const method = request.payment_type as MethodName;
       const started = startPayment(world, invoice.id, method);
       return request.only_start ? started : letHappen(world, "pay", started);
     });
     return c.json({
       invoice: getInvoice(world, invoice.id),
-      transaction: describe(world, world.transactions.get(id)!),
+      transaction: describeTransaction(world, world.transactions.get(id)!),
     });
   });
 
@@ -205,51 +157,4 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   }
 
   return control;
-}
-
-function listTransactions(world: OpenWorld, query: Record<string, string>) {
-  const found = [];
-  for (const transaction of world.transactions.newest()) {
-    if (query.status && transaction.status !== query.status) continue;
-    if (query.order_id && transaction.orderId !== query.order_id) continue;
-    found.push(describe(world, transaction));
-    if (found.length >= LIST_LIMIT) break;
-  }
-  return found;
-}
-
-function listWebhooks(world: OpenWorld, query: Record<string, string>) {
-  const found = [];
-  for (const webhook of world.webhooks.newest()) {
-    if (query.transaction_id && webhook.transactionId !== query.transaction_id) continue;
-    if (query.state && webhook.state !== query.state) continue;
-    found.push(describeWebhook(webhook));
-    if (found.length >= LIST_LIMIT) break;
-  }
-  return found;
-}
-
-function describe(world: OpenWorld, transaction: Transaction) {
-  return {
-    ...statusAnswer(world, transaction),
-    pay_url: `${world.publicUrl()}/pay/${transaction.id}`,
-  };
-}
-
-function describeWebhook(webhook: Webhook) {
-  return {
-    id: webhook.id,
-    transaction_id: webhook.transactionId,
-    cause: webhook.cause,
-    event: webhook.event,
-    url: webhook.url,
-    state: webhook.state,
-    created_at: new Date(webhook.createdAt).toISOString(),
-    next_attempt_at: webhook.nextAt && new Date(webhook.nextAt).toISOString(),
-    attempts: webhook.attempts.map(({ at, ...rest }) => ({
-      at: new Date(at).toISOString(),
-      ...rest,
-    })),
-    payload: JSON.parse(webhook.payload),
-  };
 }
