@@ -3,13 +3,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Hono } from "hono";
 import { createControl } from "./control/control.ts";
-import { ENDPOINTS } from "./http/endpoints.ts";
-import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./http/families.ts";
-import { createIdempotency } from "./http/idempotency.ts";
+import { ENDPOINTS } from "./api/endpoints.ts";
+import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./api/families.ts";
+import { createIdempotency } from "./api/idempotency.ts";
 import { Refusal } from "./http/refusal.ts";
-import { type Pipeline, render, serveEndpoint } from "./http/serve_endpoint.ts";
+import { type Pipeline, render, serveEndpoint } from "./api/serve_endpoint.ts";
 import { createPages } from "./page/pages.ts";
-import { type OpenWorld, openWorld, type WorldOptions } from "./world/open_world.ts";
+import { openWorld, type WorldOptions } from "./open_world.ts";
+import type { OpenWorld } from "./world/world.ts";
 
 export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings"> {
   serverKey?: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ENDPOINTS } from "../sandbox/http/endpoints.ts";
-import { BINS, INVOICES, SUBSCRIPTIONS } from "../sandbox/http/families.ts";
+import { ENDPOINTS } from "../sandbox/api/endpoints.ts";
+import { BINS, INVOICES, SUBSCRIPTIONS } from "../sandbox/api/families.ts";
 import { fc } from "./support/fast_check.ts";
 import {
   CLIENT_KEY,

@@ -14,7 +14,7 @@ import { findSubscription, getSubscription } from "../subscriptions/subscription
 import { settle } from "../transactions/by_itself.ts";
 import { findTransaction } from "../transactions/find.ts";
 import type { MethodName } from "../transactions/transaction.ts";
-import type { OpenWorld } from "../world/open_world.ts";
+import type { OpenWorld } from "../world/world.ts";
 import { tellOfChanges } from "./changes.ts";
 import {
   describeTransaction,

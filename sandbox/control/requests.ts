@@ -1,7 +1,7 @@
 /** What the controls take, checked. */
 
 import { z } from "zod";
-import { ENDPOINTS } from "../http/endpoints.ts";
+import { ENDPOINTS } from "../api/endpoints.ts";
 import { count, flag, object, oneOf, rupiah, text } from "../http/validate.ts";
 import { INVOICE_METHODS } from "../invoices/payment.ts";
 import { CAUSES } from "../webhooks/cause.ts";

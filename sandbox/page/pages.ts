@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { Refusal } from "../http/refusal.ts";
-import type { OpenWorld } from "../world/open_world.ts";
+import type { OpenWorld } from "../world/world.ts";
 import { serveAssets } from "./assets.ts";
 import { addLinkAccount } from "./customer/link_account.ts";
 import { addPay } from "./customer/pay.ts";

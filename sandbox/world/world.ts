@@ -2,7 +2,7 @@
 
 import type { PayAccount } from "../accounts/account.ts";
 import type { Card } from "../cards/card.ts";
-import type { KeptAnswer } from "../http/idempotency.ts";
+import type { KeptAnswer } from "./kept_answer.ts";
 import type { Invoice } from "../invoices/invoice.ts";
 import type { Subscription } from "../subscriptions/subscription.ts";
 import type { Transaction } from "../transactions/transaction.ts";
@@ -38,6 +38,15 @@ export interface World {
   webhooks: Table<Webhook>;
   /** Comes true when all that happened so far is on disk. */
   committed(): Promise<void>;
+}
+
+/** One that can be asked to remember, and to end. */
+export interface OpenWorld extends World {
+  /** Sees to it that settings and clock are kept as they are now. */
+  remember(): void;
+  /** Tells the merchant nothing more; what is under way is sent again after the next start. */
+  hush(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** Who the gateway is to others: all that is needed to describe something. */

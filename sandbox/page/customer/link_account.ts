@@ -6,7 +6,7 @@ import type { PayAccount } from "../../accounts/account.ts";
 import { activateAccount } from "../../accounts/accounts.ts";
 import { OTP } from "../../cards/three_ds.ts";
 import { Refusal } from "../../http/refusal.ts";
-import type { OpenWorld } from "../../world/open_world.ts";
+import type { OpenWorld } from "../../world/world.ts";
 import { ownForm, readField } from "../forms.ts";
 import { type Markup, render } from "../layout.ts";
 import { safeUrl } from "../safe_link.ts";

@@ -6,7 +6,7 @@ import { OTP } from "../../cards/three_ds.ts";
 import { isWaitingForThreeDs, letHappen } from "../../control/happenings.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { MethodName, Transaction } from "../../transactions/transaction.ts";
-import type { OpenWorld } from "../../world/open_world.ts";
+import type { OpenWorld } from "../../world/world.ts";
 import { ownForm, readField } from "../forms.ts";
 import { render } from "../layout.ts";
 import { METHOD_NAMES } from "../words.ts";

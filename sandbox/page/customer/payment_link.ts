@@ -6,7 +6,7 @@ import type { Invoice, InvoiceStatus } from "../../invoices/invoice.ts";
 import { findInvoice } from "../../invoices/invoices.ts";
 import { INVOICE_METHODS, startPayment } from "../../invoices/payment.ts";
 import type { MethodName } from "../../transactions/transaction.ts";
-import type { OpenWorld } from "../../world/open_world.ts";
+import type { OpenWorld } from "../../world/world.ts";
 import { ownForm, readField } from "../forms.ts";
 import { readInvoice } from "../invoice_view.ts";
 import { type Markup, render } from "../layout.ts";

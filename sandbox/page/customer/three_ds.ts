@@ -8,7 +8,7 @@ import { cardDetails } from "../../cards/card_details.ts";
 import { findByRedirectToken, finishThreeDs, OTP } from "../../cards/three_ds.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { Transaction } from "../../transactions/transaction.ts";
-import type { OpenWorld } from "../../world/open_world.ts";
+import type { OpenWorld } from "../../world/world.ts";
 import { ownForm, readField } from "../forms.ts";
 import { type Markup, render } from "../layout.ts";
 import { rupiah } from "../words.ts";

@@ -4,7 +4,7 @@ import type { Hono } from "hono";
 import { html } from "hono/html";
 import { Refusal } from "../../http/refusal.ts";
 import { STATUSES } from "../../transactions/transaction.ts";
-import type { OpenWorld } from "../../world/open_world.ts";
+import type { OpenWorld } from "../../world/world.ts";
 import { type Markup, render } from "../layout.ts";
 import { details } from "./details.ts";
 import { firstCharge } from "./first_charge.ts";

@@ -1,11 +1,11 @@
 /** The controls beside the list: the clock, the webhooks' address, faults, keys. */
 
 import { html } from "hono/html";
-import { ENDPOINTS } from "../../http/endpoints.ts";
+import { ENDPOINTS } from "../../api/endpoints.ts";
 import { CAUSES } from "../../webhooks/cause.ts";
 import { ANSWER_FAULTS, type Fault, WEBHOOK_FAULTS } from "../../world/faults.ts";
 import { DAY, HOUR, MINUTE, SECOND, wib } from "../../world/time.ts";
-import type { OpenWorld } from "../../world/open_world.ts";
+import type { OpenWorld } from "../../world/world.ts";
 import type { Settings } from "../../world/settings.ts";
 import type { Markup } from "../layout.ts";
 

@@ -9,7 +9,7 @@ import { charge } from "../transactions/charge.ts";
 import { refund } from "../transactions/refund.ts";
 import type { World } from "../world/world.ts";
 import { ACCOUNTS, BINS, CORE, type Family, INVOICES, SUBSCRIPTIONS, TOKENS } from "./families.ts";
-import { invalid, Refusal } from "./refusal.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
 
 export interface Call {
   id: string;

@@ -8,8 +8,8 @@ import type { Call, Endpoint } from "./endpoints.ts";
 import type { Answer, Family } from "./families.ts";
 import type { Fault } from "../world/faults.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { readBody } from "./read_body.ts";
-import { Refusal } from "./refusal.ts";
+import { readBody } from "../http/read_body.ts";
+import { Refusal } from "../http/refusal.ts";
 
 export interface Pipeline {
   world: World;

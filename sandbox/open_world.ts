@@ -1,16 +1,16 @@
 /** Opens a world: reads what was kept, and sees to what happens by itself. */
 
-import type { Transaction } from "../transactions/transaction.ts";
-import { createNotifier } from "../webhooks/notifier.ts";
-import { createClock } from "./clock.ts";
+import type { Transaction } from "./transactions/transaction.ts";
+import { createNotifier } from "./webhooks/notifier.ts";
+import { createClock } from "./world/clock.ts";
 import { DUE, type Due, happenIfDue, type RecordOf } from "./due.ts";
-import { createFaults } from "./faults.ts";
-import { type Journal, openJournal, unusable } from "./journal.ts";
-import { createRandom, type RandomState, seededState } from "./random.ts";
-import { createSchedule, type Schedule } from "./schedule.ts";
-import type { Settings } from "./settings.ts";
-import { openTable, type Stored } from "./table.ts";
-import type { World } from "./world.ts";
+import { createFaults } from "./world/faults.ts";
+import { type Journal, openJournal, unusable } from "./world/journal.ts";
+import { createRandom, type RandomState, seededState } from "./world/random.ts";
+import { createSchedule, type Schedule } from "./world/schedule.ts";
+import type { Settings } from "./world/settings.ts";
+import { openTable, type Stored } from "./world/table.ts";
+import type { OpenWorld, World } from "./world/world.ts";
 
 export interface WorldOptions {
   /** The file it is kept in; null: in memory only. */
@@ -27,14 +27,6 @@ export interface WorldOptions {
   onChange: () => void;
   /** Told of mistakes in what happens by itself. */
   onMistake: (error: unknown) => void;
-}
-
-export interface OpenWorld extends World {
-  /** Sees to it that settings and clock are kept as they are now. */
-  remember(): void;
-  /** Tells the merchant nothing more; what is under way is sent again after the next start. */
-  hush(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** What a world is besides its records. */

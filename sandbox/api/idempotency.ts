@@ -1,7 +1,8 @@
 /** The gateway's idempotency, as weak as it is: by key alone, for minutes, successes only (G§1.4). */
 
 import type { Clock } from "../world/clock.ts";
-import type { Stored, Table } from "../world/table.ts";
+import type { Kept, KeptAnswer } from "../world/kept_answer.ts";
+import type { Table } from "../world/table.ts";
 import { MINUTE } from "../world/time.ts";
 
 /** Longer keys are ignored without a word. */
@@ -23,17 +24,6 @@ export interface IdempotencyRules {
   /** Keys are told apart by the header they come in, and by nothing else. */
   header: string;
   life: number;
-}
-
-export interface Kept {
-  /** Failures are not kept: the same key then tries again. */
-  isSuccess: boolean;
-}
-
-/** An answer under its key, until its time is over. */
-export interface KeptAnswer extends Stored {
-  until: number;
-  answer: Kept;
 }
 
 export const CORE_LIFE = 5 * MINUTE;
