@@ -91,9 +91,10 @@ async function readWorld(
     schedule,
     faults: createFaults(random),
     ...await openTables(schedule, journal, options.onChange),
+    checkpoint: () => journal?.checkpoint(),
     committed,
   };
-  const notifier = createNotifier(withoutVoice);
+  const notifier = createNotifier(withoutVoice, options.onMistake);
   const hush = async () => {
     schedule.close();
     await notifier.close();
@@ -114,7 +115,7 @@ async function readWorld(
     const [table, ...id] = key.split("/") as [keyof typeof DUE, ...string[]];
     try {
       const { told } = notifier.during(() => happenIfDue(world, table, id.join("/")));
-      // Whoever waits for the disk asks again, and hears of it.
+      // Whoever waits for the disk asks for itself, and hears what is wrong with it.
       committed().catch(() => {});
       await told;
     } catch (error) {
@@ -159,7 +160,8 @@ async function openTables(
     return openTable<RecordOf<K>>(name, journal, (record) => {
       index?.(record);
       const at = (DUE[name] as Due<RecordOf<K>>).at(record);
-      if (at !== null) schedule.add(at, `${name}/${record.id}`);
+      // Webhooks are owed for what happened before, so that their retries are part of any jump.
+      if (at !== null) schedule.add(at, `${name}/${record.id}`, name === "webhooks");
       onChange();
     });
   }

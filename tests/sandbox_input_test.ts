@@ -520,7 +520,7 @@ Deno.test("a request that never ends does not keep the sandbox from ending", asy
 });
 
 Deno.test("a site of another name or port cannot use the controls, whatever the browser tells", async () => {
-  await using box = await openSandbox();
+  await using box = await openSandbox({ publicUrl: "http://box.test:9" });
   const { transaction_id } = await box.charge("bca");
   const path = `/_sandbox/transactions/${transaction_id}/pay`;
   const { host } = new URL(box.url);
@@ -534,7 +534,8 @@ Deno.test("a site of another name or port cannot use the controls, whatever the 
     { Host: "rebound.example", Origin: "http://rebound.example" },
   ];
   for (const headers of strangers) assert.equal(await ask(headers), 403, JSON.stringify(headers));
-  assert.equal(await ask({ Origin: `http://${host}`, "Sec-Fetch-Site": "same-origin" }), 200);
+  // Behind a proxy that calls the sandbox by another name.
+  assert.equal(await ask({ Origin: "http://box.test:9", "Sec-Fetch-Site": "same-origin" }), 200);
 
   /** By hand, since `fetch` sends no name but the address's own. */
   async function ask(headers: Record<string, string>): Promise<number> {

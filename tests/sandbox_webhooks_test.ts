@@ -9,6 +9,8 @@ import {
   SERVER_KEY,
   type TestSandbox,
 } from "./support/sandbox.ts";
+import { createClock } from "../sandbox/world/clock.ts";
+import { createSchedule } from "../sandbox/world/schedule.ts";
 import { until } from "./support/until.ts";
 
 const MINUTE = 60;
@@ -465,4 +467,25 @@ Deno.test("a redirect to anything but an http address is not followed", async ()
   await box.settled();
   const [webhook] = await box.get("/_sandbox/webhooks");
   assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
+});
+
+Deno.test("a clock move ends, however much is asked for meanwhile", async () => {
+  const clock = createClock();
+  const looks: string[] = [];
+  const schedule = createSchedule(clock, async (key) => {
+    looks.push(key);
+    if (key === "first") schedule.add(clock.now() + 1, "consequence");
+    await Promise.resolve();
+    // Somebody else's doing, as each of these is, and due within the jump.
+    if (looks.length < 100) schedule.add(clock.now() + 1, "newcomer");
+    if (key === "first") schedule.add(clock.now() + 2, "owed", true);
+  }, () => Promise.resolve());
+  schedule.start();
+  const start = clock.now() + 60_000;
+  schedule.add(start, "first");
+  await schedule.advance(start + 1_000);
+  assert.deepEqual(looks, ["first", "consequence", "owed"]);
+  assert.ok(clock.now() >= start + 1_000);
+  await until("the others have their turn", () => looks.includes("newcomer"));
+  schedule.close();
 });

@@ -62,7 +62,13 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
 
   control.post("/settle", async (c) => {
     const captured = [...world.transactions.newest()].filter(({ status }) => status === "capture");
-    const ended = await told(() => captured.reverse().map((each) => settle(world, each)));
+    const ended = await told(() =>
+      captured.reverse().map((each) => {
+        const settled = settle(world, each);
+        world.checkpoint();
+        return settled;
+      })
+    );
     // A challenge that nobody answered is cancelled instead.
     const settled = ended.filter(({ status }) => status === "settlement").length;
     return c.json({ settled, cancelled: ended.length - settled });

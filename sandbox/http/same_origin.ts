@@ -11,6 +11,8 @@ export function isFromElsewhere(headers: Headers, publicUrl: string): boolean {
   if (site === null && origin === null) return false;
   const host = headers.get("host") ?? "";
   if (site !== null && site !== "same-origin" && site !== "none") return true;
+  // Behind a proxy that has a name of its own for us.
+  if (origin !== null && origin === URL.parse(publicUrl)?.origin) return false;
   if (origin !== null && URL.parse(origin)?.host !== host) return true;
   return !isOwnName(host, publicUrl);
 }

@@ -15,14 +15,22 @@ const MAX_SENDING = 50;
 /** Older ones are forgotten, once nothing more is to come of them. */
 const MAX_KEPT = 20_000;
 const FORGOTTEN_AT_ONCE = 100;
+/** The retries of one webhook and more resends than anybody reads. */
+const MAX_ATTEMPTS_KEPT = 50;
 const PATIENCE_WITH_THE_DISK = 10 * SECOND;
 
-export function createNotifier(world: Omit<World, "notifier">): Notifier {
+export function createNotifier(
+  world: Omit<World, "notifier">,
+  onMistake: (error: unknown) => void,
+): Notifier {
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
   /** What is sent of one transaction goes out in its order; the gateway tries to, too. */
   const lines = new Map<string, Promise<void>>();
   const held = new Set<string>();
+  /** Those whose cause could not be written to disk yet. */
+  const unkept = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const places: (() => void)[] = [];
   let sending = 0;
   /** What is being caused by the work that runs right now. */
@@ -59,7 +67,7 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
     const sent = before.then(async () => {
       for (let time = 1; time <= times; time++) await attempt(webhook.id, time === 1);
       release(webhook.transactionId);
-    }).finally(() => {
+    }).catch(onMistake).finally(() => {
       underWay.delete(sent);
       if (lines.get(line) === sent) lines.delete(line);
     });
@@ -78,11 +86,8 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
       const webhook = world.webhooks.get(id);
       if (!webhook || stop.signal.aborted) return;
       const at = world.clock.now();
-      if (!isKept) {
-        // Nobody is told of what could still be forgotten.
-        world.webhooks.put({ ...webhook, nextAt: at + PATIENCE_WITH_THE_DISK });
-        return;
-      }
+      // Nobody is told of what could still be forgotten.
+      if (!isKept) return tryLater(id);
       const outcome = await send(webhook.url, webhook.payload, stop.signal);
       if (stop.signal.aborted) return;
       record(world.webhooks.get(id) ?? webhook, { at, ...outcome }, counts);
@@ -94,9 +99,21 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
     }
   }
 
+  /** By the world's clock: the disk does not know the sandbox's. */
+  function tryLater(id: string) {
+    unkept.add(id);
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      const webhooks = [...unkept].flatMap((each) => world.webhooks.get(each) ?? []);
+      unkept.clear();
+      for (const webhook of webhooks) enqueue(webhook);
+    }, PATIENCE_WITH_THE_DISK);
+  }
+
   function record(webhook: Webhook, outcome: Attempt, counts: boolean) {
     const tries = webhook.tries + (counts ? 1 : 0);
-    const tried = { ...webhook, tries, attempts: [...webhook.attempts, outcome] };
+    const attempts = [...webhook.attempts, outcome].slice(-MAX_ATTEMPTS_KEPT);
+    const tried = { ...webhook, tries, attempts };
     const retries = retriesAfter(outcome.status);
     if (retries === null || webhook.state === "delivered") {
       world.webhooks.put({ ...tried, state: "delivered", nextAt: null });
@@ -171,6 +188,7 @@ export function createNotifier(world: Omit<World, "notifier">): Notifier {
     },
     async close() {
       stop.abort();
+      clearTimeout(timer);
       await Promise.all(underWay);
     },
   };

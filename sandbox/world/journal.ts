@@ -3,6 +3,8 @@
 export interface Journal {
   /** Takes a change; it is on disk once a `committed` asked for after it comes true. */
   write(key: JournalKey, value: Uint8Array | null): void;
+  /** What was written so far belongs together, and need not go with what follows. */
+  checkpoint(): void;
   committed(): Promise<void>;
   /** Everything under a name, in the order of its numbers. */
   read(table: string): AsyncIterable<Uint8Array>;
@@ -54,8 +56,17 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     const { changes } = open;
     open = { changes: new Map(), bytes: 0 };
     beforeCommit();
-    sealed.push([...open.changes.values(), ...changes.values()]);
+    // What is written now comes first, and in the place of what was written of it before.
+    for (const [key, change] of changes) {
+      if (!open.changes.has(key)) open.changes.set(key, change);
+    }
+    sealed.push([...open.changes.values()]);
     open = { changes: new Map(), bytes: 0 };
+  }
+
+  function checkpoint() {
+    const isFull = open.changes.size >= FULL_COMMIT.changes || open.bytes >= FULL_COMMIT.bytes;
+    if (isFull) seal();
   }
 
   async function writeOut(): Promise<void> {
@@ -86,8 +97,7 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
 
   /** Whoever asks has written all of what it did, so that a commit never ends in the middle of it. */
   function committed(): Promise<void> {
-    const isFull = open.changes.size >= FULL_COMMIT.changes || open.bytes >= FULL_COMMIT.bytes;
-    if (isFull) seal();
+    checkpoint();
     if (open.changes.size === 0 && sealed.length === 0) return writing;
     // What an earlier commit failed to write is still there, and is tried again.
     return next ??= writing = writing.catch(() => {}).then(writeOut);
@@ -95,6 +105,7 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
 
   return {
     write,
+    checkpoint,
     committed,
     async *read(table) {
       let parts: Uint8Array[] = [];
@@ -110,6 +121,9 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     async close() {
       try {
         await committed();
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new JournalError(`What happened last could not be kept in ${path} (${reason}).`);
       } finally {
         kv.close();
         lock.close();

@@ -3,8 +3,12 @@
 import type { Clock } from "./clock.ts";
 
 export interface Schedule {
-  /** Asks for a look at `key` when it is `at`. What was asked for before still happens. */
-  add(at: number, key: string): void;
+  /**
+   * Asks for a look at `key` when it is `at`. What was asked for before still happens. What others
+   * ask for in the middle of a jump waits for its end, unless it is owed: else those who come faster
+   * than it gets on would keep it from ever ending.
+   */
+  add(at: number, key: string, isOwed?: boolean): void;
   /** Moves the clock to `to`, stopping at everything that is due on the way. */
   advance(to: number): Promise<void>;
   /** Until then nothing happens by itself: first everything has to be in its place. */
@@ -36,6 +40,9 @@ export function createSchedule(
   let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
   let running: Promise<void> = Promise.resolve();
   let isRunning = false;
+  /** What came in the middle of a jump; null: there is none. */
+  let later: Entry[] | null = null;
+  let isLooking = false;
 
   function arm() {
     const earliest = heap[0];
@@ -54,20 +61,37 @@ export function createSchedule(
     // What one jump failed in must not stop time for good.
     running = running.catch(() => {}).then(async () => {
       // What is under way has its consequences first: an answer that asks for a retry, say.
-      if (isJump) await settle();
-      while (isRunning && heap[0] && heap[0].at <= to) {
-        const { at, key } = pop(heap);
-        clock.set(at);
-        const caused = look(key);
-        if (isJump) await caused;
+      if (isJump) later = [];
+      try {
+        if (isJump) await settle();
+        await lookUntil(to, isJump);
+      } finally {
+        for (const entry of later ?? []) push(heap, entry);
+        later = null;
       }
     });
     return running;
   }
 
+  async function lookUntil(to: number, isJump: boolean): Promise<void> {
+    while (isRunning && heap[0] && heap[0].at <= to) {
+      const { at, key } = pop(heap);
+      clock.set(at);
+      isLooking = true;
+      const caused = look(key);
+      isLooking = false;
+      if (isJump) await caused;
+    }
+  }
+
   return {
-    add(at, key) {
-      push(heap, { at, order: count++, key });
+    add(at, key, isOwed = false) {
+      const entry = { at, order: count++, key };
+      if (later && !isLooking && !isOwed) {
+        later.push(entry);
+        return;
+      }
+      push(heap, entry);
       arm();
     },
     async advance(to) {

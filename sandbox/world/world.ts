@@ -36,6 +36,8 @@ export interface World {
   subscriptions: Table<Subscription>;
   invoices: Table<Invoice>;
   webhooks: Table<Webhook>;
+  /** What happened so far is whole: it may be on disk without what follows. */
+  checkpoint(): void;
   /** Comes true when all that happened so far is on disk. */
   committed(): Promise<void>;
 }
