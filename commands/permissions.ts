@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import { type Config, SETTING_NAMES } from "../core/config.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
-import { SANDBOX_FILES } from "./gateway_sandbox.ts";
+import { SANDBOX_FILES } from "./gateway.ts";
 
 /**
  * Deno's flags for the service. Everything outside a list looks absent instead of raising an error

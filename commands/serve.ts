@@ -4,8 +4,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ensureKey } from "../core/auth/manage_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import { createGatewayClient } from "../core/gateway/client.ts";
-import { logExchanges } from "../core/gateway/exchange_log.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -14,7 +12,7 @@ import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
-import { SANDBOX_HOST, startGatewaySandbox } from "./gateway_sandbox.ts";
+import { openGateway, SANDBOX_HOST } from "./gateway.ts";
 import { explainListenErrors, refuseTakenPort } from "./listen.ts";
 import { say } from "./say.ts";
 import { printStartMessage } from "./start_message.ts";
@@ -51,13 +49,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     ? await ensureDevelopmentKeys(database, config.dataDir)
     : null;
 
-  const sandbox = await startGatewaySandbox(config, log);
-  resources.use(sandbox);
-  const gateway = createGatewayClient({
-    ...config.gateway,
-    ...sandbox && { baseUrl: sandbox.url },
-    onExchange: config.logGateway ? logExchanges(log) : undefined,
-  });
+  const { client: gateway, sandbox } = resources.use(await openGateway(config, log));
 
   let isDraining = false;
   const app = createApp({

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { openGateway } from "../commands/gateway.ts";
+import { parseConfig } from "../core/config.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
 import { isDenial, isStillRunning } from "../core/gateway/denial.ts";
 import {
@@ -9,8 +11,10 @@ import {
   GatewayRateLimitError,
   GatewayValidationError,
 } from "../core/gateway/errors.ts";
+import { createLog } from "../core/log.ts";
 import { DEFAULT_KEYS, startSandbox } from "../sandbox/sandbox.ts";
 import { createWaits } from "./support/gateway.ts";
+import { dataFolder } from "./support/service.ts";
 import { until } from "./support/until.ts";
 
 interface Pair extends AsyncDisposable {
@@ -417,7 +421,13 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
     assert.equal(list.length, expected.isDone ? 1 : 0);
   });
 
-  Deno.test(`a status that meets ${fault} is asked for again`, async () => {
+  const isPassing = expected.failure === "unreachable" || expected.statusCode !== "200";
+  const ending = expected.failure === "timeout"
+    ? "ends with its deadline"
+    : isPassing
+    ? "is asked for again"
+    : "is no answer, and asking again would not help";
+  Deno.test(`a status that meets ${fault} ${ending}`, async () => {
     await using pair = await openPair();
     await pair.charge("one");
     await pair.fault("status", fault);
@@ -426,11 +436,10 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
       const error = errorOf(asked);
       await passDeadline(pair);
       assert.equal((await error).failure, "timeout");
-    } else if (fault === "broken_json") {
-      // An answer that cannot be read is no passing trouble.
-      assert.equal((await errorOf(asked)).statusCode, "200");
-    } else {
+    } else if (isPassing) {
       assert.equal((await asked).body.order_id, "one");
+    } else {
+      assert.equal((await errorOf(asked)).statusCode, expected.statusCode);
     }
   });
 }
@@ -489,4 +498,26 @@ Deno.test("a webhook can arrive before the answer, and its signature holds", asy
   const { order_id, status_code, gross_amount, signature_key } = notified[0]!;
   const isOurs = pair.client.verifySignature(order_id, status_code, gross_amount, signature_key);
   assert.equal(isOurs, true);
+});
+
+Deno.test("the embedded default has a sandbox beside it, and its client talks to that one", async () => {
+  await using folder = await dataFolder();
+  const config = parseConfig({ DATA_DIR: folder.path, SANDBOX_PORT: "0" }, "/nowhere");
+  await using gateway = await openGateway(config, createLog(() => {}));
+  const { client, sandbox } = gateway;
+  const payload = {
+    payment_type: "gopay",
+    transaction_details: { order_id: "one", gross_amount: 1000 },
+  };
+  const { body } = await client.charge(payload);
+  const made = await (await fetch(`${sandbox!.url}/_sandbox/transactions/one`)).json();
+  assert.equal(made.transaction_id, body.transaction_id);
+  // With both keys: the client's own is what card tokens need.
+  assert.ok((await client.getCardToken(GOOD_CARD, 12, 2030, "123")).body.token_id);
+});
+
+Deno.test("an installation with a gateway of its own has no sandbox", async () => {
+  const config = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/nowhere");
+  await using gateway = await openGateway(config, createLog(() => {}));
+  assert.equal(gateway.sandbox, null);
 });

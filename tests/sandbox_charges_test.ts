@@ -13,6 +13,18 @@ const MINUTES = 60;
 const HOURS = 60 * MINUTES;
 const DAYS = 24 * HOURS;
 
+const APPROVED_CARD = {
+  masked_card: "48111111-1114",
+  bank: "bca",
+  approval_code: /^\d{12,13}$/,
+  channel_response_code: "00",
+  channel_response_message: "Approved",
+  card_type: "credit",
+  on_us: false,
+  channel: /./,
+  eci: "07",
+};
+
 /** What each kind of charge answers, besides what all have in common (G§3). */
 const ANSWERS: Record<Kind, {
   message: string;
@@ -29,17 +41,7 @@ const ANSWERS: Record<Kind, {
     status: "capture",
     message: "Success, Credit Card transaction is successful",
     life: 8 * DAYS,
-    own: {
-      masked_card: "48111111-1114",
-      bank: "bca",
-      approval_code: /^\d{12,13}$/,
-      channel_response_code: "00",
-      channel_response_message: "Approved",
-      card_type: "credit",
-      on_us: false,
-      channel: /./,
-      eci: "07",
-    },
+    own: APPROVED_CARD,
   },
   card_3ds: {
     message: "Success, Credit Card transaction is successful",
@@ -57,17 +59,7 @@ const ANSWERS: Record<Kind, {
     status: "authorize",
     message: "Success, Credit Card transaction is successful",
     life: 8 * DAYS,
-    own: {
-      masked_card: "48111111-1114",
-      bank: "bca",
-      approval_code: /^\d{12,13}$/,
-      channel_response_code: "00",
-      channel_response_message: "Approved",
-      card_type: "credit",
-      on_us: false,
-      channel: /./,
-      eci: "07",
-    },
+    own: APPROVED_CARD,
   },
   card_challenge: {
     code: "201",

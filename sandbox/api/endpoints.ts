@@ -24,8 +24,8 @@ export interface Endpoint {
   method: "GET" | "POST" | "PATCH";
   path: string;
   family: Family;
-  /** Where something has to be right before the idempotency key counts. */
-  check?: (call: Call) => unknown;
+  /** Where the body is read before the idempotency key counts; else `run` reads it. */
+  read?: (body: unknown) => unknown;
   run: (world: World, call: Call) => Record<string, unknown>;
   http?: number;
 }
@@ -108,9 +108,10 @@ export const ENDPOINTS: Endpoint[] = [
     ...writeSubscription(
       "subscription_create",
       "/v1/subscriptions",
-      (world, { body }) => subscriptions.createSubscription(world, subscriptions.readCreate(body)),
+      (world, { body }) =>
+        subscriptions.createSubscription(world, body as subscriptions.CreateRequest),
     ),
-    check: ({ body }) => subscriptions.readCreate(body),
+    read: subscriptions.readCreate,
   },
   readSubscription(
     "subscription_get",

@@ -41,14 +41,14 @@ async function answerCall(
   const request = c.req.raw;
   try {
     family.authorize(request.headers.get("authorization"), world);
+    const body = endpoint.method === "GET" ? undefined : await readBody(request);
     const call: Call = {
       id: c.req.param("id") ?? "",
       query: c.req.query(),
       headers: request.headers,
-      body: endpoint.method === "GET" ? undefined : await readBody(request),
+      body: endpoint.read ? endpoint.read(body) : body,
       isRefusedByBank: fault?.fault === "bank_refuses",
     };
-    endpoint.check?.(call);
     const rules = endpoint.method === "POST" ? family.idempotency : null;
     const key = rules && request.headers.get(rules.header);
     const answer = await idempotency.run(rules, key, async () => {

@@ -4,7 +4,7 @@ import { Refusal } from "../http/refusal.ts";
 import { METHODS } from "../methods/methods.ts";
 import { startTransaction } from "../transactions/charge.ts";
 import type { Transaction } from "../transactions/transaction.ts";
-import { addInterval } from "../world/time.ts";
+import { addInterval, earliest } from "../world/time.ts";
 import type { World } from "../world/world.ts";
 import { describeSubscription } from "./describe.ts";
 import type { Subscription } from "./subscription.ts";
@@ -14,9 +14,7 @@ const MAX_LISTED = 5000;
 
 /** When it is charged next, retries included; null: never. */
 export function cycleDueAt({ status, schedule, retrying }: Subscription): number | null {
-  const next = status === "active" ? schedule.nextAt : null;
-  if (next === null || retrying === null) return next ?? retrying?.nextAt ?? null;
-  return Math.min(next, retrying.nextAt);
+  return earliest(status === "active" ? schedule.nextAt : null, retrying?.nextAt ?? null);
 }
 
 /** Charges once: a new cycle, or the retry of the present one. */

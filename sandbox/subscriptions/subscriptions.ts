@@ -1,5 +1,6 @@
 /** Subscriptions: create, look, change, disable, enable, cancel (G§7). */
 
+import type { z } from "zod";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { count, freeObject, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import { addInterval, parseTime } from "../world/time.ts";
@@ -54,7 +55,6 @@ export function createSubscription(world: World, request: CreateRequest) {
   const startAt = start_time
     ? readFuture("start_time", start_time, now)
     : addInterval(now, interval, interval_unit);
-  const retry = request.retry_schedule;
   const subscription = world.subscriptions.put({
     id: world.random.uuid(),
     name: request.name,
@@ -76,9 +76,7 @@ export function createSubscription(world: World, request: CreateRequest) {
       previousAt: null,
       nextAt: startAt,
     },
-    retry: retry
-      ? { interval: retry.interval, unit: retry.interval_unit, maxInterval: retry.max_interval }
-      : { interval: 1, unit: "hour", maxInterval: 3 },
+    retry: readRetry(request) ?? { interval: 1, unit: "hour", maxInterval: 3 },
     retrying: null,
     transactionIds: [],
     metadata: request.metadata ?? {},
@@ -113,7 +111,6 @@ export function updateSubscription(world: World, id: string, body: unknown) {
   const nextAt = chosen
     ? readFuture("next_execution_at", chosen, world.clock.now())
     : schedule.nextAt;
-  const retry = request.retry_schedule;
   world.subscriptions.put({
     ...subscription,
     name: request.name,
@@ -129,9 +126,7 @@ export function updateSubscription(world: World, id: string, body: unknown) {
       // From the next run on, cycles are counted anew.
       anchor: nextAt === null ? schedule.anchor : { at: nextAt, cycle: schedule.current },
     },
-    retry: retry
-      ? { interval: retry.interval, unit: retry.interval_unit, maxInterval: retry.max_interval }
-      : subscription.retry,
+    retry: readRetry(request) ?? subscription.retry,
   });
   return UPDATED;
 }
@@ -170,6 +165,14 @@ export function findSubscription(world: World, id: string): Subscription {
   const subscription = world.subscriptions.get(id);
   if (!subscription) throw new Refusal(404, "Subscription doesn't exist.");
   return subscription;
+}
+
+function readRetry({ retry_schedule }: { retry_schedule?: z.output<typeof Retry> }) {
+  return retry_schedule && {
+    interval: retry_schedule.interval,
+    unit: retry_schedule.interval_unit,
+    maxInterval: retry_schedule.max_interval,
+  };
 }
 
 /** Every cycle it was made for has been. */

@@ -1,6 +1,6 @@
 /** What can be done to a transaction: look, cancel, expire, approve, deny, capture (G§4). */
 
-import { Refusal } from "../http/refusal.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
 import { count, object, rupiah, text, validate } from "../http/validate.ts";
 import type { World } from "../world/world.ts";
 import { findTransaction } from "./find.ts";
@@ -97,11 +97,8 @@ export function capture(world: World, body: unknown, isRefusedByBank: boolean) {
   const amount = request.gross_amount ?? transaction.amount;
   const isTooMuch = amount > transaction.amount || (isGopay && amount !== transaction.amount);
   if (isTooMuch) {
-    throw new Refusal(400, undefined, [
-      `gross_amount must be equal or less than ${transaction.amount}`,
-    ]);
+    throw invalid(`gross_amount must be equal or less than ${transaction.amount}`);
   }
-  const says = "Success, Credit Card capture transaction is successful";
   if (isRefusedByBank) {
     // The hold stays as it is: the merchant may try again.
     return {
@@ -110,8 +107,11 @@ export function capture(world: World, body: unknown, isRefusedByBank: boolean) {
       transaction_status: "deny",
     };
   }
-  const captured = isGopay
-    ? move(world, transaction, "settlement", "capture")
-    : move(world, transaction, "capture", "capture", { amount });
-  return actionAnswer(world, captured, isGopay ? "Success, transaction is captured" : says);
+  if (isGopay) {
+    const settled = move(world, transaction, "settlement", "capture");
+    return actionAnswer(world, settled, "Success, transaction is captured");
+  }
+  const captured = move(world, transaction, "capture", "capture", { amount });
+  const says = "Success, Credit Card capture transaction is successful";
+  return actionAnswer(world, captured, says);
 }

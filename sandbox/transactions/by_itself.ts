@@ -1,7 +1,7 @@
 /** What happens to a transaction by the passing of time alone. */
 
 import { decide } from "../cards/decide.ts";
-import { settlementOf } from "../world/time.ts";
+import { earliest, settlementOf } from "../world/time.ts";
 import type { World } from "../world/world.ts";
 import { move, revise } from "./move.ts";
 import type { Transaction } from "./transaction.ts";
@@ -80,9 +80,4 @@ function isUnconfirmed({ confirmedAt }: { confirmedAt: number | null }): boolean
 
 function isReached(world: World, at: number | null): boolean {
   return at !== null && at <= world.clock.now();
-}
-
-function earliest(...times: (number | null)[]): number | null {
-  const known = times.filter((at) => at !== null);
-  return known.length === 0 ? null : Math.min(...known);
 }

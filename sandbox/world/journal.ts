@@ -1,5 +1,7 @@
 /** Keeps records on disk in Deno KV; what is written meanwhile waits for one common commit. */
 
+import { Buffer } from "node:buffer";
+
 export interface Journal {
   /** Takes a change; it is on disk once a `committed` asked for after it comes true. */
   write(key: JournalKey, value: Uint8Array | null): void;
@@ -111,12 +113,12 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
       let parts: Uint8Array[] = [];
       let of = "";
       for await (const { key, value } of kv.list<Uint8Array>({ prefix: [table] })) {
-        if (key.length === 2 && parts.length > 0) yield join(parts);
+        if (key.length === 2 && parts.length > 0) yield Buffer.concat(parts);
         if (key.length === 2) [parts, of] = [[], key.join()];
         parts.push(value);
         if (parts.length > 1) partCounts.set(of, parts.length);
       }
-      if (parts.length > 0) yield join(parts);
+      if (parts.length > 0) yield Buffer.concat(parts);
     },
     async close() {
       try {
@@ -169,16 +171,6 @@ function split(value: Uint8Array): Uint8Array[] {
     { length: count },
     (_, index) => value.subarray(index * MAX_PART_BYTES, (index + 1) * MAX_PART_BYTES),
   );
-}
-
-function join(parts: Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }
 
 /** One, but for an operation that wrote more than any commit holds. */

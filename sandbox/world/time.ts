@@ -54,3 +54,9 @@ export function addInterval(
   end.setUTCDate(Math.min(start.getUTCDate(), lastDay));
   return end.getTime();
 }
+
+/** The first of what is known; null where nothing is. */
+export function earliest(...times: (number | null)[]): number | null {
+  const known = times.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}

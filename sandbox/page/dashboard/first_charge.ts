@@ -3,9 +3,9 @@
 import { html } from "hono/html";
 import type { World } from "../../world/world.ts";
 import type { Markup } from "../layout.ts";
+import { addressAndKeys } from "./address_and_keys.ts";
 
 export function firstCharge(world: World): Markup {
-  const { serverKey, clientKey } = world.merchant;
   return html`
     <section class="card empty">
       <h2>No transaction yet</h2>
@@ -13,18 +13,7 @@ export function firstCharge(world: World): Markup {
       <pre id="curl" tabindex="0">${curl(world)}</pre>
       <p><button data-copy="curl" data-key="copy">Copy</button></p>
       <dl class="keys">
-        <div>
-          <dt>Address</dt>
-          <dd><code>${world.publicUrl()}</code></dd>
-        </div>
-        <div>
-          <dt>Server key</dt>
-          <dd><code>${serverKey}</code></dd>
-        </div>
-        <div>
-          <dt>Client key</dt>
-          <dd><code>${clientKey}</code></dd>
-        </div>
+        ${addressAndKeys(world)}
         <div>
           <dt>Card that works</dt>
           <dd><code>4811 1111 1111 1114</code></dd>

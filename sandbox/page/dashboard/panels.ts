@@ -8,6 +8,7 @@ import { DAY, HOUR, MINUTE, SECOND, wib } from "../../world/time.ts";
 import type { OpenWorld } from "../../world/world.ts";
 import type { Settings } from "../../world/settings.ts";
 import type { Markup } from "../layout.ts";
+import { addressAndKeys } from "./address_and_keys.ts";
 
 export function panels(world: OpenWorld): Markup {
   return html`
@@ -131,24 +132,11 @@ function armedList(armed: Fault[]): Markup {
 }
 
 /** Where the list is empty, it tells them itself. */
-function keys({ merchant, publicUrl }: OpenWorld): Markup {
+function keys(world: OpenWorld): Markup {
   return html`
     <section class="card">
       <h2>Keys</h2>
-      <dl class="keys">
-        <div>
-          <dt>Address</dt>
-          <dd><code>${publicUrl()}</code></dd>
-        </div>
-        <div>
-          <dt>Server key</dt>
-          <dd><code>${merchant.serverKey}</code></dd>
-        </div>
-        <div>
-          <dt>Client key</dt>
-          <dd><code>${merchant.clientKey}</code></dd>
-        </div>
-      </dl>
+      <dl class="keys">${addressAndKeys(world)}</dl>
     </section>
   `;
 }

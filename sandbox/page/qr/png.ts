@@ -1,5 +1,6 @@
 /** A picture in black and white as a PNG file, one bit a pixel. */
 
+import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
@@ -13,7 +14,7 @@ export function png(rows: boolean[][]): Uint8Array<ArrayBuffer> {
   view.setUint32(4, rows.length);
   // One bit, grey; what follows is the only compression, filter and order there are.
   header.set([1, 0, 0, 0, 0], 8);
-  return concat([
+  return Buffer.concat([
     Uint8Array.from(SIGNATURE),
     chunk("IHDR", header),
     chunk("IDAT", deflateSync(pack(rows, width))),
@@ -34,21 +35,11 @@ function pack(rows: boolean[][], width: number): Uint8Array {
 }
 
 function chunk(type: string, data: Uint8Array): Uint8Array {
-  const named = concat([new TextEncoder().encode(type), data]);
+  const named = Buffer.concat([new TextEncoder().encode(type), data]);
   const framed = new Uint8Array(named.length + 8);
   const view = new DataView(framed.buffer);
   view.setUint32(0, data.length);
   framed.set(named, 4);
   view.setUint32(named.length + 4, crc32(named));
   return framed;
-}
-
-function concat(parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

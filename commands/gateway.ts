@@ -1,0 +1,58 @@
+/** The gateway a service talks to: the real one, or in the embedded default an emulated one beside it. */
+
+import { join } from "node:path";
+import type { Config } from "../core/config.ts";
+import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
+import { logExchanges } from "../core/gateway/exchange_log.ts";
+import type { Log } from "../core/log.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { Failure } from "./failure.ts";
+import { explainListenErrors } from "./listen.ts";
+
+/** In the data folder: the sandbox's state, and the lock beside it. */
+export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock"];
+
+/** Only this machine reaches the sandbox, whatever the service listens on. */
+export const SANDBOX_HOST = "127.0.0.1";
+
+export interface Gateway extends AsyncDisposable {
+  client: GatewayClient;
+  /** Null: the gateway is a real one. */
+  sandbox: Sandbox | null;
+}
+
+export async function openGateway(config: Config, log: Log): Promise<Gateway> {
+  const sandbox = await startSandbox(config, log);
+  const client = createGatewayClient({
+    ...config.gateway,
+    // Where it listens is known for certain only now.
+    ...sandbox && { baseUrl: sandbox.url },
+    onExchange: config.logGateway ? logExchanges(log) : undefined,
+  });
+  return {
+    client,
+    sandbox,
+    [Symbol.asyncDispose]: async () => await sandbox?.[Symbol.asyncDispose](),
+  };
+}
+
+async function startSandbox(config: Config, log: Log): Promise<Sandbox | null> {
+  const { sandboxPort: port, dataDir, gateway } = config;
+  if (port === null) return null;
+  const { JournalError, startSandbox } = await import("../sandbox/sandbox.ts");
+  const start = () =>
+    startSandbox({
+      hostname: SANDBOX_HOST,
+      port,
+      path: join(dataDir, SANDBOX_FILES[0]!),
+      serverKey: gateway.serverKey,
+      clientKey: gateway.clientKey ?? undefined,
+      onMistake: (error) => log.error("sandbox_mistake", error),
+    });
+  const place = { host: SANDBOX_HOST, port, setting: "SANDBOX_PORT" } as const;
+  try {
+    return await explainListenErrors(place, start);
+  } catch (error) {
+    throw error instanceof JournalError ? new Failure(error.message) : error;
+  }
+}
