@@ -8,7 +8,7 @@ const SECRETS: [pattern: RegExp, replacement: string][] = [
   // `Authorization` values, whatever their scheme.
   [/\b(Bearer|Basic)\s+[^\s",]+/gi, "$1 [secret]"],
   // Passwords in URLs.
-  [/(\w+:\/\/[^\s:@/]*):[^\s@/]*@/g, "$1:[secret]@"],
+  [/\b(\w+:\/\/[^\s:@/]*):[^\s@/]*@/g, "$1:[secret]@"],
   // The gateway's keys.
   [/((?:SB-)?Mid-(?:server|client)-)[\w-]+/g, "$1[secret]"],
   // Card numbers, grouped or not.

@@ -52,7 +52,7 @@ export function createCall(deps: CallDeps) {
       signal: givenUp.signal,
       endsAt: clock() + deadlineMs,
       [Symbol.dispose]() {
-        timer.abort();
+        timer.abort(CALLED_OFF);
         caller?.removeEventListener("abort", abort);
       },
     };
@@ -90,6 +90,9 @@ export function createCall(deps: CallDeps) {
     }
   }
 }
+
+/** Nobody reads it; without a reason of ours an error with a stack would be made for each call. */
+const CALLED_OFF = new GivenUp("aborted");
 
 /** A call that spent its time in line and ran out of it says nothing about the gateway. */
 function isGatewaysFault(error: unknown, hadItsTime: boolean): boolean {

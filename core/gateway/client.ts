@@ -1,6 +1,5 @@
 /** The gateway's client: everything that can be asked of it, by one set of keys and limits. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Ask } from "./ask.ts";
 import { createCall } from "./call.ts";
@@ -14,6 +13,7 @@ import { subscriptionOperations } from "./operations/subscriptions.ts";
 import { buildRequest } from "./request.ts";
 import type { Wait } from "./retry.ts";
 import { verifySignature } from "./signature.ts";
+import { withSpans } from "./spans.ts";
 import { createTransport, type Exchange } from "./transport.ts";
 
 export interface GatewayClientOptions {
@@ -37,7 +37,17 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** Of one operation, all tries together. */
 const DEADLINE_MS = 10_000;
 
-const waitFor: Wait = (ms, signal) => delay(ms, undefined, { signal });
+/** Nearly every wait is called off, and Node's own makes an error with a stack of each. */
+const waitFor: Wait = async (ms, signal) => {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    reject(signal.reason);
+  }, { once: true });
+  await promise;
+};
 
 export function createGatewayClient(options: GatewayClientOptions) {
   const { baseUrl, serverKey, clock = systemClock, wait = waitFor, random = Math.random } = options;
@@ -54,11 +64,13 @@ export function createGatewayClient(options: GatewayClientOptions) {
   };
 
   return {
-    ...paymentOperations(ask),
-    ...cardOperations(ask, options.clientKey),
-    ...payAccountOperations(ask),
-    ...subscriptionOperations(ask),
-    ...invoiceOperations(ask),
+    ...withSpans({
+      ...paymentOperations(ask),
+      ...cardOperations(ask, options.clientKey),
+      ...payAccountOperations(ask),
+      ...subscriptionOperations(ask),
+      ...invoiceOperations(ask),
+    }),
 
     /** Whether a notification's signature holds, by the configured key unless another is given. */
     verifySignature: (

@@ -29,9 +29,10 @@ export function decide<T>(
   const code = said ?? reply.status;
   // 407 is how the gateway says "expired"; as an HTTP status it would be some proxy's.
   const isAnswer = (code >= 200 && code < 300) || said === 407;
-  if (raw && isAnswer) return { statusCode: String(code), body: schema.parse(raw), raw };
-
   const secrets = [...request.secrets, ...secretsIn(raw)];
+  if (raw && isAnswer) {
+    return { statusCode: String(code), body: schema.parse(withCleanMessage(raw, secrets)), raw };
+  }
   const isDefinite = code >= 400 && code < 500 && (said !== null || !UNSURE.includes(code));
   const messages = raw ? messagesIn(raw).map((text) => maskText(text, secrets)) : [];
   const Kind = KINDS[code] ?? errors.GatewayAPIError;
@@ -46,6 +47,13 @@ export function decide<T>(
       retryAfterSeconds: parseRetryAfter(reply.retryAfter, now),
     },
   );
+}
+
+/** What it says to people is kept and shown, and may repeat what it was sent. */
+function withCleanMessage(raw: JsonObject, secrets: string[]): JsonObject {
+  const { status_message } = raw;
+  if (typeof status_message !== "string") return raw;
+  return { ...raw, status_message: maskText(status_message, secrets) };
 }
 
 /** Proxies say these when they lost patience; what the gateway did meanwhile they do not know. */
