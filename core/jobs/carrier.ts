@@ -1,0 +1,21 @@
+/** Brings jobs from those who write them to a worker. */
+
+import type { DueJob } from "../../db/jobs.ts";
+
+/**
+ * Called when the job's row is committed, never before. Nothing is lost with a job that is not
+ * carried: its row is there, and within a minute of its time the sweep finds it.
+ */
+export interface Carrier extends AsyncDisposable {
+  /** Never fails. */
+  carry(job: DueJob): void;
+}
+
+/** Takes a job that is due; never fails. */
+export type Deliver = (jobId: string) => Promise<void>;
+
+/** A carrier from the other end. */
+export interface OpenCarrier extends Carrier {
+  /** From now on jobs are delivered: at least once each, at their time. */
+  start(deliver: Deliver): void;
+}

@@ -1,0 +1,31 @@
+/** What can be done as a job: a handler by name, and how patient it is with failure. */
+
+import type { GatewayJob } from "../../db/jobs.ts";
+
+export interface Task {
+  /** How often it is tried again after a failure. */
+  retries: number;
+  /** How long after the first failure; each further one doubles it. */
+  firstDelayMs: number;
+  /**
+   * A job can be run more than once, so doing it again has to change nothing. What it returns is kept
+   * as JSON; what it throws is a failure, unless it is `PutOff`.
+   */
+  run(job: GatewayJob, context: TaskContext): Promise<unknown>;
+}
+
+export interface TaskContext {
+  /** Aborted when the job has taken longer than any may. */
+  signal: AbortSignal;
+}
+
+export type Tasks = Readonly<Record<string, Task>>;
+
+/** Thrown by a task for which it is too early: it runs again then, as if it had not been tried. */
+export class PutOff extends Error {
+  override name = "PutOff";
+
+  constructor(readonly until: Date) {
+    super(`Put off until ${until.toISOString()}`);
+  }
+}

@@ -1,0 +1,81 @@
+/** Runs jobs: each in one place at a time, a bounded number at once, again when they fail. */
+
+import { codeOf, type Database } from "../../db/database.ts";
+import { claimJob, findWaitingJob, type HeldJob, leaveJob, type LeftJob } from "../../db/jobs.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { attempt } from "./attempt.ts";
+import type { Carrier } from "./carrier.ts";
+import { createLine } from "./line.ts";
+import type { Tasks } from "./task.ts";
+
+/** Until it is over nobody else touches the job. */
+const LEASE_MS = 120_000;
+
+/** Well before a lease runs out and somebody else begins the same job. */
+const LIMIT_MS = 90_000;
+
+/** Timers fire a moment early, and clocks differ: no reason to wait for the next sweep. */
+const EARLY_MS = 1_000;
+
+const UNIQUE_VIOLATION = "23505";
+
+export interface WorkerOptions {
+  database: Database;
+  tasks: Tasks;
+  /** Told of jobs that are to be run again. */
+  carrier: Carrier;
+  clock: Clock;
+  log: Log;
+  maxRunning: number;
+  limitMs?: number;
+}
+
+export interface Worker {
+  /** Runs a job if it is there to be run; resolves when that is over. Never fails. */
+  run(jobId: string): Promise<void>;
+  /** Takes nothing more, and waits for what runs, but no longer than told. */
+  close(graceMs: number): Promise<void>;
+}
+
+export function createWorker(options: WorkerOptions): Worker {
+  const { database, carrier, clock, log, maxRunning, limitMs = LIMIT_MS } = options;
+  const line = createLine(maxRunning, run);
+
+  async function run(jobId: string): Promise<void> {
+    try {
+      const job = await claim(jobId);
+      if (job) await leave(job, await attempt({ ...options, limitMs }, job));
+    } catch (error) {
+      // The database is away. Nothing is lost: the job waits, or its lease runs out.
+      log.error("job_interrupted", error, { job: jobId });
+    }
+  }
+
+  async function claim(jobId: string): Promise<HeldJob | null> {
+    const now = clock();
+    const times = {
+      now: new Date(now),
+      dueBy: new Date(now + EARLY_MS),
+      leaseUntil: new Date(now + LEASE_MS),
+    };
+    return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
+  }
+
+  async function leave(job: HeldJob, left: LeftJob): Promise<void> {
+    try {
+      const now = new Date(clock());
+      const isLeft = await database.query((sql) => leaveJob(sql, job, left, now), "leave job");
+      if (!isLeft) log.info("job_lease_lost", { job: job.id, task: job.task });
+      else if (left.status === "queued") carrier.carry({ id: job.id, run_at: left.run_at });
+    } catch (error) {
+      if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
+      // Another one of its task and subject was written while it ran: that is its next attempt.
+      const next = await database.query((sql) => findWaitingJob(sql, job), "find waiting job");
+      const result = JSON.stringify({ continued_by: next?.id });
+      await leave(job, next ? { ...left, status: "succeeded", result, error: null } : left);
+    }
+  }
+
+  return { run: line.enter, close: line.close };
+}

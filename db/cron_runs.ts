@@ -1,0 +1,47 @@
+/** The schedule's ticks: of each task the last one, and what came of it. */
+
+import type { Sql } from "./database.ts";
+
+export interface CronRun {
+  task: string;
+  minute: Date;
+  started_at: Date;
+  finished_at: Date | null;
+  error: string | null;
+}
+
+/**
+ * Takes a task's tick of a minute; false where it was taken. Minutes go forward: an instance that is
+ * late does not run again what another has run. Only from far ahead is the way back open, for then a
+ * clock was wrong, and nothing would run until it is that late again.
+ */
+export async function claimTick(
+  sql: Sql,
+  { task, minute, started_at }: Pick<CronRun, "task" | "minute" | "started_at">,
+): Promise<boolean> {
+  const rows = await sql`
+    insert into gateway.cron_runs as last (task, minute, started_at)
+    values (${task}, ${minute}, ${started_at})
+    on conflict (task) do update set
+      (minute, started_at, finished_at, error) =
+        row(excluded.minute, excluded.started_at, null::timestamptz, null::text)
+    where last.minute < excluded.minute
+      or last.minute > excluded.minute + interval '10 minutes'
+    returning true`;
+  return rows.length > 0;
+}
+
+/** Records the end of a tick, unless the next one has begun. */
+export async function endTick(
+  sql: Sql,
+  { task, minute, finished_at, error }: Pick<CronRun, "task" | "minute" | "finished_at" | "error">,
+): Promise<void> {
+  await sql`
+    update gateway.cron_runs set finished_at = ${finished_at}, error = ${error}
+    where task = ${task} and minute = ${minute}`;
+}
+
+export async function findCronRun(sql: Sql, task: string): Promise<CronRun | null> {
+  const [run] = await sql<[CronRun?]>`select * from gateway.cron_runs where task = ${task}`;
+  return run ?? null;
+}

@@ -1,0 +1,133 @@
+/** Jobs: the model, and the statements by which each is run by one worker at a time. */
+
+import type { Sql } from "./database.ts";
+
+export interface GatewayJob {
+  id: string;
+  task: string;
+  /** What it is about, such as a payment: of one task one job waits for each. */
+  subject_id: string | null;
+  payload: Record<string, unknown>;
+  user_id: string | null;
+  status: JobStatus;
+  /** How often it was begun. */
+  attempts: number;
+  run_at: Date;
+  /** A running job whose worker did not come back until then is anybody's. */
+  lease_until: Date | null;
+  result: unknown;
+  error: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export const JOB_STATUSES = ["queued", "running", "succeeded", "failed"] as const;
+
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+export interface NewJob {
+  id: string;
+  task: string;
+  subject_id: string | null;
+  payload: object;
+  user_id: string | null;
+  run_at: Date;
+  created_at: Date;
+}
+
+/** What a carrier has to know of a job. */
+export type DueJob = Pick<GatewayJob, "id" | "run_at">;
+
+/** Writes jobs, except where one of the same task and subject waits already; returns those written. */
+export async function insertJobs(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
+  return await sql<DueJob[]>`
+    insert into gateway.jobs
+      (id, task, subject_id, payload, user_id, run_at, created_at, updated_at)
+    select id, task, subject_id, payload, user_id, run_at, created_at, created_at
+    from json_populate_recordset(null::gateway.jobs, ${JSON.stringify(jobs)}::text::json)
+    on conflict do nothing
+    returning id, run_at`;
+}
+
+export interface Claim {
+  now: Date;
+  /** What is due by then counts as due. */
+  dueBy: Date;
+  leaseUntil: Date;
+}
+
+/**
+ * Takes a job that is due, or whose worker is gone; null where there is nothing to take. Of many who
+ * try at once one gets it: the others wait for its row and then find it running.
+ */
+export async function claimJob(
+  sql: Sql,
+  id: string,
+  { now, dueBy, leaseUntil }: Claim,
+): Promise<HeldJob | null> {
+  const [job] = await sql<[HeldJob?]>`
+    update gateway.jobs
+    set status = 'running', attempts = attempts + 1, lease_until = ${leaseUntil},
+      updated_at = ${now}
+    where id = ${id} and (
+      (status = 'queued' and run_at <= ${dueBy}) or
+      (status = 'running' and lease_until <= ${now}))
+    returning *`;
+  return job ?? null;
+}
+
+/** A job in a worker's hands, for as long as nobody else's lease is on it. */
+export interface HeldJob extends GatewayJob {
+  lease_until: Date;
+}
+
+/** How a worker leaves a job: over, or to be begun again at `run_at`. */
+export interface LeftJob {
+  status: Exclude<JobStatus, "running">;
+  attempts: number;
+  run_at: Date;
+  /** JSON; null is no result. */
+  result: string | null;
+  error: string | null;
+}
+
+/** Ends a worker's hold; false where its lease ran out and somebody else has the job. */
+export async function leaveJob(
+  sql: Sql,
+  { id, lease_until }: HeldJob,
+  { status, attempts, run_at, result, error }: LeftJob,
+  now: Date,
+): Promise<boolean> {
+  const rows = await sql`
+    update gateway.jobs
+    set status = ${status}, attempts = ${attempts}, run_at = ${run_at},
+      result = ${result}::text::json, error = ${error}, lease_until = null, updated_at = ${now}
+    where id = ${id} and status = 'running' and lease_until = ${lease_until}
+    returning true`;
+  return rows.length > 0;
+}
+
+/** What is due or was left by its worker, the oldest first. */
+export async function listDueJobs(sql: Sql, now: Date, limit: number): Promise<DueJob[]> {
+  return await sql<DueJob[]>`
+    select id, run_at from gateway.jobs
+    where status in ('queued', 'running') and run_at <= ${now}
+      and (status = 'queued' or lease_until <= ${now})
+    order by run_at limit ${limit}`;
+}
+
+export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
+  const [job] = await sql<[GatewayJob?]>`select * from gateway.jobs where id = ${id}`;
+  return job ?? null;
+}
+
+/** The job that waits for this task and subject. */
+export async function findWaitingJob(
+  sql: Sql,
+  { task, subject_id }: Pick<GatewayJob, "task" | "subject_id">,
+): Promise<GatewayJob | null> {
+  const [job] = await sql<[GatewayJob?]>`
+    select * from gateway.jobs
+    where task = ${task} and subject_id = ${subject_id} and status = 'queued'`;
+  return job ?? null;
+}
