@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
+import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
 import { logExchanges } from "../core/gateway/exchange_log.ts";
 import type { Log } from "../core/log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -15,22 +16,29 @@ export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock"];
 /** Only this machine reaches the sandbox, whatever the service listens on. */
 export const SANDBOX_HOST = "127.0.0.1";
 
+/** At most so many calls at once for what nobody waits for. */
+const MAX_BACKGROUND_CALLS = 5;
+
 export interface Gateway extends AsyncDisposable {
   client: GatewayClient;
+  /** For tasks: the same gateway, with places of its own, so that callers never wait for a task. */
+  background: GatewayClient;
   /** Null: the gateway is a real one. */
   sandbox: Sandbox | null;
 }
 
 export async function openGateway(config: Config, log: Log): Promise<Gateway> {
   const sandbox = await startSandbox(config, log);
-  const client = createGatewayClient({
+  const options = {
     ...config.gateway,
     // Where it listens is known for certain only now.
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
-  });
+    breaker: createCircuitBreaker(),
+  };
   return {
-    client,
+    client: createGatewayClient(options),
+    background: createGatewayClient({ ...options, maxInFlight: MAX_BACKGROUND_CALLS }),
     sandbox,
     [Symbol.asyncDispose]: async () => await sandbox?.[Symbol.asyncDispose](),
   };

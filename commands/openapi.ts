@@ -3,6 +3,7 @@
 import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
+import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
 import { createLog } from "../core/log.ts";
 import { openDatabase } from "../db/database.ts";
 import { createApp } from "../routes/app.ts";
@@ -14,6 +15,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     // Nothing is asked of these, so nothing connects.
     database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 1 }),
     gateway: createGatewayClient(config.gateway),
+    carrier: createTimerCarrier({ clock: systemClock }),
     migrations: [],
     log: createLog(() => {}),
     clock: systemClock,

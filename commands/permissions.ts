@@ -2,6 +2,7 @@
 
 import { relative } from "node:path";
 import { type Config, SETTING_NAMES } from "../core/config.ts";
+import { JOBS_FILE } from "../core/jobs/kv_carrier.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
 import { SANDBOX_FILES } from "./gateway.ts";
@@ -23,7 +24,9 @@ export function permissionFlags(
   const migrations = `${projectDir}/db/migrations`;
   if (!config || !layout) return [...flags, `--allow-read=${paths(migrations)}`, "--ignore-read"];
   // Nothing that it may write is anything that it may run.
-  const ownFiles = [DEVELOPMENT_KEYS, ...SANDBOX_FILES].map((name) => `${config.dataDir}/${name}`);
+  const ownFiles = [DEVELOPMENT_KEYS, JOBS_FILE, ...SANDBOX_FILES].map((name) =>
+    `${config.dataDir}/${name}`
+  );
   return [
     ...flags,
     `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,

@@ -13,13 +13,14 @@ import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
+import { openJobs } from "./jobs.ts";
 import { explainListenErrors, refuseTakenPort } from "./listen.ts";
 import { say } from "./say.ts";
 import { printStartMessage } from "./start_message.ts";
 import { listenForStop } from "./stop_signal.ts";
 import { createWriter } from "./writer.ts";
 
-/** How long requests in flight may take to finish at the end. */
+/** How long requests and jobs in flight may take to finish at the end. */
 const GRACE_MS = 10_000;
 
 export async function run(readConfig: () => Config): Promise<void> {
@@ -49,7 +50,10 @@ export async function run(readConfig: () => Config): Promise<void> {
     ? await ensureDevelopmentKeys(database, config.dataDir)
     : null;
 
-  const { client: gateway, sandbox } = resources.use(await openGateway(config, log));
+  const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
+  const clock = systemClock;
+  const jobsDeps = { database, gateway: background, clock, log };
+  const jobs = resources.use(await openJobs(config, jobsDeps));
 
   let isDraining = false;
   const app = createApp({
@@ -57,13 +61,15 @@ export async function run(readConfig: () => Config): Promise<void> {
     database,
     migrations,
     gateway,
+    carrier: jobs.carrier,
     log,
-    clock: systemClock,
+    clock,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });
   const http = await listen(config, app.fetch);
   isServing = true;
+  jobs.start();
   const url = addressOf(http.addr) + config.basePath;
   sandbox?.notify(`${url}/notification/`);
   if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys);
@@ -72,8 +78,10 @@ export async function run(readConfig: () => Config): Promise<void> {
   await stop.received;
   isDraining = true;
   log.info("stopping");
+  const jobsStopped = jobs.stop(GRACE_MS);
   await delay(config.drainSeconds * 1000);
   await within(GRACE_MS, http.shutdown());
+  await jobsStopped;
   await resources.disposeAsync();
   log.info("stopped");
   log.flush();

@@ -3,14 +3,32 @@
 export const ERROR_CODES = {
   validation_error: { status: 400, title: "The request is not valid" },
   malformed_json: { status: 400, title: "The request body is not JSON" },
+  invalid_state: { status: 400, title: "The resource is in no state for this" },
+  duplicate_order: { status: 400, title: "The order id is taken" },
+  refund_denied: { status: 400, title: "The bank refused the refund" },
+  capture_denied: { status: 400, title: "The bank refused the capture" },
+  gateway_error: { status: 400, title: "The gateway answered with an error" },
+  gateway_validation: { status: 400, title: "The gateway does not take the request as it is" },
+  gateway_authentication: { status: 400, title: "The gateway does not take the service's key" },
+  gateway_rate_limited: { status: 400, title: "The gateway has had too many requests" },
   unauthenticated: { status: 401, title: "A valid credential is needed" },
   not_found: { status: 404, title: "There is no such resource" },
   method_not_allowed: { status: 405, title: "The resource does not take this method" },
+  idempotency_in_progress: {
+    status: 409,
+    title: "The first request with this Idempotency-Key still runs",
+  },
   payload_too_large: { status: 413, title: "The request body is too large" },
   unsupported_media_type: { status: 415, title: "The request body has to be application/json" },
+  idempotency_key_reused: {
+    status: 422,
+    title: "The Idempotency-Key belongs to another request",
+  },
   rate_limited: { status: 429, title: "Too many requests" },
   internal_error: { status: 500, title: "Something went wrong on our side" },
+  gateway_unreachable: { status: 502, title: "The gateway cannot be reached" },
   unavailable: { status: 503, title: "The service is not available right now" },
+  gateway_timeout: { status: 504, title: "The gateway did not answer in time" },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -5,12 +5,35 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 export type Document = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
 
 const DESCRIPTION = `
-Stands between your software and the payment gateway.
+Stands between your software and the payment gateway (Midtrans): it charges customers, keeps every
+payment, and makes sure that nothing is charged twice and nothing is lost.
+
+**Start** with \`POST /charge/\`: choose a payment type, send the amount, show the customer what the
+answer says, and read \`GET /payments/{pk}/\` until \`is_paid\`.
 
 **Authentication.** Send \`Authorization: Bearer <credential>\` with every request; a credential is an
-API key (\`gk_…\`) or, where the service is set up for it, a JWT.
+API key (\`gk_…\`) or, where the service is set up for it, a JWT. You see and change what is your own;
+staff see and change everything. What belongs to somebody else is 404, as if it did not exist.
 
-**Errors** are problem documents (RFC 9457, \`application/problem+json\`) whose \`code\` is stable.
+**Money** is rupiah. Requests hold whole numbers (\`10000\`), responses strings with two decimals
+(\`"10000.00"\`). **Times** are RFC 3339 in UTC.
+
+**Bodies** are JSON of at most 256 KiB. Members that are not known are ignored, and null is the same
+as leaving a member out. In responses every member is always there; what is absent is null.
+
+**Once, however often sent.** Give every POST an \`Idempotency-Key\`. After a time-out or a broken
+connection send the same request with the same key: the first answer comes again, with
+\`Idempotency-Replayed: true\`, or the service goes on where it was cut short. It never makes a second
+payment or refund. Keys are yours, hold for one path, and are kept for 24 hours.
+
+**Lists** are arrays, newest first, a page at a time; the next page is in the header \`Link\`.
+
+**Paths** end in a slash; without it they are the same.
+
+**Limits.** Too many requests are \`429\` with \`Retry-After\`.
+
+**Errors** are problem documents (RFC 9457, \`application/problem+json\`) whose \`code\` is stable; each
+operation lists its own. \`instance\` is the request's id, as in \`X-Request-Id\`.
 `.trim();
 
 // deno-lint-ignore no-explicit-any -- whatever the router's environment, its document is the same
@@ -30,6 +53,17 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
     servers: [{ url: basePath || "/" }],
     security: [{ bearer: [] }],
     tags: [
+      {
+        name: "Charges",
+        description:
+          "A charge starts a payment. One endpoint for every payment type: cards, bank " +
+          "transfers, bills, e-wallets, QRIS, convenience stores and pay-later.",
+      },
+      {
+        name: "Payments",
+        description: "What became of a charge: read it, ask the gateway for it, end it before it " +
+          "is paid (cancel, expire), take what a card holds ready (capture), pay back (refund).",
+      },
       { name: "Callers", description: "Who is calling." },
       { name: "Health", description: "For balancers and supervisors." },
     ],

@@ -7,6 +7,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
+import type { Carrier } from "../core/jobs/carrier.ts";
 import type { Log } from "../core/log.ts";
 import { createTokenBuckets } from "../core/token_bucket.ts";
 import type { Database } from "../db/database.ts";
@@ -14,11 +15,13 @@ import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
 import type { AppEnv } from "./app_env.ts";
+import { createChargeRoutes } from "./charge/routes.ts";
 import { createAdmit } from "./door/admit.ts";
 import { envelop, type Fetch } from "./door/envelope.ts";
 import { mount } from "./door/mount.ts";
 import { createHealth } from "./health.ts";
 import { me } from "./me.ts";
+import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
 
@@ -27,6 +30,8 @@ export interface AppDeps {
   database: Database;
   migrations: Migration[];
   gateway: GatewayClient;
+  /** Brings jobs that requests leave behind to a worker. */
+  carrier: Carrier;
   log: Log;
   clock: Clock;
   /** True once the service is about to end. */
@@ -49,7 +54,12 @@ export function createApp(deps: AppDeps): App {
   const { config, log, clock } = deps;
   const { basePath } = config;
   const health = createHealth(deps);
-  const resources = [me, ...deps.resources ?? []];
+  const resources = [
+    me,
+    createChargeRoutes(deps),
+    createPaymentRoutes(deps),
+    ...deps.resources ?? [],
+  ];
 
   const api = createRouter();
   for (const router of [health, ...resources]) api.route("/", router);

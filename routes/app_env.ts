@@ -25,3 +25,8 @@ export function callerOf(c: Context<AppEnv>): Caller {
   if (c.env.caller) return c.env.caller;
   throw new Error("An open route has no caller");
 }
+
+/** The prefix that everything is mounted under, told by where the route of this path was found. */
+export function basePathOf(c: Context<AppEnv>, path: string): string {
+  return c.env.route?.slice(0, -path.length) ?? "";
+}

@@ -5,6 +5,7 @@ import { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
 import { DatabaseUnavailable } from "../db/database.ts";
 import type { RequestContext } from "./app_env.ts";
+import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "./payments/schemas.ts";
 
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
 
@@ -18,28 +19,52 @@ export const ProblemSchema = z.looseObject({
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
   code: z.enum(CODES).openapi({
-    description: "What went wrong, stable and meant for programs.",
+    description: "What went wrong, stable and meant for programs:\n" +
+      CODES.map((code) => `- ${describe(code)}`).join("\n"),
     example: "not_found",
   }),
   errors: z.array(z.object({ field: z.string(), message: z.string() })).optional().openapi({
     description: "With `validation_error`: each field that is wrong, by its path.",
-    example: [{ field: "item_details.0.price", message: "must be a whole number" }],
+    example: [{ field: "gross_amount", message: "must be a whole number above 0" }],
   }),
-}).openapi("Problem");
+  payment_id: z.uuid().optional().openapi({
+    description: "The payment it is about, once there is one.",
+    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  }),
+  order_id: z.string().optional().openapi({ example: "order-1893" }),
+  outcome: z.enum(["refused", "unknown"]).optional().openapi({
+    description: "Of what the gateway was asked for. `refused`: nothing happened. `unknown`: it " +
+      "may have; the service finds out, and the payment will tell.",
+    example: "refused",
+  }),
+  transaction_status: PaymentStatusSchema.optional(),
+  gateway_status_code: z.string().optional().openapi({
+    description: "What the gateway answered with, where it did.",
+    example: "402",
+  }),
+  payment: PaymentSchema.optional(),
+  refund: RefundSchema.optional(),
+}).openapi("Problem", {
+  description: "What went wrong (RFC 9457). `transaction_status` comes with `invalid_state`, " +
+    "`payment` with `capture_denied`, `refund` with `refund_denied`.",
+});
 
 /** A route's error answers, by code: `...problems("unauthenticated", "not_found")`. */
 export function problems<Code extends ErrorCode>(...codes: Code[]) {
   const responses: Record<number, ReturnType<typeof problemResponse>> = {};
   for (const code of codes) {
     const { status } = ERROR_CODES[code];
-    responses[status] = problemResponse(
-      responses[status] ? `${responses[status].description}, \`${code}\`` : `\`${code}\``,
-    );
+    const earlier = responses[status] ? `${responses[status].description}\n` : "";
+    responses[status] = problemResponse(`${earlier}- ${describe(code)}`);
   }
   return responses as Record<
     (typeof ERROR_CODES)[Code]["status"],
     ReturnType<typeof problemResponse>
   >;
+}
+
+function describe(code: ErrorCode): string {
+  return `\`${code}\`: ${ERROR_CODES[code].title}`;
 }
 
 function problemResponse(description: string) {

@@ -90,6 +90,13 @@ Deno.test("only main.ts reads the environment", () => {
   }
 });
 
+Deno.test("the gate alone changes the state of a payment", () => {
+  const makers = house.filter(({ text }) => /\btransition: \{/.test(text));
+  assert.deepEqual(makers.map(({ path }) => path), ["core/payments/gate.ts"]);
+  const writers = house.filter(({ text }) => /(update|insert into) gateway\.payments\b/.test(text));
+  assert.deepEqual(writers.map(({ path }) => path), ["db/payments.ts"]);
+});
+
 Deno.test("embedded parts are imported only when they are used", () => {
   for (const { path, text } of house) {
     if (path.startsWith("db/embedded/")) continue;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { PaymentSchema } from "../routes/payments/schemas.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import {
   copyProject,
@@ -20,9 +21,14 @@ function untilWritten(service: Service, text: string): Promise<void> {
 /** What a shell makes of a curl command; where there is no curl, what it would ask. */
 async function paste(curl: string): Promise<string> {
   const { code, stdout } = await new Deno.Command("bash", { args: ["-c", curl] }).output();
-  if (code !== 127) return new TextDecoder().decode(stdout);
-  const [, name, value, url] = curl.match(/^curl -H '([^:]+): ([^']+)' (\S+)$/)!;
-  return await (await fetch(url!, { headers: { [name!]: value! } })).text();
+  if (code === 0) return new TextDecoder().decode(stdout);
+  const [, url] = curl.match(/^curl (\S+)/)!;
+  const headers = [...curl.matchAll(/-H '([^:]+): ([^']+)'/g)].map((
+    [, name, value],
+  ) => [name!, value!]);
+  const body = curl.match(/-d '([^']+)'/)?.[1];
+  const init = { method: "POST", headers: Object.fromEntries(headers), body };
+  return await (await fetch(url!, init)).text();
 }
 
 Deno.test("a first start says what it does, and ends in a message whose curl works", async () => {
@@ -35,8 +41,11 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
   assert.match(output, new RegExp(`API +${service.url}/`));
   assert.match(output, new RegExp(`Reference +${service.url}/reference`));
   assert.match(output, new RegExp(`Document +${service.url}/openapi.json`));
-  const curl = output.match(/^ +(curl .*)$/m)![1]!;
-  const answer = JSON.parse(await paste(curl));
+  const curl = output.match(/^ +(curl [^]*?-d '[^']+')/m)![1]!;
+  const payment = PaymentSchema.parse(JSON.parse(await paste(curl)));
+  assert.equal(payment.transaction_status, "pending");
+  assert.ok(payment.va_number);
+  const answer = JSON.parse((await service.get("/me/", service.keys.user)).text);
   assert.equal(answer.user_id, "developer");
   assert.equal(answer.is_staff, false);
   const staff = JSON.parse((await service.get("/me/", service.keys.staff)).text);

@@ -31,6 +31,7 @@ async function probe(flags: string[], paths: Record<string, string>) {
       writeKeys: () => Deno.writeTextFileSync(${
       JSON.stringify(paths.data + "/development_keys.json")
     }, "{}"),
+      writeQueue: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/jobs.kv")}, ""),
       runAnything: () => {
         const { stdout } = new Deno.Command(${JSON.stringify(paths.data + "/postgres/leash")}, {
           args: ["/tmp/log", "/bin/echo", "ran"],
@@ -68,6 +69,7 @@ const NOTHING = {
   writeData: false,
   renameHome: false,
   writeKeys: false,
+  writeQueue: false,
   runAnything: false,
   writeLeash: false,
   runShell: false,
@@ -99,6 +101,7 @@ Deno.test("embedded, it can write a few files of its own and run the database se
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
     ...NOTHING,
     writeKeys: true,
+    writeQueue: true,
   });
 });
 

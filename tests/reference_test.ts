@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { PaymentSchema } from "../routes/payments/schemas.ts";
 import { openApp } from "./support/app.ts";
 import { findBrowser, launchBrowser } from "./support/browser.ts";
 import { createDatabase } from "./support/database.ts";
@@ -69,17 +70,29 @@ Deno.test({
 
       await page.goto(`${service.url}/reference`);
       await page.getByRole("heading", { name: "Payment Gateway Integration Service" }).waitFor();
-      await page.getByRole("heading", { name: "Who am I?" }).first().waitFor();
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/reference.png` });
 
-      const answered = page.waitForResponse((response: { url(): string }) =>
-        response.url().endsWith("/me/")
-      );
-      await page.getByRole("button", { name: /Test Request.*\/me\//i }).click();
-      await page.getByRole("button", { name: /^Send/ }).first().click();
-      const response = await answered;
-      assert.equal(response.status(), 200);
-      assert.equal((await response.json()).user_id, "developer");
+      /** Opens an operation by its name on the left, and sends its example as it stands there. */
+      const tryOut = async (group: string, title: string, path: string) => {
+        await page.keyboard.press("Escape");
+        // What is further down is rendered when it is reached.
+        await page.getByRole("link", { name: group }).first().click();
+        await page.getByRole("heading", { name: title }).first().waitFor();
+        const answered = page.waitForResponse((response: { url(): string }) =>
+          response.url().endsWith(path)
+        );
+        await page.getByRole("button", { name: new RegExp(`Test Request.*${path}`, "i") }).first()
+          .click();
+        await page.getByRole("button", { name: /^Send/ }).first().click();
+        return await answered;
+      };
+
+      const me = await tryOut("Callers", "Who am I?", "/me/");
+      assert.equal(me.status(), 200);
+      assert.equal((await me.json()).user_id, "developer");
+      const charge = await tryOut("Charges", "Charge a customer", "/charge/");
+      assert.equal(charge.status(), 201);
+      assert.equal(PaymentSchema.parse(await charge.json()).transaction_status, "pending");
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/try_it.png` });
 
       const outside = requests.filter((url) =>

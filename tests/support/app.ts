@@ -2,10 +2,16 @@
 
 import { createKey, type KeyOwner } from "../../core/auth/manage_keys.ts";
 import { type Config, parseConfig } from "../../core/config.ts";
-import { createGatewayClient, type GatewayClient } from "../../core/gateway/client.ts";
+import {
+  createGatewayClient,
+  type GatewayClient,
+  type GatewayClientOptions,
+} from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/exchange_log.ts";
 import { createLog } from "../../core/log.ts";
+import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
+import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/router.ts";
@@ -16,6 +22,11 @@ export interface TestAppOptions {
   env?: Record<string, string>;
   /** Where the gateway is; nowhere unless given. */
   gatewayUrl?: string;
+  /** The gateway's key, where it is not that of the settings. */
+  serverKey?: string;
+  /** Changes how the gateway is called, such as how long is waited for it. */
+  gatewayOptions?: Partial<GatewayClientOptions>;
+  poolSize?: number;
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
@@ -27,6 +38,10 @@ export interface TestApp extends App, AsyncDisposable {
   config: Config;
   database: Database;
   gateway: GatewayClient;
+  /** The jobs that were handed over to be brought to a worker; none runs by itself. */
+  carried: DueJob[];
+  /** What the verbs of the core work with. */
+  deps: PaymentDeps;
   /** What was logged so far, line by line. */
   logged(): Record<string, unknown>[];
   createKey(owner?: Partial<KeyOwner>): Promise<string>;
@@ -44,22 +59,33 @@ const NOWHERE = "http://127.0.0.1:2";
 
 export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const config = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
-  const opened = openDatabase({ url: options.databaseUrl, poolSize: 4 });
+  const poolSize = options.poolSize ?? 4;
+  const opened = openDatabase({ url: options.databaseUrl, poolSize });
   const database = options.wrapDatabase?.(opened) ?? opened;
   let text = "";
   const log = createLog((lines) => text += lines);
   const gateway = createGatewayClient({
     ...config.gateway,
     baseUrl: options.gatewayUrl ?? NOWHERE,
+    ...options.serverKey && { serverKey: options.serverKey },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
+    ...options.gatewayOptions,
   });
-  const app = createApp({
-    config,
+  const carried: DueJob[] = [];
+  const deps: PaymentDeps = {
     database,
     gateway,
-    migrations: options.migrations ?? await loadMigrations(),
+    carrier: {
+      carry: (job) => void carried.push(job),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    },
     log,
     clock: options.now ?? Date.now,
+  };
+  const app = createApp({
+    ...deps,
+    config,
+    migrations: options.migrations ?? await loadMigrations(),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
     resources: options.resources,
@@ -69,6 +95,8 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     config,
     database,
     gateway,
+    carried,
+    deps,
     logged() {
       log.flush();
       return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));

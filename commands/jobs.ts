@@ -1,0 +1,63 @@
+/** The work of a service that nobody waits for: its queue, its worker and its schedule. */
+
+import { join } from "node:path";
+import type { Config } from "../core/config.ts";
+import type { Carrier, OpenCarrier } from "../core/jobs/carrier.ts";
+import { JOBS_FILE, openKvCarrier } from "../core/jobs/kv_carrier.ts";
+import { tick } from "../core/jobs/schedule.ts";
+import { sweepJobs } from "../core/jobs/sweep.ts";
+import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
+import { createWorker } from "../core/jobs/worker.ts";
+import { createSchedule } from "../core/schedule.ts";
+import { createTasks, type TaskDeps } from "../core/tasks.ts";
+import { Failure } from "./failure.ts";
+
+/** A small share of what the gateway and the database can take, so that callers never wait for it. */
+const MAX_RUNNING = 8;
+
+export interface Jobs extends AsyncDisposable {
+  carrier: Carrier;
+  /** Begins with what is due, and what an earlier run left behind. */
+  start(): void;
+  /** Begins nothing more, and waits for what runs, but no longer than told. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export type JobsDeps = Omit<TaskDeps, "carrier">;
+
+export async function openJobs(config: Config, deps: JobsDeps): Promise<Jobs> {
+  const carrier = await openCarrier(config, deps);
+  const taskDeps = { ...deps, carrier };
+  const worker = createWorker({
+    ...taskDeps,
+    tasks: createTasks(taskDeps),
+    maxRunning: MAX_RUNNING,
+  });
+  const crons = new AbortController();
+  return {
+    carrier,
+    start() {
+      carrier.start(worker.run);
+      sweepJobs(taskDeps).catch((error) => deps.log.error("sweep_failed", error));
+      for (const entry of createSchedule(taskDeps)) {
+        Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
+      }
+    },
+    async stop(graceMs) {
+      crons.abort();
+      await worker.close(graceMs);
+    },
+    [Symbol.asyncDispose]: () => carrier[Symbol.asyncDispose](),
+  };
+}
+
+/** With a database of the integrator's own there may be no folder to write to. */
+async function openCarrier(config: Config, deps: JobsDeps): Promise<OpenCarrier> {
+  if (config.databaseUrl !== null) return createTimerCarrier(deps);
+  const path = join(config.dataDir, JOBS_FILE);
+  return await openKvCarrier({ ...deps, path }).catch((error) => {
+    throw new Failure(
+      `The queue in ${path} cannot be used (${error.message}). Remove the file: no job is lost.`,
+    );
+  });
+}

@@ -1,0 +1,144 @@
+/** One request a key: the first runs, those beside it wait, those after it hear the same answer. */
+
+import { Buffer } from "node:buffer";
+import type { Database } from "../../db/database.ts";
+import {
+  type ClaimedKey,
+  claimKey,
+  endKey,
+  findKey,
+  type KeyId,
+  takeOverKey,
+} from "../../db/idempotency_keys.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
+import type { KeyedAttempt } from "./attempt.ts";
+import { replay, type Reply } from "./reply.ts";
+
+/** Longer than a request takes, looks at the gateway included: who is not back by then is gone. */
+const LEASE_MS = 60_000;
+
+const KEPT_MS = 24 * 60 * 60 * 1_000;
+
+export interface KeyDeps {
+  database: Database;
+  clock: Clock;
+}
+
+/** A request that runs with a key. */
+export interface Holding {
+  /** Until then nobody else does. */
+  leaseUntil: Date;
+  /** What an earlier request with the key left behind; null: this is the first. */
+  earlier: { paymentId: string | null; refundId: string | null } | null;
+}
+
+/** It was answered before, with this. */
+export interface Answered {
+  body: object;
+}
+
+export function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
+  return { user_id: userId, scope, key };
+}
+
+export function claimFor(
+  attempt: KeyedAttempt,
+  caller: Caller,
+  paymentId: string,
+  now: Date,
+): ClaimedKey {
+  return {
+    ...keyIdOf(attempt, caller),
+    body_hash: `\\x${Buffer.from(attempt.bodyHash).toString("hex")}`,
+    payment_id: paymentId,
+    lease_until: leaseEnd(now),
+    created_at: now,
+  };
+}
+
+/** Keys that were made before this are forgotten. */
+export function keysSince(now: Date): Date {
+  return new Date(now.getTime() - KEPT_MS);
+}
+
+function leaseEnd(now: Date): Date {
+  return new Date(now.getTime() + LEASE_MS);
+}
+
+/** Takes the key for a request about this payment. */
+export async function beginKeyed(
+  deps: KeyDeps,
+  caller: Caller,
+  attempt: KeyedAttempt,
+  paymentId: string,
+): Promise<Holding | Answered> {
+  const now = new Date(deps.clock());
+  const claim = claimFor(attempt, caller, paymentId, now);
+  const isNew = await deps.database.query(
+    (sql) => claimKey(sql, claim, keysSince(now)),
+    "claim key",
+  );
+  if (isNew) return { leaseUntil: claim.lease_until, earlier: null };
+  return await meetKey(deps, caller, attempt);
+}
+
+/** Looks at a key that is known already, and takes it over where nobody runs with it any more. */
+export async function meetKey(
+  deps: KeyDeps,
+  caller: Caller,
+  attempt: KeyedAttempt,
+): Promise<Holding | Answered> {
+  const now = new Date(deps.clock());
+  const id = keyIdOf(attempt, caller);
+  const known = await deps.database.query((sql) => findKey(sql, id), "find key");
+  // Pruned in this very moment: as good as running, and new the next time.
+  if (!known) throw inProgress(now, now);
+  if (Buffer.compare(known.body_hash, attempt.bodyHash) !== 0) {
+    throw new ServiceError("idempotency_key_reused", {
+      detail: "This Idempotency-Key was used for another request; take a new one.",
+    });
+  }
+  if (known.reply !== null) return { body: replay(known.reply) };
+  if (known.lease_until > now) throw inProgress(known.lease_until, now);
+  const leaseUntil = leaseEnd(now);
+  const isOurs = await deps.database.query(
+    (sql) => takeOverKey(sql, known, leaseUntil),
+    "take key over",
+  );
+  if (!isOurs) throw inProgress(leaseUntil, now);
+  return { leaseUntil, earlier: { paymentId: known.payment_id, refundId: known.refund_id } };
+}
+
+/** Whether the key was used before; nothing is claimed. */
+export async function isKnown(
+  { database, clock }: KeyDeps,
+  caller: Caller,
+  attempt: KeyedAttempt,
+): Promise<boolean> {
+  const id = keyIdOf(attempt, caller);
+  const known = await database.query((sql) => findKey(sql, id), "find key");
+  return known !== null && known.created_at >= keysSince(new Date(clock()));
+}
+
+/** Ends a request that changed no payment; null: there is no answer to keep, and the key is free. */
+export async function endKeyed(
+  { database, clock }: KeyDeps,
+  key: KeyId,
+  reply: Reply | null,
+): Promise<void> {
+  const now = new Date(clock());
+  await database.query((sql) => endKey(sql, key, reply, now), "end key");
+}
+
+/** Short, for most requests are; a lease that still runs for long belongs to one that is gone. */
+const MAX_RETRY_AFTER_SECONDS = 5;
+
+export function inProgress(until: Date, now: Date): ServiceError {
+  const seconds = Math.ceil((until.getTime() - now.getTime()) / 1_000);
+  return new ServiceError("idempotency_in_progress", {
+    detail: "The first request with this Idempotency-Key is still running.",
+    headers: { "Retry-After": String(Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS)) },
+  });
+}

@@ -1,0 +1,129 @@
+/** The one way a payment is written: decided on what is known, valid only while that holds. */
+
+import { v7 as uuidv7 } from "uuid";
+import {
+  findPayment,
+  type GatewayPayment,
+  type HeldKey,
+  type KeyUpdate,
+  type PaymentWrite,
+  writePayment,
+} from "../../db/payments.ts";
+import type { NewJob } from "../../db/jobs.ts";
+import type { GatewayRefund } from "../../db/refunds.ts";
+import { inProgress } from "../idempotency/keys.ts";
+import type { PaymentDeps } from "./deps.ts";
+import type { PaymentEventName, State } from "./states.ts";
+import { viewPayment } from "./views.ts";
+
+/** Set by a transition alone. */
+type StateMember = "transaction_status" | "fraud_status" | "event_count";
+
+/** Nobody's to set. */
+type FixedMember = "id" | "version" | "created_at" | "updated_at" | "items" | "refunds";
+
+export interface Change {
+  set?: Partial<Omit<GatewayPayment, StateMember | FixedMember>>;
+  /** Made by the gate, and by nobody else. */
+  transition?: Transition;
+  /** Those that are new or changed. */
+  refunds?: GatewayRefund[];
+  jobs?: NewJob[];
+  /** What to note of the key the change was asked with. */
+  key?: ((after: GatewayPayment) => KeyUpdate) | null;
+  /** A key whose holder alone may make the change. */
+  fence?: HeldKey | null;
+}
+
+export interface Transition {
+  to: State;
+  events: PaymentEventName[];
+  /** Who brought it about. */
+  source: string;
+}
+
+/**
+ * `decide` sees the payment as it is known; null: there is nothing to change. Should it turn out to
+ * have changed meanwhile, `decide` is asked again with what it is now. No lock is held in between.
+ */
+export async function changePayment(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  decide: (current: GatewayPayment) => Change | null,
+): Promise<GatewayPayment> {
+  let current = known;
+  while (true) {
+    const change = decide(current);
+    if (!change) return current;
+    const now = new Date(deps.clock());
+    const write = drawUp(current, change, now);
+    const isWritten = await deps.database.query((sql) => writePayment(sql, write), "write payment");
+    if (isWritten) {
+      for (const job of write.jobs) deps.carrier.carry(job);
+      return { ...write.payment, version: current.version + 1 };
+    }
+    const { version } = current;
+    current = await reload(deps, known.id);
+    // Not the payment is another, but the key's holder.
+    if (current.version === version) throw inProgress(now, now);
+  }
+}
+
+async function reload({ database }: PaymentDeps, id: string): Promise<GatewayPayment> {
+  const payment = await database.query((sql) => findPayment(sql, id), "find payment");
+  if (!payment) throw new Error(`Payment ${id} is gone`);
+  return payment;
+}
+
+function drawUp(current: GatewayPayment, change: Change, now: Date): PaymentWrite {
+  const { transition, refunds = [], jobs = [] } = change;
+  const payment: GatewayPayment = {
+    ...current,
+    ...change.set,
+    ...transition && {
+      transaction_status: transition.to.status,
+      fraud_status: transition.to.fraud,
+      event_count: current.event_count + transition.events.length,
+    },
+    refunds: merge(current.refunds, refunds),
+    updated_at: now,
+  };
+  const isNews = current.transaction_status !== payment.transaction_status ||
+    current.refunded_amount !== payment.refunded_amount ||
+    (current.fraud_status !== payment.fraud_status && current.transaction_id !== null);
+  return {
+    payment,
+    refunds,
+    jobs,
+    history: transition && isNews
+      ? [{
+        payment_id: payment.id,
+        from_status: current.transaction_status,
+        to_status: transition.to.status,
+        fraud_status: transition.to.fraud,
+        source: transition.source,
+        created_at: now,
+      }]
+      : [],
+    events: (transition?.events ?? []).map((name, index) => ({
+      id: uuidv7(),
+      name,
+      resource: "payment",
+      resource_id: payment.id,
+      sequence: current.event_count + index + 1,
+      user_id: payment.user_id,
+      data: viewPayment(payment),
+      created_at: now,
+    })),
+    key: change.key?.(payment) ?? null,
+    fence: change.fence ?? null,
+  };
+}
+
+function merge(known: GatewayRefund[], news: GatewayRefund[]): GatewayRefund[] {
+  const byId = new Map([...known, ...news].map((refund) => [refund.id, refund]));
+  // As they will be read.
+  return [...byId.values()].sort((a, b) =>
+    a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : 1)
+  );
+}

@@ -1,0 +1,15 @@
+/** What the verbs of payments work with. */
+
+import type { Database } from "../../db/database.ts";
+import type { Clock } from "../clock.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import type { Carrier } from "../jobs/carrier.ts";
+import type { Log } from "../log.ts";
+
+export interface PaymentDeps {
+  database: Database;
+  gateway: GatewayClient;
+  clock: Clock;
+  log: Log;
+  carrier: Carrier;
+}

@@ -1,0 +1,244 @@
+/**
+ * The gate: whatever the gateway says about a payment, and whoever heard it, passes here. No other
+ * code changes the state of a payment.
+ */
+
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayRefund } from "../../db/refunds.ts";
+import type { Transaction } from "../gateway/answers.ts";
+import type { GatewayError } from "../gateway/errors.ts";
+import { parseMoney } from "../money.ts";
+import { type Change, changePayment } from "./change.ts";
+import { nextCheck, UNANSWERED_CHECK_MS } from "./check_times.ts";
+import type { PaymentDeps } from "./deps.ts";
+import { amountOf, fieldsOf, type GatewayFields } from "./gateway_word.ts";
+import {
+  type MergedRefunds,
+  mergeRefunds,
+  onlyAccepted,
+  type RefundHearing,
+  sumOf,
+} from "./merge_refunds.ts";
+import * as states from "./states.ts";
+
+/** Who heard it; kept in the payment's story. */
+export type Source =
+  | "charge"
+  | "cancel"
+  | "expire"
+  | "capture"
+  | "refund"
+  | "approve"
+  | "deny"
+  | "check_status"
+  | "check_payment_status";
+
+export interface Hearing extends RefundHearing {
+  source: Source;
+  /**
+   * The version of the payment that was known when the gateway was asked for its state. Null: it was
+   * not asked for that, and so cannot bring a payment back from the dead.
+   */
+  askedAt: number | null;
+  key?: Change["key"];
+}
+
+export interface Heard {
+  payment: GatewayPayment;
+  step: states.Step;
+}
+
+/** Takes over what the gateway says about a payment, as far as it is news. */
+export async function hear(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  hearing: Hearing,
+): Promise<Heard> {
+  let step: states.Step = "duplicate";
+  let isMeant = true;
+  const payment = await changePayment(deps, known, (current) => {
+    const now = new Date(deps.clock());
+    const refunds = mergeRefunds(current, hearing, now);
+    const said = readWord(current, hearing, refunds.all);
+    const standing = standingOf(current);
+    isMeant = isOfTransaction(current, hearing.answer) && fitsAmount(current, hearing.answer);
+    step = isMeant ? states.stepTo(standing, said) : "stale";
+    const word = step === "same" ? { ...said, ...states.sameState(standing, said) } : said;
+    const taken = step === "stale" ? onlyAccepted(current, refunds, hearing) : refunds;
+    return decide(current, hearing, { step, word, refunds: taken, now });
+  });
+  if (!isMeant) {
+    const error = new Error("The gateway names another transaction or amount than the payment's");
+    deps.log.error("answer_does_not_fit", error, { payment_id: payment.id });
+  }
+  return { payment, step };
+}
+
+/** One payment is one transaction; once that is known, no other's state is this one's. */
+function isOfTransaction({ transaction_id }: GatewayPayment, answer: Transaction): boolean {
+  return transaction_id === null || answer.transaction_id === transaction_id;
+}
+
+/** The gateway refused the charge outright: there is no transaction, and never will be. */
+export async function hearRefusal(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  { statusCode, message }: GatewayError,
+  key: Change["key"],
+): Promise<GatewayPayment> {
+  return await fail(deps, known, "charge", {
+    set: { is_refused: true, status_code: statusCode, status_message: message },
+    key,
+  });
+}
+
+/** The gateway has had its time and knows nothing of the charge. */
+export async function giveUp(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  source: Source,
+): Promise<GatewayPayment> {
+  return await fail(deps, known, source, {});
+}
+
+async function fail(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  source: Source,
+  { set, key }: Change,
+): Promise<GatewayPayment> {
+  return await changePayment(deps, known, (current) => {
+    const standing = standingOf(current);
+    const word: states.Word = { status: "failure", fraud: null, refunded: null, isLatest: false };
+    // An answer came after all, by another way.
+    if (standing.isAnswered || states.stepTo(standing, word) !== "forward") {
+      return key ? { key } : null;
+    }
+    return {
+      set: { ...set, check_at: null },
+      transition: { to: word, events: states.eventsOf(standing, word, false), source },
+      key,
+    };
+  });
+}
+
+interface Findings {
+  step: states.Step;
+  word: states.Word;
+  refunds: MergedRefunds;
+  now: Date;
+}
+
+function decide(current: GatewayPayment, hearing: Hearing, findings: Findings): Change | null {
+  const { step, word, refunds, now } = findings;
+  const isTaken = step === "forward" || step === "revived" || step === "same";
+  const state = isTaken ? word : standingOf(current);
+  const set: Change["set"] = {
+    ...refunds.changed.length > 0 && { reserved_amount: sumOf(refunds.all, "pending") },
+    ...isTaken && takenOver(current, hearing.answer, word, now),
+    ...step === "duplicate" && onlyMissing(current, fieldsOf(hearing.answer)),
+  };
+  const checkAt = checkTime(current, state, refunds.all, now);
+  const isDue = current.check_at !== null && current.check_at <= now;
+  if (isTaken || isDue || (checkAt === null) !== (current.check_at === null)) {
+    set.check_at = checkAt;
+  }
+  const isNothing = Object.keys(set).length === 0 && refunds.changed.length === 0;
+  if (isNothing && !hearing.key) return null;
+  return {
+    set,
+    refunds: refunds.changed,
+    key: hearing.key,
+    ...isTaken && {
+      transition: {
+        to: { status: word.status, fraud: word.fraud },
+        events: states.eventsOf(standingOf(current), word, current.paid_at !== null),
+        source: hearing.source,
+      },
+    },
+  };
+}
+
+function takenOver(
+  current: GatewayPayment,
+  answer: Transaction,
+  word: states.Word,
+  now: Date,
+): Change["set"] {
+  const isPaid = states.impliesPaid(word);
+  return {
+    ...withoutNulls(fieldsOf(answer)),
+    transaction_id: current.transaction_id ?? answer.transaction_id,
+    status_code: answer.status_code ?? current.status_code,
+    status_message: answer.status_message ?? current.status_message,
+    refunded_amount: word.refunded ?? current.refunded_amount,
+    captured_amount: isPaid ? current.captured_amount ?? capturedAmount(current, answer) : null,
+    paid_at: current.paid_at ?? (isPaid ? now : null),
+  };
+}
+
+/** All of it, or of a card's hold a part. */
+function capturedAmount(payment: GatewayPayment, answer: Transaction): number {
+  const said = amountOf(answer) ?? payment.gross_amount;
+  return Math.min(said, payment.gross_amount);
+}
+
+/**
+ * A transaction that is known to be ours may be of more (a fee on top) or, captured in part, of less;
+ * a card's alone can be captured in part.
+ */
+function fitsAmount(payment: GatewayPayment, answer: Transaction): boolean {
+  const said = amountOf(answer);
+  if (said === null || said >= payment.gross_amount) return true;
+  return payment.payment_type === "credit_card" && said > 0;
+}
+
+function checkTime(
+  payment: GatewayPayment,
+  state: states.State,
+  refunds: GatewayRefund[],
+  now: Date,
+): Date | null {
+  if (refunds.some(({ status }) => status === "pending")) {
+    return new Date(now.getTime() + UNANSWERED_CHECK_MS);
+  }
+  return states.canCancel(state.status) ? nextCheck(payment.created_at, now) : null;
+}
+
+export function standingOf(payment: GatewayPayment): states.Standing {
+  return {
+    status: payment.transaction_status,
+    fraud: payment.fraud_status,
+    refunded: payment.refunded_amount,
+    isAnswered: payment.transaction_id !== null,
+    isRefused: payment.is_refused,
+  };
+}
+
+function readWord(
+  current: GatewayPayment,
+  { answer, askedAt }: Hearing,
+  refunds: GatewayRefund[],
+): states.Word {
+  const listed = sumOf(refunds, "succeeded");
+  // A status names the sum of all refunds, even where it should not list them.
+  const total = askedAt === null ? null : parseMoney(answer.refund_amount);
+  return {
+    status: answer.transaction_status as states.PaymentStatus,
+    fraud: answer.fraud_status ?? current.fraud_status,
+    refunded: Math.max(listed, total ?? 0, current.refunded_amount),
+    isLatest: askedAt === current.version,
+  };
+}
+
+function withoutNulls(fields: GatewayFields): Partial<GatewayFields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+function onlyMissing(current: GatewayPayment, fields: GatewayFields): Partial<GatewayFields> {
+  return Object.fromEntries(
+    Object.entries(withoutNulls(fields)).filter(([name]) =>
+      current[name as keyof GatewayFields] === null
+    ),
+  );
+}

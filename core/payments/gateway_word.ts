@@ -1,0 +1,101 @@
+/** Reads what the gateway says about a transaction into what we keep of it. */
+
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Transaction } from "../gateway/answers.ts";
+import { parseMoney } from "../money.ts";
+
+/** Members of a payment that come from the gateway. */
+export type GatewayFields = Pick<
+  GatewayPayment,
+  | "bank"
+  | "store"
+  | "acquirer"
+  | "va_number"
+  | "bill_key"
+  | "biller_code"
+  | "payment_code"
+  | "redirect_url"
+  | "deeplink_url"
+  | "qr_string"
+  | "qr_url"
+  | "transaction_time"
+  | "settlement_time"
+  | "expiry_time"
+>;
+
+/** Null where the answer says nothing. */
+export function fieldsOf(answer: Transaction): GatewayFields {
+  const [account] = answer.va_numbers;
+  const isPermata = answer.permata_va_number !== null;
+  return {
+    bank: answer.bank ?? account?.bank ?? (isPermata ? "permata" : null),
+    store: answer.store,
+    acquirer: answer.acquirer,
+    va_number: account?.va_number ?? answer.permata_va_number,
+    bill_key: answer.bill_key,
+    biller_code: answer.biller_code,
+    payment_code: answer.payment_code,
+    redirect_url: answer.redirect_url ?? actionUrl(answer, "verification-link-url"),
+    deeplink_url: actionUrl(answer, "deeplink-redirect", "verification-link-app"),
+    qr_string: answer.qr_string,
+    qr_url: actionUrl(answer, "generate-qr-code-v2", "generate-qr-code"),
+    transaction_time: parseWib(answer.transaction_time),
+    settlement_time: parseWib(answer.settlement_time),
+    expiry_time: parseWib(answer.expiry_time),
+  };
+}
+
+function actionUrl({ actions }: Transaction, ...names: string[]): string | null {
+  for (const name of names) {
+    const url = actions.find((action) => action.name === name)?.url;
+    if (url) return url;
+  }
+  return null;
+}
+
+/** The gateway's times are of Western Indonesia (UTC+7), and do not say so. */
+export function parseWib(text: string | null): Date | null {
+  const [, date, time] = text?.match(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/) ?? [];
+  const parsed = date ? new Date(`${date}T${time}+07:00`) : null;
+  return parsed && !Number.isNaN(parsed.getTime()) ? parsed : null;
+}
+
+export interface GatewayRefundWord {
+  refund_key: string;
+  amount: number;
+  reason: string | null;
+  is_direct: boolean;
+  created_at: Date | null;
+}
+
+/** Null where the answer does not list refunds. */
+export function refundsOf({ refunds }: Transaction): GatewayRefundWord[] | null {
+  const listed = refunds.flatMap((refund) => {
+    const amount = parseMoney(refund.refund_amount);
+    // The gateway's own number stands in for a key that was not given.
+    const key = refund.refund_key ?? refund.refund_chargeback_id;
+    if (!amount || key === null) return [];
+    return [{
+      refund_key: key,
+      amount,
+      reason: refund.reason,
+      is_direct: refund.refund_method === "online",
+      created_at: parseWib(refund.created_at),
+    }];
+  });
+  return listed.length > 0 ? listed : null;
+}
+
+/**
+ * The amount an answer is about, whole rupiah. Where the customer paid a fee on top, `gross_amount`
+ * has it included and the original is beside it (G§9.1). Null: it does not say; NaN, which equals
+ * nothing: it is not whole.
+ */
+export function amountOf(answer: Transaction): number | null {
+  const info = (answer.metadata?.extra_info as { gross_amount_info?: unknown } | undefined)
+    ?.gross_amount_info as { original_amount?: unknown } | undefined;
+  const original = info?.original_amount;
+  const isGiven = typeof original === "string" || typeof original === "number";
+  const said = isGiven ? String(original) : answer.gross_amount;
+  return said === null ? null : parseMoney(said) ?? NaN;
+}

@@ -1,0 +1,34 @@
+/** `getStatus`: a payment as the gateway sees it now, together with its very words. */
+
+import type { Caller } from "../auth/caller.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import type { PaymentDeps } from "./deps.ts";
+import { gatewayProblem } from "./problems.ts";
+import { findOwn } from "./read.ts";
+import { refresh } from "./refresh.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
+
+export interface CheckedStatus {
+  payment: PaymentView;
+  /** Null where the gateway has nothing to say of it. */
+  gateway_response: Record<string, unknown> | null;
+}
+
+export async function getStatus(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+): Promise<CheckedStatus> {
+  const known = await findOwn(deps, caller, id);
+  try {
+    const { payment, raw } = await refresh(deps, known, "check_status");
+    return { payment: viewPayment(payment), gateway_response: raw && withoutSignature(raw) };
+  } catch (error) {
+    throw error instanceof GatewayError ? gatewayProblem(error, known, "refused") : error;
+  }
+}
+
+/** Whoever has it could sign a notification with it. */
+function withoutSignature({ signature_key: _, ...rest }: Record<string, unknown>) {
+  return rest;
+}

@@ -1,0 +1,79 @@
+/** Asks the gateway how a payment stands, and takes its answer over. */
+
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Answer, Transaction } from "../gateway/answers.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import type { JsonObject } from "../gateway/json.ts";
+import type { PaymentDeps } from "./deps.ts";
+import { findByOrder } from "./find_by_order.ts";
+import { hear, type Source } from "./gate.ts";
+import { isAbout } from "./recognize.ts";
+
+export interface Refreshed {
+  payment: GatewayPayment;
+  /**
+   * What the gateway said, word for word, its signature included; null where there is nothing of this
+   * payment's to be said.
+   */
+  raw: JsonObject | null;
+  /** False: the gateway knows no transaction that is this payment. */
+  isKnown: boolean;
+}
+
+/** An answer that others overtook is asked for again, but not for ever. */
+const MAX_LOOKS = 3;
+
+/** Throws a `GatewayError` where there is no answer that says anything. */
+export async function refresh(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  source: Source,
+): Promise<Refreshed> {
+  // There is nothing that the gateway could know of.
+  if (known.is_refused) return { payment: known, raw: null, isKnown: false };
+  for (let looks = 1, payment = known;; looks++) {
+    const answer = await ask(deps, payment);
+    if (!answer) return { payment, raw: null, isKnown: false };
+    const heard = await hear(deps, payment, {
+      answer: answer.body,
+      source,
+      askedAt: payment.version,
+    });
+    const isOvertaken = heard.step === "stale" && heard.payment.version !== payment.version;
+    if (!isOvertaken || looks >= MAX_LOOKS) {
+      return { payment: heard.payment, raw: answer.raw, isKnown: true };
+    }
+    payment = heard.payment;
+  }
+}
+
+/** Null: the gateway knows nothing of it. */
+async function ask(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+): Promise<Answer<Transaction> | null> {
+  if (payment.transaction_id !== null) return await askById(deps, payment, payment.transaction_id);
+  const found = await findByOrder(deps, payment);
+  return found.whose === "ours" ? found.answer : null;
+}
+
+async function askById(
+  { gateway, log }: PaymentDeps,
+  payment: GatewayPayment,
+  transactionId: string,
+): Promise<Answer<Transaction> | null> {
+  const alert = (event: string, error: Error) =>
+    log.error(event, error, { payment_id: payment.id });
+  try {
+    const answer = await gateway.getStatus(transactionId);
+    if (isAbout(payment, answer.body)) return answer;
+    alert("other_transaction", new Error("The gateway answered with another transaction"));
+    return null;
+  } catch (error) {
+    // A wrong key, or a sandbox that began anew: no reason to take it for failed.
+    if (error instanceof GatewayError && error.statusCode === "404") {
+      alert("transaction_unknown_to_gateway", error);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+/** Sends a charge whose payment is written, and brings it to one of its ends. */
+
+import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Answer, Transaction } from "../gateway/answers.ts";
+import { isStillRunning } from "../gateway/denial.ts";
+import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
+import type { ChargeInput } from "./charge_input.ts";
+import { chargePayload } from "./charge_payload.ts";
+import type { PaymentDeps } from "./deps.ts";
+import { endUnknown } from "./end_unknown.ts";
+import { findByOrder, type Found } from "./find_by_order.ts";
+import { hear, hearRefusal } from "./gate.ts";
+import { answeredWith, type Asker, failedWith } from "./keyed_change.ts";
+import { gatewayProblem, problemAbout, unexplained } from "./problems.ts";
+import { answersCharge } from "./recognize.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
+
+interface Request extends Asker {
+  input: ChargeInput;
+}
+
+export interface SentCharge {
+  body: PaymentView;
+  /** How long the gateway took. */
+  gatewayMs: number;
+}
+
+/** `isSentBefore`: an earlier time may have gone through, whatever becomes of this one. */
+export async function sendCharge(
+  deps: PaymentDeps,
+  request: Request,
+  payment: GatewayPayment,
+  isSentBefore: boolean,
+): Promise<SentCharge> {
+  const began = performance.now();
+  let answer: Answer<Transaction>;
+  try {
+    const payload = chargePayload(request.input, payment);
+    answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const found = await settle(deps, request, payment, { error, isSentBefore });
+    const gatewayMs = performance.now() - began;
+    const body = await takeChargeOver(deps, request, payment, found, payment.version);
+    return { body, gatewayMs };
+  }
+  const gatewayMs = performance.now() - began;
+  if (isStillRunning(answer) || !answersCharge(payment, answer.body)) {
+    throw await endUnknown(deps, request, payment, unexplained(payment, answer.statusCode));
+  }
+  return { body: await takeChargeOver(deps, request, payment, answer.body, null), gatewayMs };
+}
+
+/** Through the gate, together with the answer to be given again. */
+export async function takeChargeOver(
+  deps: PaymentDeps,
+  asker: Asker,
+  payment: GatewayPayment,
+  answer: Transaction,
+  askedAt: number | null,
+): Promise<PaymentView> {
+  const key = answeredWith(asker, viewPayment, new Date(deps.clock()));
+  try {
+    const heard = await hear(deps, payment, { answer, source: "charge", askedAt, key });
+    return viewPayment(heard.payment);
+  } catch (error) {
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
+    // The gateway gave the transaction of another payment for an answer.
+    deps.log.error("transaction_taken", error, { payment_id: payment.id });
+    const problem = unexplained(payment, answer.status_code ?? "200");
+    throw await endUnknown(deps, asker, payment, problem);
+  }
+}
+
+/** The transaction that an earlier time may have made. */
+export async function lookForCharge(
+  deps: PaymentDeps,
+  asker: Asker,
+  payment: GatewayPayment,
+): Promise<Found> {
+  try {
+    return await findByOrder(deps, payment);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // That a look failed says nothing about the charge.
+    throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
+  }
+}
+
+interface Failed {
+  error: GatewayError;
+  isSentBefore: boolean;
+}
+
+/** How a charge ends that was not answered well; the transaction, where there is one after all. */
+async function settle(
+  deps: PaymentDeps,
+  asker: Asker,
+  payment: GatewayPayment,
+  { error, isSentBefore }: Failed,
+): Promise<Transaction> {
+  const isTaken = error instanceof GatewayDuplicateOrderError;
+  const isRefused = error.outcome === "refused";
+  const found = isRefused && (isTaken || isSentBefore)
+    ? await lookForCharge(deps, asker, payment)
+    : null;
+  if (found?.whose === "ours") return found.answer.body;
+  // An order that is another's was not ours the time before either; one that is nobody's yet may be.
+  const isCertain = isRefused && (!isSentBefore || (isTaken && found?.whose === "anothers"));
+  if (!isCertain) {
+    throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
+  }
+  const problem = isTaken
+    ? problemAbout("duplicate_order", payment, "refused", {
+      detail: "The order id is taken at the gateway.",
+      cause: error,
+    })
+    : gatewayProblem(error, payment);
+  await hearRefusal(deps, payment, error, failedWith(asker, problem, new Date(deps.clock())));
+  throw problem;
+}

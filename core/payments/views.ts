@@ -1,0 +1,121 @@
+/** Payments as callers and listeners see them: every member is always there, and absent is null. */
+
+import type { GatewayPayment, GatewayPaymentItem } from "../../db/payments.ts";
+import type { GatewayRefund } from "../../db/refunds.ts";
+import { formatMoney } from "../money.ts";
+import { isExpired, isFailed, isPaid, isPending } from "./states.ts";
+
+export type PaymentView = ReturnType<typeof viewPayment>;
+export type PaymentSummary = ReturnType<typeof summarizePayment>;
+export type RefundView = ReturnType<typeof viewRefund>;
+
+export function viewPayment(payment: GatewayPayment) {
+  const status = payment.transaction_status;
+  const state = { status, fraud: payment.fraud_status };
+  return {
+    id: payment.id,
+    order_id: payment.order_id,
+    transaction_id: payment.transaction_id,
+    payment_type: payment.payment_type,
+    bank: payment.bank,
+    store: payment.store,
+    acquirer: payment.acquirer,
+    gross_amount: formatMoney(payment.gross_amount),
+    captured_amount: payment.captured_amount === null ? null : formatMoney(payment.captured_amount),
+    currency: payment.currency,
+    transaction_status: status,
+    fraud_status: payment.fraud_status,
+    status_code: payment.status_code,
+    status_message: payment.status_message,
+    customer_first_name: payment.customer_first_name,
+    customer_last_name: payment.customer_last_name,
+    customer_email: payment.customer_email,
+    customer_phone: payment.customer_phone,
+    va_number: payment.va_number,
+    bill_key: payment.bill_key,
+    biller_code: payment.biller_code,
+    payment_code: payment.payment_code,
+    redirect_url: payment.redirect_url,
+    deeplink_url: payment.deeplink_url,
+    qr_string: payment.qr_string,
+    qr_url: payment.qr_url,
+    transaction_time: timestamp(payment.transaction_time),
+    settlement_time: timestamp(payment.settlement_time),
+    expiry_time: timestamp(payment.expiry_time),
+    refund_amount: formatMoney(payment.refunded_amount),
+    net_amount: formatMoney((payment.captured_amount ?? 0) - payment.refunded_amount),
+    metadata: payment.metadata,
+    custom_field1: payment.custom_field1,
+    custom_field2: payment.custom_field2,
+    custom_field3: payment.custom_field3,
+    items: payment.items.map(viewItem),
+    refunds: payment.refunds.map(viewRefund),
+    invoice_id: payment.invoice_id,
+    subscription_id: payment.subscription_id,
+    is_paid: isPaid(state),
+    is_pending: isPending(state),
+    is_failed: isFailed(state),
+    is_expired: isExpired(state),
+    created_at: payment.created_at.toISOString(),
+    updated_at: payment.updated_at.toISOString(),
+  };
+}
+
+export type SummarizedPayment = Pick<
+  GatewayPayment,
+  | "id"
+  | "order_id"
+  | "payment_type"
+  | "gross_amount"
+  | "transaction_status"
+  | "fraud_status"
+  | "customer_email"
+  | "created_at"
+>;
+
+export function summarizePayment(payment: SummarizedPayment) {
+  const status = payment.transaction_status;
+  return {
+    id: payment.id,
+    order_id: payment.order_id,
+    payment_type: payment.payment_type,
+    gross_amount: formatMoney(payment.gross_amount),
+    transaction_status: status,
+    customer_email: payment.customer_email,
+    is_paid: isPaid({ status, fraud: payment.fraud_status }),
+    created_at: payment.created_at.toISOString(),
+  };
+}
+
+export function viewRefund(refund: GatewayRefund) {
+  return {
+    id: refund.id,
+    refund_key: refund.refund_key,
+    amount: formatMoney(refund.amount),
+    reason: refund.reason,
+    is_direct: refund.is_direct,
+    status: refund.status,
+    status_code: refund.status_code,
+    status_message: refund.status_message,
+    created_at: refund.created_at.toISOString(),
+  };
+}
+
+function viewItem(item: GatewayPaymentItem) {
+  return {
+    id: item.id,
+    item_id: item.item_id,
+    name: item.name,
+    price: formatMoney(item.price),
+    quantity: item.quantity,
+    brand: item.brand,
+    category: item.category,
+    merchant_name: item.merchant_name,
+    url: item.url,
+    subtotal: formatMoney(item.price * item.quantity),
+  };
+}
+
+function timestamp(time: Date | null): string | null {
+  return time?.toISOString() ?? null;
+}

@@ -1,0 +1,42 @@
+/** What charges of every payment type have in common. */
+
+import { amount, list, object, oneOf, text, wholeNumber } from "../fields.ts";
+import { MetadataSchema } from "../metadata.ts";
+import { CustomerSchema } from "./customer.ts";
+import { items, ItemSchema } from "./items.ts";
+
+export const common = {
+  gross_amount: amount().openapi({
+    description: "What the customer pays, in whole rupiah.",
+    example: 150000,
+  }),
+  // A dot or two alone would be another path where the gateway is asked for the order.
+  order_id: text(50).regex(
+    /^(?!\.{1,2}$)[A-Za-z0-9_~.-]+$/,
+    "must be made of letters, digits, - _ ~ and ., and not of dots alone",
+  ).optional().openapi({
+    description: "Your number of the order; made up where left out. It is taken for good, unless " +
+      "the gateway refuses the charge: then you may use it again.",
+    example: "order-1893",
+  }),
+  customer_details: CustomerSchema.optional(),
+  item_details: items(ItemSchema).optional().openapi({
+    description: "What is paid for. Where given, it has to add up to `gross_amount`.",
+  }),
+  metadata: MetadataSchema.optional(),
+  custom_fields: list(text(255), 3).optional().openapi({
+    description: "Up to three notes, shown in the gateway's own reports too.",
+    example: ["branch 12", "till 3"],
+  }),
+};
+
+/** For all but cards and OVO, whose time the gateway sets. */
+export const expiring = {
+  custom_expiry: object({
+    expiry_duration: wholeNumber(1, 15_552_000).openapi({ example: 2 }),
+    unit: oneOf(["second", "minute", "hour", "day"]).default("minute").openapi({ example: "hour" }),
+  }).openapi("CustomExpiry", {
+    description: "How long the customer has, counted from now; at least 20 seconds. What is more " +
+      "than the payment type allows (180 days, wallets a few), the gateway cuts or refuses.",
+  }).optional(),
+};

@@ -1,0 +1,50 @@
+/** Charges of lenders, who want to know who buys what. */
+
+import { z } from "@hono/zod-openapi";
+import { email, object, text } from "../fields.ts";
+import { common, expiring } from "./common.ts";
+import { AddressSchema, CustomerSchema } from "./customer.ts";
+import { EXAMPLES } from "./examples.ts";
+import { addUp, items, ItemSchema } from "./items.ts";
+
+const Borrower = CustomerSchema.extend({
+  first_name: text(255),
+  email: email(),
+  phone: text(255),
+}).openapi("PayLaterCustomerDetails");
+
+const AkulakuItem = ItemSchema.extend({ id: text(50) }).openapi("AkulakuItemDetails");
+
+export const AkulakuCharge = object({
+  payment_type: z.literal("akulaku"),
+  ...common,
+  ...expiring,
+  customer_details: Borrower,
+  item_details: items(AkulakuItem).superRefine((items, context) => {
+    const ids = items.map(({ id }) => id);
+    const again = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+    if (again === -1) return;
+    context.addIssue({ code: "custom", path: [again, "id"], message: "must not come twice" });
+  }).openapi({ description: "Has to add up to `gross_amount`; each `id` once." }),
+}).superRefine(addUp).openapi("AkulakuCharge", {
+  description: "Akulaku: send the customer to `redirect_url`.",
+  example: EXAMPLES.akulaku.value,
+});
+
+const KredivoItem = ItemSchema.extend({
+  id: text(50),
+  category: text(50),
+  url: text(2000),
+}).openapi("KredivoItemDetails");
+
+export const KredivoCharge = object({
+  payment_type: z.literal("kredivo"),
+  ...common,
+  ...expiring,
+  customer_details: Borrower.extend({ shipping_address: AddressSchema })
+    .openapi("KredivoCustomerDetails"),
+  item_details: items(KredivoItem).openapi({ description: "Has to add up to `gross_amount`." }),
+}).superRefine(addUp).openapi("KredivoCharge", {
+  description: "Kredivo: send the customer to `redirect_url`.",
+  example: EXAMPLES.kredivo.value,
+});

@@ -1,0 +1,66 @@
+/** `POST /charge/`: a new payment, of any type. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { createCharge } from "../../core/payments/charge.ts";
+import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../payments/codes.ts";
+import { PaymentSchema } from "../payments/schemas.ts";
+import { problems } from "../problem.ts";
+import { createRouter, type Router } from "../router.ts";
+import { EXAMPLES } from "./examples.ts";
+import { ChargeSchema } from "./schema.ts";
+
+const path = "/charge/";
+
+const chargeRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createCharge",
+  summary: "Charge a customer",
+  description:
+    "Starts a payment at the gateway and answers with all that the customer needs to pay: a " +
+    "virtual account, a bill key, a payment code, a QR code, a link. Most payments are `pending` " +
+    "then and paid minutes or days later; a card can be paid at once. A bank that says no is an " +
+    'answer too: 201 with `transaction_status: "deny"`.\n\n' +
+    "The payment is stored before the gateway is asked. An error with `outcome: refused` means " +
+    "that nothing happened: mend the request and send it anew. With `outcome: unknown` the " +
+    "charge may have gone through: read the payment at `payment_id`, or send the same request " +
+    "with the same `Idempotency-Key` again, which never makes a second one.",
+  tags: ["Charges"],
+  request: {
+    headers: IdempotencyHeaders,
+    body: {
+      required: true,
+      content: { "application/json": { schema: ChargeSchema, examples: EXAMPLES } },
+    },
+  },
+  responses: {
+    201: {
+      description: "The payment",
+      headers: {
+        Location: {
+          description: "The path of the payment.",
+          schema: { type: "string" },
+          example: "/payments/0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5/",
+        },
+        ...REPLAY_HEADER,
+      },
+      content: { "application/json": { schema: PaymentSchema } },
+    },
+    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export function createChargeRoutes(deps: PaymentDeps): Router {
+  const router = createRouter();
+  router.openapi(chargeRoute, async (c) => {
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
+    const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
+    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+  });
+  return router;
+}

@@ -1,0 +1,50 @@
+/** `Idempotency-Key`: asks for something once, however often the request is sent. */
+
+import { createHash } from "node:crypto";
+import { z } from "@hono/zod-openapi";
+import type { KeyedAttempt } from "../core/idempotency/attempt.ts";
+import { REPLAYED } from "../core/idempotency/reply.ts";
+
+export const IdempotencyHeaders = z.object({
+  // Without an example: the reference page would send it with every request that is tried there.
+  "Idempotency-Key": z.string().regex(
+    /^[\x20-\x7e]{1,255}$/,
+    "must be 1 to 255 printable ASCII characters",
+  ).optional().openapi({
+    description:
+      "A value of your own, new for each thing you want done (a UUID is good). Send the " +
+      "request again with the same key, after a broken connection for instance, and you get the " +
+      "first answer again instead of a second payment. Kept for 24 hours.",
+  }),
+});
+
+export const REPLAY_HEADER = {
+  "Idempotency-Replayed": {
+    description: "`true`: this is the first answer to the same request, given again.",
+    schema: { type: "string", const: "true" },
+  },
+} as const;
+
+/** Null without a key. `scope`: method and path, so that a key means nothing elsewhere. */
+export function attemptOf(
+  headers: z.output<typeof IdempotencyHeaders>,
+  scope: string,
+  input: unknown,
+): KeyedAttempt | null {
+  const key = headers["Idempotency-Key"];
+  if (key === undefined) return null;
+  return { key, scope, bodyHash: createHash("sha256").update(canonical(input)).digest() };
+}
+
+/** The same for inputs that mean the same: white space and the order of members are nothing. */
+function canonical(input: unknown): string {
+  return JSON.stringify(input, (_name, value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+  });
+}
+
+/** The header that tells an answer given again. */
+export function replayHeader(isReplayed: boolean): Record<string, string> {
+  return isReplayed ? REPLAYED : {};
+}

@@ -1,0 +1,15 @@
+/** Lets a body be left out where nothing in it is needed. */
+
+import type { MiddlewareHandler } from "hono";
+import type { AppEnv } from "./app_env.ts";
+
+/** No body is an empty object, whether or not it is called JSON: clients differ in that. */
+export const optionalBody: MiddlewareHandler<AppEnv> = async function optionalBody(c, next) {
+  const { raw } = c.req;
+  if (await raw.clone().text() === "") {
+    const headers = new Headers(raw.headers);
+    headers.set("Content-Type", "application/json");
+    c.req.raw = new Request(raw, { headers, body: "{}" });
+  }
+  await next();
+};

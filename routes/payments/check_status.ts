@@ -1,0 +1,52 @@
+/** `GET /payments/{pk}/check_status/`: one payment, as the gateway has it this moment. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { getStatus } from "../../core/payments/get_status.ts";
+import { callerOf } from "../app_env.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { OF_CALLERS, OF_GATEWAY } from "./codes.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
+import { PaymentSchema } from "./schemas.ts";
+
+export const PaymentStatusCheckSchema = z.object({
+  payment: PaymentSchema,
+  gateway_response: z.record(z.string(), z.unknown()).nullable().openapi({
+    description:
+      "What the gateway said, word for word but for its signature; null where it knows " +
+      "of no such transaction.",
+    example: {
+      status_code: "200",
+      transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+      transaction_status: "settlement",
+      gross_amount: "150000.00",
+    },
+  }),
+}).openapi("PaymentStatusCheck");
+
+const checkStatusRoute = createRoute({
+  method: "get",
+  path: "/payments/{pk}/check_status/",
+  operationId: "checkPaymentStatus",
+  summary: "Ask the gateway for a payment's status",
+  description: "Fetches the payment's state from the gateway, takes it over, and answers with " +
+    "both. For when you cannot wait for the gateway's report; the service asks by itself for " +
+    "payments that nothing is heard of.",
+  tags: ["Payments"],
+  request: { params: PaymentPath },
+  responses: {
+    200: {
+      description: "The payment, brought up to date, and the gateway's answer",
+      content: { "application/json": { schema: PaymentStatusCheckSchema } },
+    },
+    ...problems("not_found", ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export function addCheckStatus(router: Router, deps: PaymentDeps): void {
+  router.openapi(checkStatusRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    return c.json(await getStatus(deps, callerOf(c), id), 200);
+  });
+}

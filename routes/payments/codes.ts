@@ -1,0 +1,30 @@
+/** Which errors operations on payments have in common. */
+
+import type { ErrorCode } from "../../core/errors.ts";
+
+/** Whoever asks for anything. */
+export const OF_CALLERS = [
+  "unauthenticated",
+  "rate_limited",
+  "unavailable",
+] as const satisfies ErrorCode[];
+
+/** Whatever has a body, and may bear an `Idempotency-Key`. */
+export const OF_INPUT = [
+  "validation_error",
+  "malformed_json",
+  "payload_too_large",
+  "unsupported_media_type",
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+] as const satisfies ErrorCode[];
+
+/** Whatever asks the gateway. */
+export const OF_GATEWAY = [
+  "gateway_error",
+  "gateway_validation",
+  "gateway_authentication",
+  "gateway_rate_limited",
+  "gateway_unreachable",
+  "gateway_timeout",
+] as const satisfies ErrorCode[];

@@ -1,0 +1,59 @@
+/** `GET /payments/`: the caller's payments, newest first. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { listPayments } from "../../core/payments/read.ts";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { oneOf } from "../fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { OF_CALLERS } from "./codes.ts";
+import { PaymentSummarySchema } from "./schemas.ts";
+
+const path = "/payments/";
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listPayments",
+  summary: "List payments",
+  description: "Your payments, newest first, in short; staff see everybody's. Follow `Link` for " +
+    "the next page: payments that arrive meanwhile shift nothing.",
+  tags: ["Payments"],
+  request: {
+    query: z.object({
+      payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
+        description: "Only payments of this type.",
+      }),
+      status: oneOf(PAYMENT_STATUSES).optional().openapi({
+        description: "Only payments with this `transaction_status`.",
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of payments",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(PaymentSummarySchema) } },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+export function addList(router: Router, deps: PaymentDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { payment_type, status, limit, cursor } = c.req.valid("query");
+    const { payments, next } = await listPayments(deps, callerOf(c), {
+      paymentType: payment_type ?? null,
+      status: status ?? null,
+      limit,
+      before: cursor ?? null,
+    });
+    const query = { payment_type, status, limit };
+    return c.json(payments, 200, linkHeader(basePathOf(c, path) + path, query, next));
+  });
+}

@@ -1,0 +1,77 @@
+/** `POST /payments/{pk}/refund/`: pays back, all or a part. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { refundPayment } from "../../core/payments/refund.ts";
+import { callerOf } from "../app_env.ts";
+import { amount, flag, nullIsLeftOut, object, text } from "../fields.ts";
+import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { optionalBody } from "../optional_body.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { actionRequest, scopeOf } from "./action.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "./codes.ts";
+import { paymentIdOf } from "./payment_id.ts";
+import { PaymentSchema, RefundSchema } from "./schemas.ts";
+
+const RefundInputSchema = nullIsLeftOut(object({
+  amount: amount().optional().openapi({
+    description: "How much, at most what is left; all that is left where left out.",
+    example: 50000,
+  }),
+  reason: text(255).optional().openapi({ example: "Out of stock" }),
+  direct: flag().default(false).openapi({
+    description: "Asks the customer's bank or wallet itself, which answers at once. Some banks " +
+      "alone can do that.",
+  }),
+})).openapi("RefundInput");
+
+export const RefundedSchema = z.object({
+  payment: PaymentSchema,
+  refund: RefundSchema,
+}).openapi("Refunded");
+
+const path = "/payments/{pk}/refund/";
+
+const refundRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "refundPayment",
+  summary: "Refund a payment",
+  description:
+    "Pays back what was paid, in one go or in parts until nothing is left; refunds can never " +
+    "come to more than that, however many are asked for at once. For payments in state " +
+    "`settlement` or `partial_refund`: a `capture` that is not settled yet is cancelled " +
+    "instead. Cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo can be refunded in parts, " +
+    "OVO only whole; bank transfers, bills and stores not at all. Where the bank refuses " +
+    "(`refund_denied`), `refund` tells so and the payment stays as it is. With `outcome: " +
+    "unknown` the amount stays reserved until the service has found out.",
+  tags: ["Payments"],
+  middleware: [optionalBody],
+  request: actionRequest(RefundInputSchema, "Leave it out to refund all that is left."),
+  responses: {
+    200: {
+      description: "The payment after the refund, and the refund",
+      headers: REPLAY_HEADER,
+      content: { "application/json": { schema: RefundedSchema } },
+    },
+    ...problems(
+      "not_found",
+      "invalid_state",
+      "refund_denied",
+      ...OF_INPUT,
+      ...OF_GATEWAY,
+      ...OF_CALLERS,
+    ),
+  },
+});
+
+export function addRefund(router: Router, deps: PaymentDeps): void {
+  router.openapi(refundRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), scopeOf(path, id), input);
+    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
+}

@@ -1,0 +1,171 @@
+/** Payments as they are answered with. */
+
+import { z } from "@hono/zod-openapi";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { REFUND_STATUSES } from "../../db/refunds.ts";
+
+const nullableText = z.string().nullable();
+
+function money(description?: string, example = "150000.00") {
+  return z.string().regex(/^-?\d+\.\d{2}$/).openapi({ description, example });
+}
+
+function timestamp(description?: string) {
+  return z.iso.datetime().openapi({ description, example: "2026-03-05T04:12:09.000Z" });
+}
+
+const id = z.uuid().openapi({ example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" });
+
+const payment_type = z.string().openapi({
+  description: "As in the charge; what was paid by a link can be of other types of the gateway.",
+  example: "bank_transfer",
+});
+
+export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStatus", {
+  description: [
+    "- `pending`: waits for the customer",
+    "- `authorize`: a card's amount is held, to be captured",
+    "- `capture`: a card was charged; settled by the bank later. With `fraud_status: challenge` " +
+    "somebody has to look at it first",
+    "- `settlement`: paid",
+    "- `deny`, `failure`: refused, by the bank or the gateway",
+    "- `cancel`, `expire`: ended before it was paid",
+    "- `partial_refund`, `refund`: paid back, in part or whole",
+    "- `partial_chargeback`, `chargeback`: taken back by the customer's bank, in part or whole",
+  ].join("\n"),
+});
+
+export const PaymentItemSchema = z.object({
+  id,
+  item_id: nullableText.openapi({ description: "Your `id` of it.", example: "sku-7" }),
+  name: z.string().openapi({ example: "Coffee beans, 1 kg" }),
+  price: money("Of one; below 0 for a discount.", "75000.00"),
+  quantity: z.int().openapi({ example: 2 }),
+  brand: nullableText,
+  category: nullableText.openapi({ example: "Groceries" }),
+  merchant_name: nullableText,
+  url: nullableText,
+  subtotal: money(),
+}).openapi("PaymentItem");
+
+export const RefundSchema = z.object({
+  id,
+  refund_key: z.string().openapi({
+    description: "What the gateway knows the refund by.",
+    example: "0197a3c4-8d2a-7b13-8c5e-6a1f0e9d7c42",
+  }),
+  amount: money(undefined, "50000.00"),
+  reason: nullableText.openapi({ example: "Out of stock" }),
+  is_direct: z.boolean().openapi({
+    description: "Asked of the customer's bank or wallet itself, which answers at once.",
+    example: false,
+  }),
+  status: z.enum(REFUND_STATUSES).openapi({
+    description: "- `pending`: nobody knows yet; the service finds out\n- `succeeded`\n" +
+      "- `denied`: the bank refused\n- `failed`: the gateway refused",
+    example: "succeeded",
+  }),
+  status_code: nullableText.openapi({ description: "The gateway's.", example: "200" }),
+  status_message: nullableText.openapi({
+    description: "The gateway's.",
+    example: "Success, refund request is approved",
+  }),
+  created_at: timestamp(),
+}).openapi("Refund", { description: "One refund of a payment; there may be several." });
+
+export const PaymentSchema = z.object({
+  id,
+  order_id: z.string().openapi({ example: "order-1893" }),
+  transaction_id: nullableText.openapi({
+    description: "The gateway's; null until it has answered.",
+    example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  }),
+  payment_type,
+  bank: nullableText.openapi({ example: "bca" }),
+  store: nullableText.openapi({ example: null }),
+  acquirer: nullableText.openapi({ example: null }),
+  gross_amount: money("What was asked for; it never changes."),
+  captured_amount: money("What was taken of it; null while nothing is.").nullable()
+    .openapi({ example: null }),
+  currency: z.string().openapi({ example: "IDR" }),
+  transaction_status: PaymentStatusSchema,
+  fraud_status: nullableText.openapi({
+    description: "What the gateway's fraud detection says: `accept`, `challenge` or `deny`.",
+    example: "accept",
+  }),
+  status_code: nullableText.openapi({ description: "The gateway's latest.", example: "201" }),
+  status_message: nullableText.openapi({
+    description: "The gateway's latest, for people.",
+    example: "Success, Bank Transfer transaction is created",
+  }),
+  customer_first_name: nullableText.openapi({ example: "Budi" }),
+  customer_last_name: nullableText.openapi({ example: "Utomo" }),
+  customer_email: nullableText.openapi({ example: "budi@example.com" }),
+  customer_phone: nullableText.openapi({ example: "+628123456789" }),
+  va_number: nullableText.openapi({
+    description: "`bank_transfer`: the account to transfer to.",
+    example: "812785002530231",
+  }),
+  bill_key: nullableText.openapi({
+    description: "`echannel`: the bill, to be typed in after `biller_code`.",
+    example: null,
+  }),
+  biller_code: nullableText.openapi({ example: null }),
+  payment_code: nullableText.openapi({
+    description: "`cstore`: to be shown at the till.",
+    example: null,
+  }),
+  redirect_url: nullableText.openapi({
+    description: "`credit_card` (3-D Secure), `akulaku`, `kredivo`: where to send the customer.",
+    example: null,
+  }),
+  deeplink_url: nullableText.openapi({
+    description: "`gopay`, `shopeepay`, `dana`: opens the wallet's app.",
+    example: null,
+  }),
+  qr_string: nullableText.openapi({
+    description: "`qris`: what the code says, to draw it yourself.",
+    example: null,
+  }),
+  qr_url: nullableText.openapi({
+    description: "`qris`, `gopay`: an image of the code.",
+    example: null,
+  }),
+  transaction_time: timestamp("When the gateway took it in.").nullable(),
+  settlement_time: timestamp("When it was paid.").nullable().openapi({ example: null }),
+  expiry_time: timestamp("Until when it can be paid.").nullable()
+    .openapi({ example: "2026-03-06T04:12:09.000Z" }),
+  refund_amount: money("The sum of all refunds that were made.", "0.00"),
+  net_amount: money("What was captured less what was refunded.", "0.00"),
+  metadata: z.record(z.string(), z.unknown()).nullable().openapi({ example: { cart: "c-1893" } }),
+  custom_field1: nullableText,
+  custom_field2: nullableText,
+  custom_field3: nullableText,
+  items: z.array(PaymentItemSchema),
+  refunds: z.array(RefundSchema).openapi({ example: [] }),
+  invoice_id: z.uuid().nullable().openapi({ example: null }),
+  subscription_id: z.uuid().nullable().openapi({ example: null }),
+  is_paid: z.boolean().openapi({
+    description: "You have the money, or will: deliver.",
+    example: false,
+  }),
+  is_pending: z.boolean().openapi({ description: "Not decided yet.", example: true }),
+  is_failed: z.boolean().openapi({ example: false }),
+  is_expired: z.boolean().openapi({ example: false }),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+}).openapi("Payment", {
+  description: "One payment, which is one transaction at the gateway. Every member is always " +
+    "there; what is absent is null.",
+});
+
+export const PaymentSummarySchema = z.object({
+  id,
+  order_id: z.string().openapi({ example: "order-1893" }),
+  payment_type,
+  gross_amount: money(),
+  transaction_status: PaymentStatusSchema,
+  customer_email: nullableText.openapi({ example: "budi@example.com" }),
+  is_paid: z.boolean().openapi({ example: false }),
+  created_at: timestamp(),
+}).openapi("PaymentSummary", { description: "A payment in a list." });
