@@ -49,6 +49,8 @@ export interface GatewayPayment {
   custom_field3: string | null;
   invoice_id: string | null;
   subscription_id: string | null;
+  /** A card's amount was only to be held: it can be captured in part. */
+  is_hold: boolean;
   /** The gateway refused the charge: no transaction exists, and none will. */
   is_refused: boolean;
   /** When it was first known to be paid. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { createDatabase } from "./support/database.ts";
 import {
+  assertMembers,
   CHARGE_KINDS,
   type ChargeKind,
   chargeRequest,
@@ -360,12 +361,6 @@ Deno.test("the gateway's amount is the charge's, to the rupiah", async () => {
     assert.equal((await payments.refresh(id)).captured_amount, `${gross_amount}.00`);
   }
 });
-
-function assertMembers(payment: Payment, expected: Partial<Payment>): void {
-  for (const [name, value] of Object.entries(expected)) {
-    assert.deepEqual(payment[name as keyof Payment], value, name);
-  }
-}
 
 /** The gateway's time, which is that of Western Indonesia. */
 function utc(wib: string): string {

@@ -184,13 +184,13 @@ function capturedAmount(payment: GatewayPayment, answer: Transaction): number {
 }
 
 /**
- * A transaction that is known to be ours may be of more (a fee on top) or, captured in part, of less;
- * a card's alone can be captured in part.
+ * A transaction that is known to be ours may be of more (a fee on top) or, where a hold was captured
+ * in part, of less.
  */
 function fitsAmount(payment: GatewayPayment, answer: Transaction): boolean {
   const said = amountOf(answer);
   if (said === null || said >= payment.gross_amount) return true;
-  return payment.payment_type === "credit_card" && said > 0;
+  return payment.is_hold && said > 0;
 }
 
 function checkTime(

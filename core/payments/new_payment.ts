@@ -49,6 +49,7 @@ export function newPayment(input: ChargeInput, userId: string, now: Date): Gatew
     custom_field3,
     invoice_id: null,
     subscription_id: null,
+    is_hold: input.authorize ?? false,
     is_refused: false,
     paid_at: null,
     denied_captures: 0,

@@ -43,6 +43,8 @@ create table gateway.payments (
   custom_field3 text,
   invoice_id uuid,
   subscription_id uuid,
+  -- A card's amount was only to be held: it can be captured in part.
+  is_hold boolean not null default false,
   -- The gateway refused the charge: no transaction exists, and none will.
   is_refused boolean not null default false,
   -- When it was first known to be paid.

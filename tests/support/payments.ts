@@ -128,6 +128,13 @@ export async function parsePayment(response: Response, status: number): Promise<
   return PaymentSchema.parse(JSON.parse(text));
 }
 
+/** That these members are as expected, whatever the others are. */
+export function assertMembers(payment: Partial<Payment>, expected: Partial<Payment>): void {
+  for (const [name, value] of Object.entries(expected)) {
+    assert.deepEqual(payment[name as keyof Payment], value, name);
+  }
+}
+
 /** Charges by the short names that tests use. */
 const CHARGES = {
   card: { payment_type: "credit_card", authentication: false },
