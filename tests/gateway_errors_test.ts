@@ -121,12 +121,20 @@ for (const [what, body] of Object.entries(NO_JSON)) {
       assert.equal(error?.name, "GatewayAPIError");
       assert.equal(error?.statusCode, String(status));
       assert.equal(error?.data, null);
-      assert.equal(error?.outcome, status === 404 ? "refused" : "unknown");
+      assert.equal(error?.outcome, "unknown");
     }
     const unauthorized = await failuresOf(() => new Response(body, { status: 401 }));
     assert.ok(unauthorized instanceof errors.GatewayAuthenticationError);
+    assert.equal(unauthorized.outcome, "unknown");
   });
 }
+
+Deno.test("a refusal by whoever stands before the gateway says nothing about the call", async () => {
+  for (const status of [400, 401, 403, 404, 406, 429]) {
+    const error = await failuresOf(() => Response.json({ message: "Forbidden" }, { status }));
+    assert.equal(error?.outcome, "unknown", String(status));
+  }
+});
 
 Deno.test("a body that is just short enough is an answer", async () => {
   const body = '{"status_code":"200"}'.padEnd(262_144);

@@ -38,7 +38,9 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
     if (openedAt === null) return "closed";
     const passed = clock() - openedAt;
     // Less than nothing: the clock was set back, and nothing may stay open longer for that.
-    return passed >= 0 && passed < openMs ? "open" : "half_open";
+    const hasRested = passed < 0 || passed >= openMs;
+    // While one call tries, there is no place for others.
+    return hasRested && !isProbing ? "half_open" : "open";
   }
 
   function turn(opened: number | null) {
@@ -52,7 +54,7 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
     state,
     admit() {
       const current = state();
-      if (current === "open" || (current === "half_open" && isProbing)) return null;
+      if (current === "open") return null;
       const isProbe = isProbing = current === "half_open";
       const mine = era;
       const report = (act: () => void) => () => {

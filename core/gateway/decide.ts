@@ -33,7 +33,10 @@ export function decide<T>(
   if (raw && isAnswer) {
     return { statusCode: String(code), body: schema.parse(withCleanMessage(raw, secrets)), raw };
   }
-  const isDefinite = code >= 400 && code < 500 && (said !== null || !UNSURE.includes(code));
+  // Whoever else may stand in the way says 403 or 404 too, whatever became of the call behind them.
+  const isItsOwn = raw !== null && OWN_MEMBERS.some((name) => name in raw);
+  const isDefinite = code >= 400 && code < 500 && isItsOwn &&
+    (said !== null || !UNSURE.includes(code));
   const messages = raw ? messagesIn(raw).map((text) => maskText(text, secrets)) : [];
   const Kind = KINDS[code] ?? errors.GatewayAPIError;
   throw new Kind(
@@ -55,6 +58,9 @@ function withCleanMessage(raw: JsonObject, secrets: string[]): JsonObject {
   if (typeof status_message !== "string") return raw;
   return { ...raw, status_message: maskText(status_message, secrets) };
 }
+
+/** Each part of the gateway has at least one of these in its errors (G§2.2). */
+const OWN_MEMBERS = ["status_code", "status_message", "error_messages", "errors"];
 
 /** Proxies say these when they lost patience; what the gateway did meanwhile they do not know. */
 const UNSURE = [408, 499];

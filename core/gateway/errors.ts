@@ -40,6 +40,12 @@ export class GatewayError extends Error {
   }
 }
 
+/** Whether the gateway itself says that it knows no such thing; a page that says 404 is anybody's. */
+export function meansUnknown(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.statusCode === "404" &&
+    error.data?.status_code !== undefined;
+}
+
 /** Whatever none of the others is, no answer at all among it. */
 export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";

@@ -6,8 +6,10 @@
 
 import { z } from "zod";
 
-export const text = orNull(z.union([z.string(), z.number().transform(String)]));
-export const lowerCase = orNull(z.string().toLowerCase());
+export const text = orNull(
+  z.union([z.string(), z.number().transform(String)]).transform(storable),
+);
+export const lowerCase = orNull(z.string().toLowerCase().transform(storable));
 export const wholeNumber = orNull(
   z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).pipe(z.int()),
 );
@@ -35,6 +37,11 @@ export function listOf<T extends z.ZodType>(item: T) {
       return success ? [data] : [];
     })
   );
+}
+
+/** NUL and half characters no database keeps; nothing of the gateway's needs them. */
+function storable(value: string): string {
+  return value.toWellFormed().replaceAll("\0", "");
 }
 
 function twoPlaces(value: string): string {
