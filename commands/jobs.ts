@@ -9,6 +9,7 @@ import { sweepJobs } from "../core/jobs/sweep.ts";
 import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createSchedule } from "../core/schedule.ts";
+import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { Failure } from "./failure.ts";
 
@@ -38,7 +39,9 @@ export async function openJobs(config: Config, deps: JobsDeps): Promise<Jobs> {
     carrier,
     start() {
       carrier.start(worker.run);
-      sweepJobs(taskDeps).catch((error) => deps.log.error("sweep_failed", error));
+      // What an earlier run left behind, a charge that it died in included.
+      Promise.all([sweepJobs(taskDeps), checkPendingPayments(taskDeps)])
+        .catch((error) => deps.log.error("sweep_failed", error));
       for (const entry of createSchedule(taskDeps)) {
         Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
       }

@@ -12,7 +12,7 @@ const addedLatency = metrics.getMeter("payment-gateway").createHistogram(
   },
 );
 
-/** Once for each charge that reached the gateway. */
+/** Once for each charge that the gateway answered. */
 export function recordAddedLatency(ms: number, attributes: Attributes): void {
   addedLatency.record(ms, attributes);
 }

@@ -12,5 +12,3 @@ export interface GatewayEvent {
   data: object;
   created_at: Date;
 }
-
-export type NewEvent = GatewayEvent;

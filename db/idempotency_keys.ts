@@ -1,6 +1,7 @@
 /** The keys of requests that must not happen twice: who runs with one, and what came of it. */
 
 import type { Sql } from "./database.ts";
+import { columnList, rowsOf } from "./rows.ts";
 
 /** A key by itself says nothing: it is one caller's, for one operation. */
 export interface KeyId {
@@ -21,29 +22,53 @@ export interface IdempotencyKey extends KeyId {
   created_at: Date;
 }
 
+/** A key as its holder knows it; when somebody else took it over, its lease is another. */
+export interface HeldKey extends KeyId {
+  lease_until: Date;
+}
+
 /** A new key on its way into a statement, as JSON. */
-export interface ClaimedKey extends KeyId {
-  /** Hexadecimal, as PostgreSQL reads it: `\x…`. */
+export interface ClaimedKey extends HeldKey {
+  /** Hexadecimal, as PostgreSQL reads it: `\\x…`. */
   body_hash: string;
   payment_id: string;
-  lease_until: Date;
   created_at: Date;
 }
 
-/** Takes the key unless it is known already (and not too old): then nothing is written, and false. */
-export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Promise<boolean> {
-  const { user_id, scope, body_hash, payment_id, lease_until, created_at } = key;
-  const rows = await sql`
-    insert into gateway.idempotency_keys as known
-      (user_id, scope, key, body_hash, payment_id, lease_until, created_at)
-    values (${user_id}, ${scope}, ${key.key}, ${body_hash}::text::bytea, ${payment_id},
-      ${lease_until}, ${created_at})
+export interface ClaimOptions {
+  /** A key that was made before this counts no longer. */
+  keysSince: Date;
+  /** Nor does one that was cut short with this payment. */
+  replaces: string | null;
+}
+
+const COLUMNS = [
+  "user_id",
+  "scope",
+  "key",
+  "body_hash",
+  "payment_id",
+  "lease_until",
+  "created_at",
+];
+
+/** Takes the key, and returns a row unless it is known already. Null: there is nothing to take. */
+export function claimingKey(sql: Sql, key: ClaimedKey | null, options: ClaimOptions) {
+  const columns = columnList(sql, COLUMNS);
+  return sql`
+    insert into gateway.idempotency_keys as known (${columns})
+    select ${columns} from ${rowsOf(sql, "idempotency_keys", key ? [key] : [])}
     on conflict (user_id, scope, key) do update set
       (body_hash, payment_id, refund_id, reply, lease_until, created_at) = row(
         excluded.body_hash, excluded.payment_id, null::uuid, null::json, excluded.lease_until,
         excluded.created_at)
-    where known.created_at < ${keysSince}
+    where known.created_at < ${options.keysSince} or known.payment_id = ${options.replaces}
     returning true`;
+}
+
+/** Takes the key unless it is known already (and not too old): then nothing is written, and false. */
+export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Promise<boolean> {
+  const rows = await claimingKey(sql, key, { keysSince, replaces: null });
   return rows.length > 0;
 }
 
@@ -72,17 +97,18 @@ export async function takeOverKey(
 }
 
 /**
- * Ends a request without a change of its payment: with an answer to keep, or (null) with none. An
- * answer that was kept meanwhile, by whoever took the key over, stays.
+ * Ends a request without a change of its payment: with an answer to keep, or (null) with none. Of a
+ * key that somebody else holds by now nothing changes.
  */
 export async function endKey(
   sql: Sql,
-  { user_id, scope, key }: KeyId,
+  { user_id, scope, key, lease_until }: HeldKey,
   reply: object | null,
   now: Date,
 ): Promise<void> {
   await sql`
     update gateway.idempotency_keys
     set reply = ${reply && JSON.stringify(reply)}::text::json, lease_until = ${now}
-    where user_id = ${user_id} and scope = ${scope} and key = ${key} and reply is null`;
+    where user_id = ${user_id} and scope = ${scope} and key = ${key}
+      and lease_until = ${lease_until} and reply is null`;
 }

@@ -4,7 +4,8 @@ import type { ChargeInput } from "../core/payments/charge_input.ts";
 import { hear, type Heard, type Hearing } from "../core/payments/gate.ts";
 import { newPayment } from "../core/payments/new_payment.ts";
 import { viewPayment } from "../core/payments/views.ts";
-import { findPayment, type GatewayPayment, insertPayment, listHistory } from "../db/payments.ts";
+import { insertPayment } from "../db/insert_payment.ts";
+import { findPayment, type GatewayPayment, listHistory } from "../db/payments.ts";
 import { createDatabase } from "./support/database.ts";
 import { openProxiedPayments } from "./support/gateway_proxy.ts";
 import {

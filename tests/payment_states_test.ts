@@ -9,7 +9,7 @@ import {
   isStatus,
   PAYMENT_STATUSES,
   type PaymentStatus,
-  REFUNDABLE_STATUSES,
+  REFUNDABLE,
   type Standing,
   stepTo,
   type Word,
@@ -228,7 +228,7 @@ Deno.test("what each state means", () => {
       isFailed(state) && "failed",
       isExpired(state) && "expired",
       canCancel(status) && "can be cancelled",
-      REFUNDABLE_STATUSES.includes(status) && "can be refunded",
+      REFUNDABLE.includes(status) && "can be refunded",
     ];
     return said.filter(Boolean).join(", ");
   };

@@ -7,6 +7,7 @@ import {
   claimKey,
   endKey,
   findKey,
+  type HeldKey,
   type KeyId,
   takeOverKey,
 } from "../../db/idempotency_keys.ts";
@@ -16,7 +17,10 @@ import { ServiceError } from "../errors.ts";
 import type { KeyedAttempt } from "./attempt.ts";
 import { replay, type Reply } from "./reply.ts";
 
-/** Longer than a request takes, looks at the gateway included: who is not back by then is gone. */
+/**
+ * Longer than requests take, looks at the gateway included. One that is slower than that finds its
+ * key in other hands and leaves it alone; what the two do at the gateway is one thing there.
+ */
 const LEASE_MS = 60_000;
 
 const KEPT_MS = 24 * 60 * 60 * 1_000;
@@ -28,8 +32,8 @@ export interface KeyDeps {
 
 /** A request that runs with a key. */
 export interface Holding {
-  /** Until then nobody else does. */
-  leaseUntil: Date;
+  /** Until its lease is over nobody else does. */
+  key: HeldKey;
   /** What an earlier request with the key left behind; null: this is the first. */
   earlier: { paymentId: string | null; refundId: string | null } | null;
 }
@@ -39,7 +43,7 @@ export interface Answered {
   body: object;
 }
 
-export function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
+function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
   return { user_id: userId, scope, key };
 }
 
@@ -80,7 +84,7 @@ export async function beginKeyed(
     (sql) => claimKey(sql, claim, keysSince(now)),
     "claim key",
   );
-  if (isNew) return { leaseUntil: claim.lease_until, earlier: null };
+  if (isNew) return { key: claim, earlier: null };
   return await meetKey(deps, caller, attempt);
 }
 
@@ -108,7 +112,10 @@ export async function meetKey(
     "take key over",
   );
   if (!isOurs) throw inProgress(leaseUntil, now);
-  return { leaseUntil, earlier: { paymentId: known.payment_id, refundId: known.refund_id } };
+  return {
+    key: { ...id, lease_until: leaseUntil },
+    earlier: { paymentId: known.payment_id, refundId: known.refund_id },
+  };
 }
 
 /** Whether the key was used before; nothing is claimed. */
@@ -125,7 +132,7 @@ export async function isKnown(
 /** Ends a request that changed no payment; null: there is no answer to keep, and the key is free. */
 export async function endKeyed(
   { database, clock }: KeyDeps,
-  key: KeyId,
+  key: HeldKey,
   reply: Reply | null,
 ): Promise<void> {
   const now = new Date(clock());

@@ -1,6 +1,6 @@
 /** Runs jobs: each in one place at a time, a bounded number at once, again when they fail. */
 
-import { codeOf, type Database } from "../../db/database.ts";
+import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { claimJob, findWaitingJob, type HeldJob, leaveJob, type LeftJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -17,8 +17,6 @@ const LIMIT_MS = 90_000;
 
 /** Timers fire a moment early, and clocks differ: no reason to wait for the next sweep. */
 const EARLY_MS = 1_000;
-
-const UNIQUE_VIOLATION = "23505";
 
 export interface WorkerOptions {
   database: Database;

@@ -2,29 +2,21 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
-import { GatewayError, type Outcome as GatewayOutcome } from "../gateway/errors.ts";
+import { GatewayError } from "../gateway/errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
-import { replyOf } from "../idempotency/reply.ts";
 import { changePayment } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { endUnknown } from "./end_unknown.ts";
+import { refreshed, transactionOf } from "./find_transaction.ts";
 import { hear, type Source } from "./gate.ts";
+import { keepingErrors } from "./keeping_errors.ts";
 import { answeredWith, type Asker } from "./keyed_change.ts";
-import {
-  gatewayIsDown,
-  gatewayProblem,
-  invalidState,
-  namingPayment,
-  notYetKnown,
-  unexplained,
-} from "./problems.ts";
+import { gatewayIsDown, gatewayProblem, invalidState, unexplained } from "./problems.ts";
 import { findOwn } from "./read.ts";
 import { isAbout } from "./recognize.ts";
-import { refresh } from "./refresh.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface Action {
@@ -46,11 +38,11 @@ export async function act(
   attempt: KeyedAttempt | null,
   drawUp: (payment: GatewayPayment) => Action,
 ): Promise<Outcome<PaymentView>> {
-  const asker = { key: attempt && keys.keyIdOf(attempt, caller) };
   const known = await findOwn(deps, caller, id);
   const action = drawUp(known);
   const begun = attempt && await keys.beginKeyed(deps, caller, attempt, id);
   if (begun && "body" in begun) return { body: begun.body as PaymentView, isReplayed: true };
+  const asker = { key: begun?.key ?? null };
   const body = await keepingErrors(deps, asker, known, async () => {
     // Whoever goes on with a request does not know how far it got.
     const isResumed = Boolean(begun?.earlier);
@@ -106,32 +98,6 @@ async function mark(deps: PaymentDeps, payment: GatewayPayment): Promise<Gateway
   }));
 }
 
-/** The payment with its transaction: one whose charge was not answered has to be found first. */
-export async function transactionOf(
-  deps: PaymentDeps,
-  payment: GatewayPayment,
-  source: Source,
-): Promise<GatewayPayment> {
-  if (payment.transaction_id !== null) return payment;
-  const found = await refreshed(deps, payment, source, "refused");
-  if (found.transaction_id === null) throw notYetKnown(found);
-  return found;
-}
-
-/** `outcome`: that of the action, should the gateway not be there to be asked. */
-export async function refreshed(
-  deps: PaymentDeps,
-  payment: GatewayPayment,
-  source: Source,
-  outcome: GatewayOutcome,
-): Promise<GatewayPayment> {
-  try {
-    return (await refresh(deps, payment, source)).payment;
-  } catch (error) {
-    throw error instanceof GatewayError ? gatewayProblem(error, payment, outcome) : error;
-  }
-}
-
 async function settle(
   deps: PaymentDeps,
   asker: Asker,
@@ -157,21 +123,4 @@ async function answer(
   const body = viewPayment(payment);
   if (key) await keys.endKeyed(deps, key, { body });
   return body;
-}
-
-/** An error ends the key's request, too: kept where it is certain, else another try is free. */
-export async function keepingErrors<T>(
-  deps: PaymentDeps,
-  { key }: Asker,
-  payment: GatewayPayment,
-  work: () => Promise<T>,
-): Promise<T> {
-  return await namingPayment(payment, async () => {
-    try {
-      return await work();
-    } catch (error) {
-      if (key && error instanceof ServiceError) await keys.endKeyed(deps, key, replyOf(error));
-      throw error;
-    }
-  });
 }

@@ -4,7 +4,6 @@ import type { Caller } from "../auth/caller.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { act } from "./act.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { standingOf } from "./gate.ts";
 import { invalidState } from "./problems.ts";
 import { canCancel } from "./states.ts";
 import type { PaymentView } from "./views.ts";
@@ -18,7 +17,7 @@ export async function cancelPayment(
   return await act(deps, caller, id, attempt, () => ({
     source: "cancel",
     check(payment) {
-      if (canCancel(standingOf(payment).status)) return;
+      if (canCancel(payment.transaction_status)) return;
       throw invalidState(
         payment,
         `A payment in ${payment.transaction_status} cannot be cancelled.`,

@@ -1,16 +1,10 @@
 /** The one way a payment is written: decided on what is known, valid only while that holds. */
 
 import { v7 as uuidv7 } from "uuid";
-import {
-  findPayment,
-  type GatewayPayment,
-  type HeldKey,
-  type KeyUpdate,
-  type PaymentWrite,
-  writePayment,
-} from "../../db/payments.ts";
 import type { NewJob } from "../../db/jobs.ts";
+import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
+import { type KeyUpdate, type PaymentWrite, writePayment } from "../../db/write_payment.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import type { PaymentDeps } from "./deps.ts";
 import type { PaymentEventName, State } from "./states.ts";
@@ -31,8 +25,8 @@ export interface Change {
   jobs?: NewJob[];
   /** What to note of the key the change was asked with. */
   key?: ((after: GatewayPayment) => KeyUpdate) | null;
-  /** A key whose holder alone may make the change. */
-  fence?: HeldKey | null;
+  /** Whether the key's holder alone may make the change. */
+  isFenced?: boolean;
 }
 
 export interface Transition {
@@ -57,9 +51,12 @@ export async function changePayment(
     if (!change) return current;
     const now = new Date(deps.clock());
     const write = drawUp(current, change, now);
-    const isWritten = await deps.database.query((sql) => writePayment(sql, write), "write payment");
+    const { isWritten, jobs } = await deps.database.query(
+      (sql) => writePayment(sql, write),
+      "write payment",
+    );
     if (isWritten) {
-      for (const job of write.jobs) deps.carrier.carry(job);
+      for (const job of jobs) deps.carrier.carry(job);
       return { ...write.payment, version: current.version + 1 };
     }
     const { version } = current;
@@ -116,7 +113,7 @@ function drawUp(current: GatewayPayment, change: Change, now: Date): PaymentWrit
       created_at: now,
     })),
     key: change.key?.(payment) ?? null,
-    fence: change.fence ?? null,
+    isFenced: change.isFenced ?? false,
   };
 }
 

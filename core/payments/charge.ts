@@ -1,6 +1,8 @@
 /** `createCharge`: a new payment, written before the gateway is asked and finished when it answered. */
 
-import { findPayment, type GatewayPayment, insertPayment } from "../../db/payments.ts";
+import type { HeldKey } from "../../db/idempotency_keys.ts";
+import { insertPayment } from "../../db/insert_payment.ts";
+import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
@@ -11,17 +13,19 @@ import { changePayment } from "./change.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
-import type { Asker } from "./keyed_change.ts";
 import { newPayment } from "./new_payment.ts";
 import { gatewayIsDown, namingPayment } from "./problems.ts";
 import { lookForCharge, sendCharge, takeChargeOver } from "./send_charge.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
-interface Request extends Asker {
+interface Request {
   caller: Caller;
   attempt: KeyedAttempt | null;
   input: ChargeInput;
 }
+
+/** An earlier payment of the same request, which came to nothing. */
+type Replaced = Pick<GatewayPayment, "id"> & { order_id?: string };
 
 export async function createCharge(
   deps: PaymentDeps,
@@ -33,29 +37,31 @@ export async function createCharge(
   // that nothing was done.
   const isDown = deps.gateway.breakerState() === "open";
   if (isDown && !(attempt && await keys.isKnown(deps, caller, attempt))) throw gatewayIsDown();
-  const key = attempt && keys.keyIdOf(attempt, caller);
-  return await begin(deps, { caller, attempt, input, key }, null);
+  return await begin(deps, { caller, attempt, input }, null);
 }
 
 /** Writes the payment, and sends it unless the key was used before. */
 async function begin(
   deps: PaymentDeps,
   request: Request,
-  replaces: string | null,
+  replaced: Replaced | null,
 ): Promise<Outcome<PaymentView>> {
   const { caller, attempt, input } = request;
   const began = performance.now();
   const now = new Date(deps.clock());
-  const payment = newPayment(input, caller.userId, now);
+  // Under the same order id as before the gateway can have but one of them.
+  const order_id = input.order_id ?? replaced?.order_id;
+  const payment = newPayment({ ...input, order_id }, caller.userId, now);
   const key = attempt && keys.claimFor(attempt, caller, payment.id, now);
+  const insert = { payment, key, keysSince: keys.keysSince(now), replaces: replaced?.id ?? null };
   const { isClaimed, isOrdered } = await deps.database.query(
-    (sql) => insertPayment(sql, { payment, key, keysSince: keys.keysSince(now), replaces }),
+    (sql) => insertPayment(sql, insert),
     "insert payment",
   );
   if (attempt && !isClaimed) return await resume(deps, request, attempt);
-  if (!isOrdered) throw await refuseOrder(deps, request, payment);
+  if (!isOrdered) throw await refuseOrder(deps, key, payment);
   return await namingPayment(payment, async () => {
-    const { body, gatewayMs } = await sendCharge(deps, request, payment, false);
+    const { body, gatewayMs } = await sendCharge(deps, { input, key }, payment, false);
     const addedMs = performance.now() - began - gatewayMs;
     recordAddedLatency(addedMs, { payment_type: input.payment_type });
     return { body, isReplayed: false };
@@ -70,28 +76,29 @@ async function resume(
 ): Promise<Outcome<PaymentView>> {
   const met = await keys.meetKey(deps, request.caller, attempt);
   if ("body" in met) return { body: met.body as PaymentView, isReplayed: true };
-  const paymentId = met.earlier?.paymentId ?? null;
-  const payment = paymentId === null ? null : await deps.database.query(
-    (sql) => findPayment(sql, paymentId),
-    "find payment",
-  );
-  // It came to nothing, so this is its first time.
-  if (!payment || payment.is_refused) return await begin(deps, request, paymentId);
+  const { key } = met;
+  const paymentId = met.earlier?.paymentId;
+  const payment = paymentId
+    ? await deps.database.query((sql) => findPayment(sql, paymentId), "find payment")
+    : null;
+  // Not even its row was written: the order id was taken.
+  if (!payment) return await begin(deps, request, paymentId ? { id: paymentId } : null);
+  if (payment.is_refused) return await begin(deps, request, payment);
   return await namingPayment(payment, async () => {
-    const body = await finish(deps, request, payment);
-    return body ? { body, isReplayed: false } : await begin(deps, request, payment.id);
+    const body = await finish(deps, { input: request.input, key }, payment);
+    return body ? { body, isReplayed: false } : await begin(deps, request, payment);
   });
 }
 
 /** Null: the charge was never made, and is given up. */
 async function finish(
   deps: PaymentDeps,
-  request: Request,
+  request: { input: ChargeInput; key: HeldKey },
   payment: GatewayPayment,
 ): Promise<PaymentView | null> {
   if (payment.transaction_id !== null) {
     const body = viewPayment(payment);
-    await keys.endKeyed(deps, request.key!, { body });
+    await keys.endKeyed(deps, request.key, { body });
     return body;
   }
   const found = await lookForCharge(deps, request, payment);
@@ -113,7 +120,7 @@ async function markSent(deps: PaymentDeps, payment: GatewayPayment): Promise<Gat
 
 async function refuseOrder(
   deps: PaymentDeps,
-  { key }: Request,
+  key: HeldKey | null,
   { order_id }: GatewayPayment,
 ): Promise<ServiceError> {
   const problem = new ServiceError("duplicate_order", {

@@ -5,6 +5,7 @@ import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { ServiceError } from "../errors.ts";
 import { PutOff, type Task } from "../jobs/task.ts";
+import { changePayment } from "./change.ts";
 import { graceEnd, UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { giveUp } from "./gate.ts";
@@ -37,30 +38,56 @@ export async function checkPaymentStatus(deps: PaymentDeps, id: string): Promise
 }
 
 /** The gateway knows nothing of the charge: after a while that means that it was never made. */
-async function settleUnknown(deps: PaymentDeps, payment: GatewayPayment): Promise<GatewayPayment> {
-  const isWaiting = payment.transaction_id === null && payment.transaction_status === "pending";
-  if (!isWaiting) return payment;
-  const end = graceEnd(payment);
-  if (deps.clock() < end.getTime()) throw new PutOff(end);
-  return await giveUp(deps, payment, SOURCE);
-}
-
-/** A refund that the gateway does not list was not made, and is sent again. */
-async function finishRefunds(deps: PaymentDeps, known: GatewayPayment): Promise<GatewayPayment> {
-  let payment = known;
-  for (const { id } of known.refunds.filter(isPending)) {
-    const refund = payment.refunds.find((each) => each.id === id);
-    if (!refund || !isPending(refund)) continue;
-    // Whoever asked for it may still be at it.
-    const sentLongAgo = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
-    if (deps.clock() < sentLongAgo.getTime()) throw new PutOff(sentLongAgo);
-    await sendAgain(deps, payment, id);
-    payment = await deps.database.query((sql) => findPayment(sql, payment.id)) ?? payment;
-  }
+async function settleUnknown(deps: PaymentDeps, known: GatewayPayment): Promise<GatewayPayment> {
+  if (!isWaiting(known)) return await stopLooking(deps, known);
+  const payment = deps.clock() < graceEnd(known).getTime()
+    ? known
+    : await giveUp(deps, known, SOURCE);
+  if (isWaiting(payment)) throw new PutOff(graceEnd(payment));
   return payment;
 }
 
-async function sendAgain(deps: PaymentDeps, payment: GatewayPayment, refundId: string) {
+function isWaiting({ transaction_id, transaction_status }: GatewayPayment): boolean {
+  return transaction_id === null && transaction_status === "pending";
+}
+
+async function stopLooking(deps: PaymentDeps, payment: GatewayPayment): Promise<GatewayPayment> {
+  return await changePayment(
+    deps,
+    payment,
+    ({ check_at }) => check_at ? { set: { check_at: null } } : null,
+  );
+}
+
+/** A refund that is still open and not listed by the gateway is sent again; one at a time. */
+async function finishRefunds(deps: PaymentDeps, known: GatewayPayment): Promise<GatewayPayment> {
+  let payment = known;
+  const failures: unknown[] = [];
+  for (const { id } of known.refunds.filter(isPending)) {
+    try {
+      await sendAgain(deps, payment, id);
+    } catch (error) {
+      // The next one may have better luck.
+      failures.push(error);
+    }
+    payment = await deps.database.query((sql) => findPayment(sql, known.id), "find payment") ??
+      payment;
+  }
+  const [first] = failures;
+  if (first) throw failures.find((error) => !(error instanceof PutOff)) ?? first;
+  return payment;
+}
+
+async function sendAgain(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  refundId: string,
+): Promise<void> {
+  const refund = payment.refunds.find(({ id }) => id === refundId);
+  if (!refund || !isPending(refund)) return;
+  // Whoever asked for it may still be at it.
+  const sentLongAgo = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
+  if (deps.clock() < sentLongAgo.getTime()) throw new PutOff(sentLongAgo);
   try {
     await sendRefund(deps, { key: null, refundId, source: SOURCE, isSentBefore: true }, payment);
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
-import { GatewayAPIError, GatewayError } from "../gateway/errors.ts";
+import { GatewayAPIError, meansUnknown } from "../gateway/errors.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { bearsOurName, isOurs } from "./recognize.ts";
 
@@ -14,20 +14,22 @@ export type Found =
 
 /** Throws a `GatewayError` where nothing can be made of the answer. */
 export async function findByOrder(
-  { gateway }: PaymentDeps,
+  { gateway, log }: PaymentDeps,
   payment: GatewayPayment,
 ): Promise<Found> {
   try {
     const answer = await gateway.getStatus(payment.order_id);
     if (isOurs(payment, answer.body)) return { whose: "ours", answer };
     if (!bearsOurName(payment, answer.body)) return { whose: "anothers" };
-    throw new GatewayAPIError("The gateway has this charge otherwise than it was sent", {
+    const error = new GatewayAPIError("The gateway has this charge otherwise than it was sent", {
       failure: "answered",
       outcome: "unknown",
       statusCode: answer.statusCode,
     });
+    log.error("charge_differs", error, { payment_id: payment.id });
+    throw error;
   } catch (error) {
-    if (error instanceof GatewayError && error.statusCode === "404") return { whose: "nobodys" };
+    if (meansUnknown(error)) return { whose: "nobodys" };
     throw error;
   }
 }

@@ -3,21 +3,23 @@
  * code changes the state of a payment.
  */
 
+import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import type { GatewayError } from "../gateway/errors.ts";
 import { parseMoney } from "../money.ts";
 import { type Change, changePayment } from "./change.ts";
-import { nextCheck, UNANSWERED_CHECK_MS } from "./check_times.ts";
+import { graceEnd, nextCheck, UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { amountOf, fieldsOf, type GatewayFields } from "./gateway_word.ts";
+import { amountOf, fieldsOf, type GatewayFields, refundsOf } from "./gateway_word.ts";
 import {
   type MergedRefunds,
   mergeRefunds,
   onlyAccepted,
   type RefundHearing,
   sumOf,
+  sumUp,
 } from "./merge_refunds.ts";
 import * as states from "./states.ts";
 
@@ -41,6 +43,8 @@ export interface Hearing extends RefundHearing {
    */
   askedAt: number | null;
   key?: Change["key"];
+  /** A look at the gateway that is still needed after this. */
+  followUp?: NewJob;
 }
 
 export interface Heard {
@@ -92,13 +96,14 @@ export async function hearRefusal(
   });
 }
 
-/** The gateway has had its time and knows nothing of the charge. */
+/** The gateway has had its time and knows nothing of the charge; unless it was sent again meanwhile. */
 export async function giveUp(
   deps: PaymentDeps,
   known: GatewayPayment,
   source: Source,
 ): Promise<GatewayPayment> {
-  return await fail(deps, known, source, {});
+  const isOver = (current: GatewayPayment) => graceEnd(current).getTime() <= deps.clock();
+  return await fail(deps, known, source, {}, isOver);
 }
 
 async function fail(
@@ -106,14 +111,14 @@ async function fail(
   known: GatewayPayment,
   source: Source,
   { set, key }: Change,
+  isOver = (_current: GatewayPayment) => true,
 ): Promise<GatewayPayment> {
   return await changePayment(deps, known, (current) => {
     const standing = standingOf(current);
     const word: states.Word = { status: "failure", fraud: null, refunded: null, isLatest: false };
-    // An answer came after all, by another way.
-    if (standing.isAnswered || states.stepTo(standing, word) !== "forward") {
-      return key ? { key } : null;
-    }
+    const isForward = states.stepTo(standing, word) === "forward";
+    // An answer may have come after all, by another way.
+    if (standing.isAnswered || !isForward || !isOver(current)) return key ? { key } : null;
     return {
       set: { ...set, check_at: null },
       transition: { to: word, events: states.eventsOf(standing, word, false), source },
@@ -134,19 +139,25 @@ function decide(current: GatewayPayment, hearing: Hearing, findings: Findings): 
   const isTaken = step === "forward" || step === "revived" || step === "same";
   const state = isTaken ? word : standingOf(current);
   const set: Change["set"] = {
-    ...refunds.changed.length > 0 && { reserved_amount: sumOf(refunds.all, "pending") },
+    ...refunds.changed.length > 0 && {
+      reserved_amount: sumOf(refunds.all, "pending"),
+      refunded_amount: isTaken || step === "duplicate"
+        ? word.refunded ?? current.refunded_amount
+        : Math.max(current.refunded_amount, sumOf(refunds.all, "succeeded")),
+    },
     ...isTaken && takenOver(current, hearing.answer, word, now),
     ...step === "duplicate" && onlyMissing(current, fieldsOf(hearing.answer)),
   };
-  const checkAt = checkTime(current, state, refunds.all, now);
+  const checkAt = hearing.followUp?.run_at ?? checkTime(current, state, refunds.all, now);
   const isDue = current.check_at !== null && current.check_at <= now;
   if (isTaken || isDue || (checkAt === null) !== (current.check_at === null)) {
     set.check_at = checkAt;
   }
   const isNothing = Object.keys(set).length === 0 && refunds.changed.length === 0;
-  if (isNothing && !hearing.key) return null;
+  if (isNothing && !hearing.key && !hearing.followUp) return null;
   return {
     set,
+    jobs: hearing.followUp ? [hearing.followUp] : [],
     refunds: refunds.changed,
     key: hearing.key,
     ...isTaken && {
@@ -220,13 +231,14 @@ function readWord(
   { answer, askedAt }: Hearing,
   refunds: GatewayRefund[],
 ): states.Word {
-  const listed = sumOf(refunds, "succeeded");
+  const listed = refundsOf(answer);
+  const made = listed.length > 0 ? sumUp(listed) : sumOf(refunds, "succeeded");
   // A status names the sum of all refunds, even where it should not list them.
   const total = askedAt === null ? null : parseMoney(answer.refund_amount);
   return {
     status: answer.transaction_status as states.PaymentStatus,
     fraud: answer.fraud_status ?? current.fraud_status,
-    refunded: Math.max(listed, total ?? 0, current.refunded_amount),
+    refunded: Math.max(made, total ?? 0, current.refunded_amount),
     isLatest: askedAt === current.version,
   };
 }

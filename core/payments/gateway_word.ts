@@ -61,29 +61,26 @@ export function parseWib(text: string | null): Date | null {
 }
 
 export interface GatewayRefundWord {
-  refund_key: string;
+  /** Null: nobody can tell whose it is. */
+  refund_key: string | null;
   amount: number;
   reason: string | null;
   is_direct: boolean;
   created_at: Date | null;
 }
 
-/** Null where the answer does not list refunds. */
-export function refundsOf({ refunds }: Transaction): GatewayRefundWord[] | null {
-  const listed = refunds.flatMap((refund) => {
+export function refundsOf({ refunds }: Transaction): GatewayRefundWord[] {
+  return refunds.flatMap((refund) => {
     const amount = parseMoney(refund.refund_amount);
-    // The gateway's own number stands in for a key that was not given.
-    const key = refund.refund_key ?? refund.refund_chargeback_id;
-    if (!amount || key === null) return [];
+    if (!amount) return [];
     return [{
-      refund_key: key,
+      refund_key: refund.refund_key,
       amount,
       reason: refund.reason,
       is_direct: refund.refund_method === "online",
       created_at: parseWib(refund.created_at),
     }];
   });
-  return listed.length > 0 ? listed : null;
 }
 
 /**

@@ -1,13 +1,14 @@
 /** What a change of a payment notes of the key it was asked with, in the same statement. */
 
-import type { KeyId } from "../../db/idempotency_keys.ts";
-import type { GatewayPayment, KeyUpdate } from "../../db/payments.ts";
+import type { HeldKey } from "../../db/idempotency_keys.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { KeyUpdate } from "../../db/write_payment.ts";
 import { type Reply, replyOf } from "../idempotency/reply.ts";
 
 /** A request under way, as far as its key goes. */
 export interface Asker {
   /** Null: it bears none. */
-  key: KeyId | null;
+  key: HeldKey | null;
   /** The refund it is about, so that a second try finds it. */
   refundId?: string;
 }
@@ -28,9 +29,9 @@ export function failedWith(asker: Asker, error: unknown, now: Date): NoteKey | n
   return noteKey(asker, () => replyOf(error), now);
 }
 
-/** It goes on until then; whoever takes it up again has to know of its refund. */
-export function goesOn(asker: Asker, leaseUntil: Date): NoteKey | null {
-  return noteKey(asker, () => null, leaseUntil);
+/** It goes on; whoever takes it up again has to know of its refund. */
+export function goesOn(asker: Asker): NoteKey | null {
+  return asker.key && noteKey(asker, () => null, asker.key.lease_until);
 }
 
 function noteKey(
@@ -38,11 +39,16 @@ function noteKey(
   reply: (after: GatewayPayment) => Reply | null,
   leaseUntil: Date,
 ): NoteKey | null {
-  return key && ((after) => ({
-    ...key,
+  if (!key) return null;
+  const { user_id, scope, lease_until: held_until } = key;
+  return (after) => ({
+    user_id,
+    scope,
+    key: key.key,
+    held_until,
     payment_id: after.id,
     refund_id: refundId ?? null,
     reply: reply(after),
     lease_until: leaseUntil,
-  }));
+  });
 }

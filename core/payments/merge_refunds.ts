@@ -33,12 +33,14 @@ export function mergeRefunds(
   }
   const accepted = current.refunds.find(({ id }) => id === acceptedRefund?.id);
   if (accepted && accepted.status !== "succeeded") succeed({ ...accepted, ...acceptedRefund });
-  for (const made of refundsOf(answer) ?? []) {
-    const known = byKey.get(made.refund_key);
+  for (const { refund_key, ...made } of refundsOf(answer)) {
+    if (refund_key === null) continue;
+    const known = byKey.get(refund_key);
     if (known?.status === "succeeded") continue;
     succeed(
       known ?? {
         ...made,
+        refund_key,
         id: uuidv7(),
         payment_id: current.id,
         status_code: null,
@@ -62,5 +64,9 @@ export function onlyAccepted(
 }
 
 export function sumOf(refunds: GatewayRefund[], status: GatewayRefund["status"]): number {
-  return refunds.reduce((sum, refund) => refund.status === status ? sum + refund.amount : sum, 0);
+  return sumUp(refunds.filter((refund) => refund.status === status));
+}
+
+export function sumUp(refunds: Pick<GatewayRefund, "amount">[]): number {
+  return refunds.reduce((sum, { amount }) => sum + amount, 0);
 }

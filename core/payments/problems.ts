@@ -72,7 +72,10 @@ export async function namingPayment<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof DatabaseUnavailable)) throw error;
+    if (error instanceof ServiceError) throw error;
+    if (!(error instanceof DatabaseUnavailable)) {
+      throw problemAbout("internal_error", payment, "unknown", { cause: error });
+    }
     throw problemAbout("unavailable", payment, "unknown", {
       headers: { "Retry-After": "2" },
       cause: error,

@@ -2,7 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
-import { GatewayError } from "../gateway/errors.ts";
+import { meansUnknown } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { findByOrder } from "./find_by_order.ts";
@@ -71,9 +71,7 @@ async function askById(
     return null;
   } catch (error) {
     // A wrong key, or a sandbox that began anew: no reason to take it for failed.
-    if (error instanceof GatewayError && error.statusCode === "404") {
-      alert("transaction_unknown_to_gateway", error);
-    }
+    if (meansUnknown(error)) alert("transaction_unknown_to_gateway", error);
     throw error;
   }
 }

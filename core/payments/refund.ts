@@ -6,16 +6,16 @@ import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
-import { keepingErrors, refreshed, transactionOf } from "./act.ts";
-import { type Change, changePayment } from "./change.ts";
+import { changePayment } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { standingOf } from "./gate.ts";
+import { refreshed, transactionOf } from "./find_transaction.ts";
+import { keepingErrors } from "./keeping_errors.ts";
 import { type Asker, goesOn } from "./keyed_change.ts";
 import { gatewayIsDown, invalidState } from "./problems.ts";
 import { findOwn } from "./read.ts";
 import { refundDenied, type RefundedPayment, sendRefund } from "./send_refund.ts";
-import { REFUNDABLE_STATUSES } from "./states.ts";
+import { REFUNDABLE } from "./states.ts";
 import { tooMuch } from "./too_much.ts";
 import { viewPayment, viewRefund } from "./views.ts";
 
@@ -37,22 +37,21 @@ export async function refundPayment(
   const seen = await findOwn(deps, caller, id);
   const begun = attempt && await keys.beginKeyed(deps, caller, attempt, id);
   if (begun && "body" in begun) return { body: begun.body as RefundedPayment, isReplayed: true };
-  const key = attempt && keys.keyIdOf(attempt, caller);
+  const key = begun?.key ?? null;
   const refundId = begun?.earlier?.refundId ?? undefined;
   const body = await keepingErrors(deps, { key, refundId }, seen, async () => {
     // What was seen before the key was ours may lack what its last holder did.
     const known = begun?.earlier ? await findOwn(deps, caller, id) : seen;
     const left = known.refunds.find((refund) => refund.id === refundId);
     if (left && left.status !== "failed") return await goOn(deps, { key, refundId }, known, left);
-    const fence = key && begun && { ...key, lease_until: begun.leaseUntil };
-    return await begin(deps, { key, fence }, known, input);
+    return await begin(deps, key, known, input);
   });
   return { body, isReplayed: false };
 }
 
 async function begin(
   deps: PaymentDeps,
-  { key, fence }: Pick<Asker, "key"> & Pick<Change, "fence">,
+  key: Asker["key"],
   known: GatewayPayment,
   input: RefundInput,
 ): Promise<RefundedPayment> {
@@ -60,7 +59,7 @@ async function begin(
   if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
   const payment = await transactionOf(deps, known, "refund");
   const refundId = uuidv7();
-  const reserved = await reserve(deps, { key, refundId, fence }, payment, input);
+  const reserved = await reserve(deps, { key, refundId }, payment, input);
   return await sendRefund(deps, { key, refundId, source: "refund", isSentBefore: false }, reserved);
 }
 
@@ -94,7 +93,7 @@ async function goOn(
  */
 async function reserve(
   deps: PaymentDeps,
-  asker: Asker & { refundId: string } & Pick<Change, "fence">,
+  asker: Asker & { refundId: string },
   known: GatewayPayment,
   { amount, reason, direct }: RefundInput,
 ): Promise<GatewayPayment> {
@@ -125,15 +124,16 @@ async function reserve(
         check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
       },
       refunds: [refund],
-      key: asker.fence && goesOn(asker, asker.fence.lease_until),
-      fence: asker.fence,
+      key: goesOn(asker),
+      // Who lost the key lost it to another who refunds by it.
+      isFenced: asker.key !== null,
     };
   });
 }
 
 function checkRefundable(payment: GatewayPayment): void {
-  const { status } = standingOf(payment);
-  if (REFUNDABLE_STATUSES.includes(status)) return;
+  const status = payment.transaction_status;
+  if (REFUNDABLE.includes(status)) return;
   const isCapture = status === "capture";
   throw invalidState(
     payment,

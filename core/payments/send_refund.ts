@@ -73,7 +73,8 @@ async function confirm(
 ): Promise<RefundedPayment> {
   const status = await look(deps, payment);
   const { refund_key } = refundIn(payment, sending);
-  const isListed = status && refundsOf(status)?.some((made) => made.refund_key === refund_key);
+  const isListed = status && refundsOf(status).some((made) => made.refund_key === refund_key);
+  const now = new Date(deps.clock());
   const { payment: refunded } = await hear(deps, payment, {
     answer: isListed ? status : accepted,
     source: sending.source,
@@ -83,9 +84,9 @@ async function confirm(
       status_code: accepted.status_code,
       status_message: accepted.status_message,
     },
-    key: answeredWith(sending, (after) => view(after, sending), new Date(deps.clock())),
+    key: answeredWith(sending, (after) => view(after, sending), now),
+    followUp: isListed ? undefined : checkJob(payment, now),
   });
-  if (!isListed) await lookLater(deps, refunded);
   return view(refunded, sending);
 }
 
@@ -101,11 +102,6 @@ async function look(
     if (error instanceof GatewayError) return null;
     throw error;
   }
-}
-
-async function lookLater(deps: PaymentDeps, payment: GatewayPayment): Promise<void> {
-  const job = checkJob(payment, new Date(deps.clock()));
-  await changePayment(deps, payment, () => ({ set: { check_at: job.run_at }, jobs: [job] }));
 }
 
 async function settle(

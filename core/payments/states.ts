@@ -40,7 +40,9 @@ const AFTER_PAID = new Set<PaymentStatus>([
 ]);
 
 const CANCELLABLE = new Set<PaymentStatus>(["pending", "authorize", "capture"]);
-const REFUNDABLE: readonly PaymentStatus[] = ["settlement", "partial_refund"];
+
+/** What can be refunded; a capture that is not settled yet is cancelled instead. */
+export const REFUNDABLE: readonly PaymentStatus[] = ["settlement", "partial_refund"];
 
 export function isPaid({ status, fraud }: State): boolean {
   return status === "capture" ? fraud === null || fraud === "accept" : PAID.has(status);
@@ -62,9 +64,6 @@ export function isExpired({ status }: State): boolean {
 export function canCancel(status: PaymentStatus): boolean {
   return CANCELLABLE.has(status);
 }
-
-/** What can be refunded; a capture that is not settled yet is cancelled instead. */
-export const REFUNDABLE_STATUSES = REFUNDABLE;
 
 /** Whether it had been paid when it came into this state, or is now. */
 export function impliesPaid(state: State): boolean {

@@ -1,6 +1,6 @@
 /** Payments as callers and listeners see them: every member is always there, and absent is null. */
 
-import type { GatewayPayment, GatewayPaymentItem } from "../../db/payments.ts";
+import type { GatewayPayment, GatewayPaymentItem, PaymentSummaryRow } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { formatMoney } from "../money.ts";
 import { isExpired, isFailed, isPaid, isPending } from "./states.ts";
@@ -61,19 +61,7 @@ export function viewPayment(payment: GatewayPayment) {
   };
 }
 
-export type SummarizedPayment = Pick<
-  GatewayPayment,
-  | "id"
-  | "order_id"
-  | "payment_type"
-  | "gross_amount"
-  | "transaction_status"
-  | "fraud_status"
-  | "customer_email"
-  | "created_at"
->;
-
-export function summarizePayment(payment: SummarizedPayment) {
+export function summarizePayment(payment: PaymentSummaryRow) {
   const status = payment.transaction_status;
   return {
     id: payment.id,

@@ -69,7 +69,6 @@ create index payments_by_status on gateway.payments (transaction_status, id);
 create index payments_by_user_and_kind on gateway.payments
   (user_id, payment_type, transaction_status, id);
 create index payments_by_kind on gateway.payments (payment_type, transaction_status, id);
-create index payments_by_order on gateway.payments (order_id);
 create index payments_to_check on gateway.payments (check_at) where check_at is not null;
 
 create table gateway.payment_items (

@@ -1,0 +1,34 @@
+/** Brings a payment up to date for an action on it. */
+
+import type { GatewayPayment } from "../../db/payments.ts";
+import { GatewayError, type Outcome } from "../gateway/errors.ts";
+import type { PaymentDeps } from "./deps.ts";
+import type { Source } from "./gate.ts";
+import { gatewayProblem, notYetKnown } from "./problems.ts";
+import { refresh } from "./refresh.ts";
+
+/** The payment with its transaction: one whose charge was not answered has to be found first. */
+export async function transactionOf(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  source: Source,
+): Promise<GatewayPayment> {
+  if (payment.transaction_id !== null) return payment;
+  const found = await refreshed(deps, payment, source, "refused");
+  if (found.transaction_id === null) throw notYetKnown(found);
+  return found;
+}
+
+/** `outcome`: that of the action, should the gateway not be there to be asked. */
+export async function refreshed(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  source: Source,
+  outcome: Outcome,
+): Promise<GatewayPayment> {
+  try {
+    return (await refresh(deps, payment, source)).payment;
+  } catch (error) {
+    throw error instanceof GatewayError ? gatewayProblem(error, payment, outcome) : error;
+  }
+}

@@ -1,0 +1,97 @@
+/** A collector of telemetry in a test: takes what a process exports, over OTLP as JSON. */
+
+export interface Span {
+  /** Whose span it is: Deno's own are `deno`. */
+  scope: string;
+  name: string;
+  spanId: string;
+  parentSpanId: string;
+  hasFailed: boolean;
+  attributes: Record<string, unknown>;
+}
+
+export interface Collector extends AsyncDisposable {
+  /** The settings with which a process exports to here. */
+  settings: Record<string, string>;
+  /** The spans of a trace that have ended so far, by when they began. */
+  spansOf(traceId: string): Span[];
+  /** How often a histogram was given a value with these attributes. */
+  countOf(metric: string, attributes: Record<string, unknown>): number;
+  /** Everything that came, as it came. */
+  text(): string;
+}
+
+interface Exported {
+  resourceSpans?: { scopeSpans: { scope: { name: string }; spans: ExportedSpan[] }[] }[];
+  resourceMetrics?: { scopeMetrics: { metrics: ExportedMetric[] }[] }[];
+}
+
+interface ExportedSpan extends Pick<Span, "name" | "spanId" | "parentSpanId"> {
+  traceId: string;
+  startTimeUnixNano: string;
+  status: { code: number };
+  attributes: ExportedAttribute[];
+}
+
+interface ExportedMetric {
+  name: string;
+  histogram?: { dataPoints: { count: string; attributes: ExportedAttribute[] }[] };
+}
+
+interface ExportedAttribute {
+  key: string;
+  value: Record<string, unknown>;
+}
+
+/** Of a span's status. */
+const ERROR = 2;
+
+export function openCollector(): Collector {
+  const texts: string[] = [];
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  const server = Deno.serve(options, async (request) => {
+    texts.push(await request.text());
+    return Response.json({});
+  });
+  const exported = () => texts.map((text): Exported => JSON.parse(text));
+
+  return {
+    settings: {
+      OTEL_DENO: "true",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${server.addr.port}`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+      OTEL_METRIC_EXPORT_INTERVAL: "50",
+    },
+    spansOf: (traceId) =>
+      exported()
+        .flatMap(({ resourceSpans = [] }) => resourceSpans)
+        .flatMap(({ scopeSpans }) => scopeSpans)
+        .flatMap(({ scope, spans }) => spans.map((span) => ({ ...span, scope: scope.name })))
+        .filter((span) => span.traceId === traceId)
+        .toSorted((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano)))
+        .map(({ scope, name, spanId, parentSpanId, status, attributes }) => ({
+          ...{ scope, name, spanId, parentSpanId },
+          hasFailed: status.code === ERROR,
+          attributes: read(attributes),
+        })),
+    countOf(metric, attributes) {
+      const counts = exported()
+        .flatMap(({ resourceMetrics = [] }) => resourceMetrics)
+        .flatMap(({ scopeMetrics }) => scopeMetrics)
+        .flatMap(({ metrics }) => metrics)
+        .filter(({ name }) => name === metric)
+        .flatMap(({ histogram }) => histogram?.dataPoints ?? [])
+        .filter((point) => JSON.stringify(read(point.attributes)) === JSON.stringify(attributes))
+        .map(({ count }) => Number(count));
+      // Each export says how many there have been since the beginning.
+      return Math.max(0, ...counts);
+    },
+    text: () => texts.join("\n"),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+function read(attributes: ExportedAttribute[]): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}

@@ -1,0 +1,32 @@
+/** A database whose statements wait where a test wants two requests to meet. */
+
+import type { Database } from "../../db/database.ts";
+import type { Held } from "./relay.ts";
+
+export interface HeldDatabase {
+  wrapDatabase(database: Database): Database;
+  /** Keeps the next query of this name back until it is released. */
+  holdNext(name: string): Held;
+}
+
+export function createHeldDatabase(): HeldDatabase {
+  const waiting = new Map<string, { arrive: () => void; held: Promise<void> }>();
+  return {
+    wrapDatabase: (database) => ({
+      ...database,
+      async query(work, name = "") {
+        const hold = waiting.get(name);
+        waiting.delete(name);
+        hold?.arrive();
+        await hold?.held;
+        return await database.query(work, name);
+      },
+    }),
+    holdNext(name) {
+      const arrived = Promise.withResolvers<void>();
+      const held = Promise.withResolvers<void>();
+      waiting.set(name, { arrive: arrived.resolve, held: held.promise });
+      return { arrived: arrived.promise, release: held.resolve };
+    },
+  };
+}
