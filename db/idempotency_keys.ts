@@ -82,18 +82,21 @@ export async function findKey(
   return row ?? null;
 }
 
-/** Goes on with a request that runs no longer; of many who try at once, one may. */
+/**
+ * Goes on with a request that runs no longer; of many who try at once, one may. It is told what the
+ * key's last holder left behind, up to this moment.
+ */
 export async function takeOverKey(
   sql: Sql,
-  { user_id, scope, key, lease_until }: IdempotencyKey,
+  { user_id, scope, key, lease_until }: HeldKey,
   until: Date,
-): Promise<boolean> {
-  const rows = await sql`
+): Promise<Pick<IdempotencyKey, "payment_id" | "refund_id"> | null> {
+  const [left] = await sql<[Pick<IdempotencyKey, "payment_id" | "refund_id">?]>`
     update gateway.idempotency_keys set lease_until = ${until}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
       and reply is null and lease_until = ${lease_until}
-    returning true`;
-  return rows.length > 0;
+    returning payment_id, refund_id`;
+  return left ?? null;
 }
 
 /**

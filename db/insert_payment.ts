@@ -46,7 +46,10 @@ export async function insertPayment(
     ), ordered as (
       insert into gateway.order_ids as taken (order_id, user_id, holder_id)
       select ${payment.order_id}, ${payment.user_id}, ${payment.id}::uuid
-      where ${key === null} or exists (select from claimed)
+      where (${key === null} or exists (select from claimed))
+        -- The gateway takes either kind of id in its paths: an order must not pass for a transaction.
+        and not exists (
+          select from gateway.payments where transaction_id = ${payment.order_id})
       -- Only a failure sets an order id free, and only for the same caller.
       on conflict (order_id) do update set holder_id = excluded.holder_id
       where taken.user_id = excluded.user_id and exists (

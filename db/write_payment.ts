@@ -106,58 +106,90 @@ export interface Written {
   jobs: DueJob[];
 }
 
-/** One statement: the row's lock is held for no longer than that. */
+/**
+ * One statement: the row's lock is held for no longer than that. It has only the parts it needs, for
+ * each costs time even where it writes nothing, and most changes have two or three.
+ */
 export async function writePayment(sql: Sql, write: PaymentWrite): Promise<Written> {
   const { items: _, refunds: __, ...row } = write.payment;
-  const { history, events, refunds, jobs, isFenced } = write;
+  const { history, events, refunds, jobs, key, isFenced } = write;
   const columns = columnList(sql, CHANGING);
-  const historyColumns = columnList(sql, HISTORY_COLUMNS);
-  const eventColumns = columnList(sql, EVENT_COLUMNS);
-  const refundColumns = columnList(sql, REFUND_COLUMNS);
   const isChanged = sql`exists (select from changed)`;
+  const isFence = isFenced && key !== null;
+  const part = (isNeeded: boolean, statement: () => Fragment) => isNeeded ? statement() : sql``;
   const [result] = await sql<[{ is_written: boolean; jobs: { id: string; run_at: string }[] }]>`
-    with key_news as (
-      select * from json_to_recordset(${JSON.stringify(write.key ? [write.key] : [])}::text::json)
-        as news (user_id text, scope text, key text, held_until timestamptz, payment_id uuid,
-          refund_id uuid, reply json, lease_until timestamptz)
-    ), held as (
-      select known.user_id, known.scope, known.key
-      from gateway.idempotency_keys known
-      join key_news news on known.user_id = news.user_id and known.scope = news.scope
-        and known.key = news.key and known.lease_until = news.held_until
-      where known.reply is null
-    ), changed as (
+    with ${part(isFence, () => withHeld(sql, key!))}
+    changed as (
       update gateway.payments payment
       set version = payment.version + 1,
         (${columns}) = (select ${columns} from ${rowsOf(sql, "payments", [row])})
       where id = ${row.id} and version = ${row.version}
-        and (not ${isFenced} or exists (select from held))
+        ${part(isFence, () => sql`and exists (select from held)`)}
       returning id
-    ), with_history as (
-      insert into gateway.payment_history (${historyColumns})
-      select ${historyColumns} from ${rowsOf(sql, "payment_history", history)} where ${isChanged}
-    ), with_events as (
-      insert into gateway.events (${eventColumns})
-      select ${eventColumns} from ${rowsOf(sql, "events", events)} where ${isChanged}
-    ), with_refunds as (
-      insert into gateway.refunds (${refundColumns})
-      select ${refundColumns} from ${rowsOf(sql, "refunds", refunds)} where ${isChanged}
-      on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
-        excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)
-    ), with_jobs as (
-      ${insertingJobs(sql, jobs, isChanged)}
-    ), with_key as (
-      update gateway.idempotency_keys known
-      set (payment_id, refund_id, reply, lease_until) = row(
-        news.payment_id, news.refund_id, news.reply, news.lease_until)
-      from key_news news, held
-      where known.user_id = held.user_id and known.scope = held.scope and known.key = held.key
-        and known.lease_until = news.held_until and ${isChanged}
     )
+    ${part(history.length > 0, () => withHistory(sql, history))}
+    ${part(events.length > 0, () => withEvents(sql, events))}
+    ${part(refunds.length > 0, () => withRefunds(sql, refunds))}
+    ${part(jobs.length > 0, () => sql`, with_jobs as (${insertingJobs(sql, jobs, isChanged)})`)}
+    ${part(key !== null, () => withKey(sql, key!))}
     select ${isChanged} as is_written,
-      coalesce((select json_agg(with_jobs) from with_jobs), '[]') as jobs`;
+      ${jobs.length > 0 ? sql`array(select to_json(with_jobs) from with_jobs)` : sql`'{}'::json[]`}
+        as jobs`;
   return {
     isWritten: result.is_written,
     jobs: result.jobs.map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
   };
+}
+
+type Fragment = ReturnType<Sql>;
+
+function withHistory(sql: Sql, history: NewHistory[]): Fragment {
+  const columns = columnList(sql, HISTORY_COLUMNS);
+  return sql`, with_history as (
+      insert into gateway.payment_history (${columns})
+      select ${columns} from ${rowsOf(sql, "payment_history", history)}
+      where exists (select from changed)
+    )`;
+}
+
+function withEvents(sql: Sql, events: GatewayEvent[]): Fragment {
+  const columns = columnList(sql, EVENT_COLUMNS);
+  return sql`, with_events as (
+      insert into gateway.events (${columns})
+      select ${columns} from ${rowsOf(sql, "events", events)}
+      where exists (select from changed)
+    )`;
+}
+
+function withRefunds(sql: Sql, refunds: GatewayRefund[]): Fragment {
+  const columns = columnList(sql, REFUND_COLUMNS);
+  return sql`, with_refunds as (
+      insert into gateway.refunds (${columns})
+      select ${columns} from ${rowsOf(sql, "refunds", refunds)}
+      where exists (select from changed)
+      on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
+        excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)
+    )`;
+}
+
+function withKey(sql: Sql, key: KeyUpdate): Fragment {
+  return sql`, with_key as (
+      update gateway.idempotency_keys
+      set payment_id = ${key.payment_id}, refund_id = ${key.refund_id},
+        reply = ${key.reply && JSON.stringify(key.reply)}::text::json,
+        lease_until = ${key.lease_until}
+      where ${isHeld(sql, key)} and exists (select from changed)
+    )`;
+}
+
+/** Locked, so that nobody takes it over in this moment. */
+function withHeld(sql: Sql, key: KeyUpdate): Fragment {
+  return sql`held as (
+      select from gateway.idempotency_keys where ${isHeld(sql, key)} for update
+    ),`;
+}
+
+function isHeld(sql: Sql, { user_id, scope, key, held_until }: KeyUpdate): Fragment {
+  return sql`user_id = ${user_id} and scope = ${scope} and key = ${key}
+    and lease_until = ${held_until} and reply is null`;
 }

@@ -239,7 +239,7 @@ Deno.test("who lost the key before the refund was begun does not begin one any m
   assert.equal(await again.text(), await done.text());
 });
 
-Deno.test("who takes a key over knows of the refund that its holder begun a moment before", async () => {
+Deno.test("who takes a key over knows of the refund that its holder began a moment before", async () => {
   const { wrapDatabase, holdNext } = createHeldDatabase();
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, wrapDatabase, now: () => now });

@@ -272,3 +272,200 @@ Deno.test("a mistake of ours after the payment was written is told with the paym
   assert.equal(problem.outcome, "unknown");
   assert.equal((await payments.read(problem.payment_id!)).order_id, problem.order_id);
 });
+
+Deno.test("refunds never come to more than was paid, though the gateway lists but the latest", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.paid("gopay");
+  rewrite(payments, (answer) => ({ ...answer, refunds: answer.refunds?.slice(-1) }));
+  const answers = [];
+  for (let i = 0; i < 5; i++) {
+    const response = await payments.post(`/payments/${id}/refund/`, { amount: 20_000 });
+    answers.push(response.status);
+    await response.body?.cancel();
+  }
+  assert.deepEqual(answers, [200, 200, 400, 400, 400]);
+  assert.equal((await payments.refresh(id)).refund_amount, "40000.00");
+});
+
+Deno.test("an answer that is about nothing does not end the watch over a payment", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const odd: Json[] = [
+    { transaction_id: undefined },
+    { transaction_id: randomUUID() },
+    { transaction_status: "teleported" },
+  ];
+  for (const change of odd) {
+    const { id, transaction_id } = await payments.charge("bca");
+    rewrite(payments, (answer) => ({ ...answer, ...change }));
+    await assert.rejects(payments.check(id));
+    showAnswers(payments);
+    assert.notEqual((await rowOf(payments, id)).check_at, null);
+    await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+    time.now += 10 * MINUTE;
+    await checkPendingPayments(payments.app.deps);
+    await runDueJobs(payments.app);
+    assert.equal((await payments.read(id)).transaction_status, "settlement");
+  }
+});
+
+Deno.test("a time that is none is left out, and what was paid is paid", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (const time of ["0001-01-01 00:00:00", "0000-00-00 00:00:00", "2026-13-45 99:99:99"]) {
+    const times = { transaction_time: time, expiry_time: time, settlement_time: time };
+    rewrite(payments, (answer) => ({ ...answer, ...times }));
+    const { id, transaction_id, expiry_time } = await payments.charge("bca");
+    assert.equal(expiry_time, null);
+    await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+    const { transaction_status, settlement_time } = await payments.refresh(id);
+    assert.deepEqual([transaction_status, settlement_time], ["settlement", null]);
+  }
+});
+
+Deno.test("a capture whose answer does not name the amount is looked into", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.charge("card_auth");
+  rewrite(payments, ({ gross_amount: _, ...answer }) => answer);
+  const response = await payments.post(`/payments/${id}/capture/`, { amount: 10_000 });
+  assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
+  showAnswers(payments);
+  await payments.check(id);
+  assert.equal((await payments.read(id)).captured_amount, "10000.00");
+});
+
+Deno.test("another currency is another amount", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  rewrite(payments, (answer) => ({ ...answer, currency: "USD" }));
+  const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
+  assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
+});
+
+Deno.test("ids of any length cost nobody an error of ours", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const body = await chargeRequest(payments.sandbox, "gopay");
+  rewrite(payments, (answer) => ({ ...answer, transaction_id: "x".repeat(20_000) }));
+  const response = await payments.post("/charge/", body);
+  assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
+  showAnswers(payments);
+  const { id } = await payments.paid("gopay");
+  const refund = { refund_key: "x".repeat(20_000), refund_amount: "1000.00" };
+  rewrite(payments, (answer) => ({ ...answer, refunds: [refund] }));
+  assert.equal((await payments.refresh(id)).refund_amount, "1000.00");
+});
+
+Deno.test("a look that finds another payment's transaction is the gateway's error", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { transaction_id } = await payments.charge("bca");
+  await payments.sandbox.fault("charge", "answer_lost");
+  const lost = await (await payments.post(
+    "/charge/",
+    await chargeRequest(payments.sandbox, "bca"),
+  )).json();
+  rewrite(payments, (answer) => ({ ...answer, transaction_id }));
+  for (const [method, path] of [["GET", "check_status"], ["POST", "cancel"]]) {
+    const response = await payments.app.as(
+      payments.key,
+      `/payments/${lost.payment_id}/${path}/`,
+      { method },
+    );
+    await assertProblem(response, 400, "gateway_error");
+  }
+  showAnswers(payments);
+  assert.equal((await payments.refresh(lost.payment_id)).transaction_status, "pending");
+});
+
+Deno.test("an amount of null is no amount: it refunds and captures nothing", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.paid("gopay");
+  const hold = await payments.charge("card_auth");
+  for (const path of [`/payments/${id}/refund/`, `/payments/${hold.id}/capture/`]) {
+    const problem = await assertProblem(
+      await payments.post(path, { amount: null }),
+      400,
+      "validation_error",
+    );
+    assert.deepEqual(problem.errors?.map(({ field }) => field), ["amount"]);
+  }
+  assert.equal((await payments.refresh(id)).refund_amount, "0.00");
+});
+
+Deno.test("a charge that was given up and went through late is found by the next one of its order", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const order_id = randomUUID();
+  const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id };
+  // It is under way for a quarter of an hour, and we hear of an error meanwhile.
+  payments.relay.meddle = () => Response.json({ status_code: "500" });
+  const first = await (await payments.post("/charge/", body)).json();
+  const sent = JSON.parse(payments.relay.received.at(-1)!.body);
+  showAnswers(payments);
+  time.now += 16 * MINUTE;
+  await payments.check(first.payment_id);
+  assert.equal((await payments.read(first.payment_id)).transaction_status, "failure");
+  await payments.sandbox.post("/v2/charge", sent);
+  await assertProblem(await payments.post("/charge/", body), 400, "duplicate_order");
+  await runDueJobs(payments.app);
+  const found = await payments.read(first.payment_id);
+  assert.equal(found.transaction_status, "pending");
+  assert.ok(found.va_number);
+});
+
+Deno.test("an order id that is a transaction's id is taken", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { transaction_id } = await payments.charge("bca");
+  const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id: transaction_id };
+  const mallory = await payments.app.createKey({ userId: "mallory" });
+  await assertProblem(await payments.post("/charge/", body, {}, mallory), 400, "duplicate_order");
+});
+
+Deno.test("a clock that went wrong and was put right does not hold a key for hours", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const key = newKey();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const right = time.now;
+  time.now += 3 * 60 * MINUTE;
+  const held = payments.relay.holdNext("POST /v2/charge");
+  const first = payments.post("/charge/", body, key);
+  await held.arrived;
+  time.now = right;
+  held.release();
+  const { id } = await parsePayment(await first, 201);
+  await payments.app.database.query((sql) =>
+    sql`update gateway.idempotency_keys
+      set reply = null, lease_until = ${new Date(right + 3 * 60 * MINUTE)} where payment_id = ${id}`
+  );
+  const again = await parsePayment(await payments.post("/charge/", body, key), 201);
+  assert.equal(again.id, id);
+});
+
+Deno.test("many refunds at once do not get slower with each: few statements for each of them", async () => {
+  const statements = new Map<string, number>();
+  await using payments = await openRelayed({
+    databaseUrl,
+    poolSize: 10,
+    wrapDatabase: (database) => ({
+      ...database,
+      query(work, name = "query") {
+        statements.set(name, (statements.get(name) ?? 0) + 1);
+        return database.query(work, name);
+      },
+    }),
+  });
+  const { id } = await payments.paid("gopay");
+  const before = statements.get("write payment") ?? 0;
+  const REFUNDS = 60;
+  const answers = await Promise.all(
+    Array.from(
+      { length: REFUNDS },
+      () => payments.post(`/payments/${id}/refund/`, { amount: 100 }),
+    ),
+  );
+  for (const answer of answers) {
+    assert.equal(answer.status, 200);
+    await answer.body?.cancel();
+  }
+  assert.equal((await payments.read(id)).refund_amount, `${REFUNDS * 100}.00`);
+  const writes = statements.get("write payment")! - before;
+  assert.ok(writes < REFUNDS * 8, `${writes} writes for ${REFUNDS} refunds`);
+});

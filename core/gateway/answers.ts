@@ -1,7 +1,7 @@
 /** The gateway's answers as types; no JSON object fails them, and fields that nobody knows are kept. */
 
 import { z } from "zod";
-import { bool, listOf, lowerCase, money, object, orNull, text, wholeNumber } from "./fields.ts";
+import { bool, id, listOf, lowerCase, money, object, orNull, text, wholeNumber } from "./fields.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface Answer<T> {
@@ -19,7 +19,7 @@ const Action = z.looseObject({ name: text, method: text, url: text });
 const Refund = z.looseObject({
   refund_chargeback_id: text,
   refund_amount: money,
-  refund_key: text,
+  refund_key: id,
   refund_method: lowerCase,
   reason: text,
   created_at: text,
@@ -31,8 +31,8 @@ export const Transaction = z.preprocess(
   withOneExpiryName,
   z.looseObject({
     ...common,
-    transaction_id: text,
-    order_id: text,
+    transaction_id: id,
+    order_id: id,
     merchant_id: text,
     gross_amount: money,
     currency: text,
@@ -63,7 +63,7 @@ export const Transaction = z.preprocess(
     saved_token_id_expired_at: text,
     refund_chargeback_id: text,
     refund_amount: money,
-    refund_key: text,
+    refund_key: id,
     refunds: listOf(Refund),
     custom_field1: text,
     custom_field2: text,

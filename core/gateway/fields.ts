@@ -9,6 +9,11 @@ import { z } from "zod";
 export const text = orNull(
   z.union([z.string(), z.number().transform(String)]).transform(storable),
 );
+/** What names something: nothing that long is a name, and no index takes it. */
+export const id = orNull(
+  z.union([z.string(), z.number().transform(String)]).pipe(z.string().max(255))
+    .transform(storable),
+);
 export const lowerCase = orNull(z.string().toLowerCase().transform(storable));
 export const wholeNumber = orNull(
   z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).pipe(z.int()),
@@ -26,7 +31,8 @@ export const money = orNull(
 );
 
 export function orNull<T extends z.ZodType>(schema: T) {
-  return schema.nullable().catch(null);
+  // Absence is no error: most fields are absent most of the time, and an error costs time to make.
+  return schema.nullish().transform((value) => value ?? null).catch(null);
 }
 
 /** Items that are no such thing are left out. */

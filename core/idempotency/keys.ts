@@ -105,17 +105,22 @@ export async function meetKey(
     });
   }
   if (known.reply !== null) return { body: replay(known.reply) };
-  if (known.lease_until > now) throw inProgress(known.lease_until, now);
+  if (isRunning(known, now)) throw inProgress(known.lease_until, now);
   const leaseUntil = leaseEnd(now);
-  const isOurs = await deps.database.query(
+  const left = await deps.database.query(
     (sql) => takeOverKey(sql, known, leaseUntil),
     "take key over",
   );
-  if (!isOurs) throw inProgress(leaseUntil, now);
+  if (!left) throw inProgress(leaseUntil, now);
   return {
     key: { ...id, lease_until: leaseUntil },
-    earlier: { paymentId: known.payment_id, refundId: known.refund_id },
+    earlier: { paymentId: left.payment_id, refundId: left.refund_id },
   };
+}
+
+/** A lease that ends later than any could was given by a clock that went wrong. */
+function isRunning({ lease_until }: HeldKey, now: Date): boolean {
+  return lease_until > now && lease_until <= leaseEnd(now);
 }
 
 /** Whether the key was used before; nothing is claimed. */

@@ -43,7 +43,7 @@ export async function capturePayment(
       async isDone(payment, answer) {
         if (isDenial(answer)) throw await captureDenied(deps, payment, answer);
         return answer.body.transaction_status === "capture" &&
-          (parseMoney(answer.body.gross_amount) ?? wanted) === wanted;
+          parseMoney(answer.body.gross_amount) === wanted;
       },
       isIn: ({ captured_amount }) => captured_amount === wanted,
     };

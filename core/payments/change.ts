@@ -5,8 +5,10 @@ import type { NewJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { type KeyUpdate, type PaymentWrite, writePayment } from "../../db/write_payment.ts";
+import type { ServiceError } from "../errors.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import type { PaymentDeps } from "./deps.ts";
+import { inTurn } from "./in_turn.ts";
 import type { PaymentEventName, State } from "./states.ts";
 import { viewPayment } from "./views.ts";
 
@@ -45,25 +47,42 @@ export async function changePayment(
   known: GatewayPayment,
   decide: (current: GatewayPayment) => Change | null,
 ): Promise<GatewayPayment> {
-  let current = known;
-  while (true) {
-    const change = decide(current);
-    if (!change) return current;
-    const now = new Date(deps.clock());
-    const write = drawUp(current, change, now);
-    const { isWritten, jobs } = await deps.database.query(
-      (sql) => writePayment(sql, write),
-      "write payment",
-    );
-    if (isWritten) {
-      for (const job of jobs) deps.carrier.carry(job);
-      return { ...write.payment, version: current.version + 1 };
-    }
-    const { version } = current;
-    current = await reload(deps, known.id);
+  const changed = await tryChange(deps, known, decide);
+  // Whoever was too late does not race on: many at once would mostly be in each other's way.
+  return changed ?? await inTurn(known.id, () => changeAgain(deps, known, decide));
+}
+
+async function changeAgain(...[deps, known, decide]: Parameters<typeof changePayment>) {
+  for (let { version } = known;;) {
+    const current = await reload(deps, known.id);
     // Not the payment is another, but the key's holder.
-    if (current.version === version) throw inProgress(now, now);
+    if (current.version === version) throw notItsHolder(new Date(deps.clock()));
+    const changed = await tryChange(deps, current, decide);
+    if (changed) return changed;
+    version = current.version;
   }
+}
+
+function notItsHolder(now: Date): ServiceError {
+  return inProgress(now, now);
+}
+
+/** Null: it is another payment by now. */
+async function tryChange(
+  deps: PaymentDeps,
+  current: GatewayPayment,
+  decide: (current: GatewayPayment) => Change | null,
+): Promise<GatewayPayment | null> {
+  const change = decide(current);
+  if (!change) return current;
+  const write = drawUp(current, change, new Date(deps.clock()));
+  const { isWritten, jobs } = await deps.database.query(
+    (sql) => writePayment(sql, write),
+    "write payment",
+  );
+  if (!isWritten) return null;
+  for (const job of jobs) deps.carrier.carry(job);
+  return { ...write.payment, version: current.version + 1 };
 }
 
 async function reload({ database }: PaymentDeps, id: string): Promise<GatewayPayment> {

@@ -10,7 +10,7 @@ export type Found =
   | { whose: "ours"; answer: Answer<Transaction> }
   /** The gateway knows no such order, or none yet. */
   | { whose: "nobodys" }
-  | { whose: "anothers" };
+  | { whose: "anothers"; answer: Answer<Transaction> };
 
 /** Throws a `GatewayError` where nothing can be made of the answer. */
 export async function findByOrder(
@@ -20,7 +20,7 @@ export async function findByOrder(
   try {
     const answer = await gateway.getStatus(payment.order_id);
     if (isOurs(payment, answer.body)) return { whose: "ours", answer };
-    if (!bearsOurName(payment, answer.body)) return { whose: "anothers" };
+    if (!bearsOurName(payment, answer.body)) return { whose: "anothers", answer };
     const error = new GatewayAPIError("The gateway has this charge otherwise than it was sent", {
       failure: "answered",
       outcome: "unknown",

@@ -3,11 +3,12 @@
  * code changes the state of a payment.
  */
 
+import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Transaction } from "../gateway/answers.ts";
-import type { GatewayError } from "../gateway/errors.ts";
+import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
 import { parseMoney } from "../money.ts";
 import { type Change, changePayment } from "./change.ts";
 import { graceEnd, nextCheck, UNANSWERED_CHECK_MS } from "./check_times.ts";
@@ -60,7 +61,7 @@ export async function hear(
 ): Promise<Heard> {
   let step: states.Step = "duplicate";
   let isMeant = true;
-  const payment = await changePayment(deps, known, (current) => {
+  const payment = await changingOwn(deps, known, (current) => {
     const now = new Date(deps.clock());
     const refunds = mergeRefunds(current, hearing, now);
     const said = readWord(current, hearing, refunds.all);
@@ -76,6 +77,24 @@ export async function hear(
     deps.log.error("answer_does_not_fit", error, { payment_id: payment.id });
   }
   return { payment, step };
+}
+
+/** A change of a payment that may turn out to have been given another's transaction. */
+async function changingOwn(...[deps, known, decide]: Parameters<typeof changePayment>) {
+  try {
+    return await changePayment(deps, known, decide);
+  } catch (cause) {
+    if (codeOf(cause) !== UNIQUE_VIOLATION) throw cause;
+    const error = new GatewayAPIError(
+      "The gateway gave another payment's transaction for this one's",
+      {
+        failure: "answered",
+        outcome: "unknown",
+      },
+    );
+    deps.log.error("transaction_taken", error, { payment_id: known.id });
+    throw error;
+  }
 }
 
 /** One payment is one transaction; once that is known, no other's state is this one's. */
@@ -200,6 +219,7 @@ function capturedAmount(payment: GatewayPayment, answer: Transaction): number {
  */
 function fitsAmount(payment: GatewayPayment, answer: Transaction): boolean {
   const said = amountOf(answer);
+  if (answer.currency !== null && answer.currency !== payment.currency) return false;
   if (said === null || said >= payment.gross_amount) return true;
   return payment.is_hold && said > 0;
 }
@@ -231,8 +251,7 @@ function readWord(
   { answer, askedAt }: Hearing,
   refunds: GatewayRefund[],
 ): states.Word {
-  const listed = refundsOf(answer);
-  const made = listed.length > 0 ? sumUp(listed) : sumOf(refunds, "succeeded");
+  const made = Math.max(sumUp(refundsOf(answer)), sumOf(refunds, "succeeded"));
   // A status names the sum of all refunds, even where it should not list them.
   const total = askedAt === null ? null : parseMoney(answer.refund_amount);
   return {

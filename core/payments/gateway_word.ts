@@ -53,9 +53,9 @@ function actionUrl({ actions }: Transaction, ...names: string[]): string | null 
   return null;
 }
 
-/** The gateway's times are of Western Indonesia (UTC+7), and do not say so. */
+/** The gateway's times are of Western Indonesia (UTC+7), and do not say so; the year 1 is no time. */
 export function parseWib(text: string | null): Date | null {
-  const [, date, time] = text?.match(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/) ?? [];
+  const [, date, time] = text?.match(/^(2\d{3}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/) ?? [];
   const parsed = date ? new Date(`${date}T${time}+07:00`) : null;
   return parsed && !Number.isNaN(parsed.getTime()) ? parsed : null;
 }

@@ -9,6 +9,7 @@ import { isStatus } from "./states.ts";
 export function answersCharge(payment: GatewayPayment, answer: Transaction): boolean {
   return Boolean(answer.transaction_id) && isStatus(answer.transaction_status) &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&
+    (answer.currency ?? payment.currency) === payment.currency &&
     (amountOf(answer) ?? payment.gross_amount) === payment.gross_amount;
 }
 
@@ -24,7 +25,9 @@ export function isAbout(payment: GatewayPayment, answer: Transaction): boolean {
  */
 export function isOurs(payment: GatewayPayment, found: Transaction): boolean {
   return Boolean(found.transaction_id) && isStatus(found.transaction_status) &&
-    bearsOurName(payment, found) && isSameType(payment.payment_type, found.payment_type) &&
+    bearsOurName(payment, found) &&
+    (found.currency ?? payment.currency) === payment.currency &&
+    isSameType(payment.payment_type, found.payment_type) &&
     amountOf(found) === payment.gross_amount;
 }
 

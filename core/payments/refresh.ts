@@ -2,7 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
-import { meansUnknown } from "../gateway/errors.ts";
+import { GatewayAPIError, meansUnknown } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { findByOrder } from "./find_by_order.ts";
@@ -61,14 +61,19 @@ async function askById(
   { gateway, log }: PaymentDeps,
   payment: GatewayPayment,
   transactionId: string,
-): Promise<Answer<Transaction> | null> {
+): Promise<Answer<Transaction>> {
   const alert = (event: string, error: Error) =>
     log.error(event, error, { payment_id: payment.id });
   try {
     const answer = await gateway.getStatus(transactionId);
     if (isAbout(payment, answer.body)) return answer;
-    alert("other_transaction", new Error("The gateway answered with another transaction"));
-    return null;
+    const error = new GatewayAPIError("The gateway's answer is not about this transaction", {
+      failure: "answered",
+      outcome: "unknown",
+      statusCode: answer.statusCode,
+    });
+    alert("other_transaction", error);
+    throw error;
   } catch (error) {
     // A wrong key, or a sandbox that began anew: no reason to take it for failed.
     if (meansUnknown(error)) alert("transaction_unknown_to_gateway", error);

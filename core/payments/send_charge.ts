@@ -1,12 +1,14 @@
 /** Sends a charge whose payment is written, and brings it to one of its ends. */
 
-import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { validate as isUuid } from "uuid";
+import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { isStillRunning } from "../gateway/denial.ts";
 import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
+import { changePayment } from "./change.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
+import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { endUnknown } from "./end_unknown.ts";
 import { findByOrder, type Found } from "./find_by_order.ts";
@@ -65,11 +67,8 @@ export async function takeChargeOver(
     const heard = await hear(deps, payment, { answer, source: "charge", askedAt, key });
     return viewPayment(heard.payment);
   } catch (error) {
-    if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
-    // The gateway gave the transaction of another payment for an answer.
-    deps.log.error("transaction_taken", error, { payment_id: payment.id });
-    const problem = unexplained(payment, answer.status_code ?? "200");
-    throw await endUnknown(deps, asker, payment, problem);
+    if (!(error instanceof GatewayError)) throw error;
+    throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment));
   }
 }
 
@@ -86,6 +85,16 @@ export async function lookForCharge(
     // That a look failed says nothing about the charge.
     throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
   }
+}
+
+/** Who has the order may be an earlier payment of ours, given up before its charge was made. */
+async function lookAtOther(deps: PaymentDeps, { metadata }: Transaction): Promise<void> {
+  const ref = metadata?.payment_ref;
+  if (typeof ref !== "string" || !isUuid(ref)) return;
+  const other = await deps.database.query((sql) => findPayment(sql, ref), "find payment");
+  if (!other || other.transaction_id !== null) return;
+  const job = { ...checkJob(other, new Date(deps.clock())), run_at: new Date(deps.clock()) };
+  await changePayment(deps, other, () => ({ jobs: [job] }));
 }
 
 interface Failed {
@@ -106,6 +115,7 @@ async function settle(
     ? await lookForCharge(deps, asker, payment)
     : null;
   if (found?.whose === "ours") return found.answer.body;
+  if (found?.whose === "anothers") await lookAtOther(deps, found.answer.body);
   // An order that is another's was not ours the time before either; one that is nobody's yet may be.
   const isCertain = isRefused && (!isSentBefore || (isTaken && found?.whose === "anothers"));
   if (!isCertain) {

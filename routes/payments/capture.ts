@@ -4,7 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { capturePayment } from "../../core/payments/capture.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { callerOf } from "../app_env.ts";
-import { amount, nullIsLeftOut, object } from "../fields.ts";
+import { amount, object } from "../fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem.ts";
@@ -14,13 +14,13 @@ import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "./codes.ts";
 import { paymentIdOf } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 
-const CaptureSchema = nullIsLeftOut(object({
+const CaptureSchema = object({
   amount: amount().optional().openapi({
     description: "How much of what is held, at most all of it; all of it where left out. What is " +
       "not taken is let go.",
     example: 120000,
   }),
-})).openapi("CaptureInput");
+}).openapi("CaptureInput");
 
 const path = "/payments/{pk}/capture/";
 

@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { callerOf } from "../app_env.ts";
-import { amount, flag, nullIsLeftOut, object, text } from "../fields.ts";
+import { amount, flag, object, text } from "../fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem.ts";
@@ -14,7 +14,7 @@ import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "./codes.ts";
 import { paymentIdOf } from "./payment_id.ts";
 import { PaymentSchema, RefundSchema } from "./schemas.ts";
 
-const RefundInputSchema = nullIsLeftOut(object({
+const RefundInputSchema = object({
   amount: amount().optional().openapi({
     description: "How much, at most what is left; all that is left where left out.",
     example: 50000,
@@ -24,7 +24,7 @@ const RefundInputSchema = nullIsLeftOut(object({
     description: "Asks the customer's bank or wallet itself, which answers at once. Some banks " +
       "alone can do that.",
   }),
-})).openapi("RefundInput");
+}).openapi("RefundInput");
 
 export const RefundedSchema = z.object({
   payment: PaymentSchema,
