@@ -133,8 +133,8 @@ Deno.test("the same key with another body is 422, and nothing comes of it", asyn
   await using payments = await openRelayed({ databaseUrl });
   const bodies: Record<string, Json[]> = {
     charge: [{ gross_amount: 44_001 }, { payment_type: "gopay" }, { metadata: { a: 1 } }],
-    capture: [{ amount: 39_999 }, { amount: null }],
-    refund: [{ amount: 9_999 }, { amount: null }, { reason: "Other" }, { direct: true }],
+    capture: [{ amount: 39_999 }, { amount: undefined }],
+    refund: [{ amount: 9_999 }, { amount: undefined }, { reason: "Other" }, { direct: true }],
   };
   for (const [name, changes] of Object.entries(bodies)) {
     const operation = operationOf(name as "charge");
