@@ -52,12 +52,12 @@ const COLUMNS = [
   "created_at",
 ];
 
-/** Takes the key, and returns a row unless it is known already. Null: there is nothing to take. */
-export function claimingKey(sql: Sql, key: ClaimedKey | null, options: ClaimOptions) {
+/** Takes the key, and returns a row unless it is known already. */
+export function claimingKey(sql: Sql, key: ClaimedKey, options: ClaimOptions) {
   const columns = columnList(sql, COLUMNS);
   return sql`
     insert into gateway.idempotency_keys as known (${columns})
-    select ${columns} from ${rowsOf(sql, "idempotency_keys", key ? [key] : [])}
+    select ${columns} from ${rowsOf(sql, "idempotency_keys", [key])}
     on conflict (user_id, scope, key) do update set
       (body_hash, payment_id, refund_id, reply, lease_until, created_at) = row(
         excluded.body_hash, excluded.payment_id, null::uuid, null::json, excluded.lease_until,

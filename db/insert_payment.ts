@@ -42,11 +42,11 @@ export async function insertPayment(
   const itemColumns = columnList(sql, ITEM_COLUMNS);
   const [result] = await sql<[{ is_claimed: boolean; is_ordered: boolean }]>`
     with claimed as (
-      ${claimingKey(sql, key, { keysSince, replaces })}
+      ${key === null ? sql`select` : claimingKey(sql, key, { keysSince, replaces })}
     ), ordered as (
       insert into gateway.order_ids as taken (order_id, user_id, holder_id)
       select ${payment.order_id}, ${payment.user_id}, ${payment.id}::uuid
-      where (${key === null} or exists (select from claimed))
+      where exists (select from claimed)
         -- The gateway takes either kind of id in its paths: an order must not pass for a transaction.
         and not exists (
           select from gateway.payments where transaction_id = ${payment.order_id})

@@ -164,19 +164,31 @@ const SUMMARY = [
 
 export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY)[number]>;
 
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Newest first; each kind of list is found by an index of its own, and nothing else is read. */
+/**
+ * Newest first; each kind of list is found by an index of its own, and nothing else is read. Rows are
+ * compared as a whole and ordered by all that is compared, since then no other index will do: with `=`
+ * PostgreSQL is free to walk the table backwards instead, in the hope of meeting enough of them soon.
+ */
 export async function listPayments(
   sql: Sql,
   { owner, paymentType, status, before, limit }: ListOptions,
 ): Promise<PaymentSummaryRow[]> {
-  const isTheirs = owner === null ? sql`true` : sql`user_id = ${owner}`;
-  const page = sql`id < ${before ?? LAST_ID} order by id desc limit ${limit}`;
+  const [ofOwner, theOwner, byOwner] = owner === null
+    ? [sql``, sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  const end = before ?? LAST_ID;
   if (paymentType === null) {
-    const isWanted = status === null ? sql`true` : sql`transaction_status = ${status}`;
+    const [ofStatus, theStatus, byStatus] = status === null
+      ? [sql``, sql``, sql``]
+      : [sql`transaction_status,`, sql`${status}::text,`, sql`transaction_status desc,`];
     return await sql<PaymentSummaryRow[]>`
-      select ${sql(SUMMARY)} from gateway.payments where ${isTheirs} and ${isWanted} and ${page}`;
+      select ${sql(SUMMARY)} from gateway.payments
+      where (${ofOwner} ${ofStatus} id) < (${theOwner} ${theStatus} ${end}::uuid)
+        and (${ofOwner} ${ofStatus} id) >= (${theOwner} ${theStatus} ${FIRST_ID}::uuid)
+      order by ${byOwner} ${byStatus} id desc limit ${limit}`;
   }
   // The first page of each status is found by the index; the first of all is among them.
   const statuses = status === null ? PAYMENT_STATUSES : [status];
@@ -185,8 +197,11 @@ export async function listPayments(
     from unnest(${sql.array([...statuses])}::text[]) wanted_status
     cross join lateral (
       select ${sql(SUMMARY)} from gateway.payments
-      where ${isTheirs} and payment_type = ${paymentType} and transaction_status = wanted_status
-        and ${page}
+      where (${ofOwner} payment_type, transaction_status, id)
+          < (${theOwner} ${paymentType}::text, wanted_status, ${end}::uuid)
+        and (${ofOwner} payment_type, transaction_status, id)
+          >= (${theOwner} ${paymentType}::text, wanted_status, ${FIRST_ID}::uuid)
+      order by ${byOwner} payment_type desc, transaction_status desc, id desc limit ${limit}
     ) found
     order by found.id desc limit ${limit}`;
 }

@@ -207,7 +207,7 @@ Deno.test("actions need no body, whether or not it is called JSON", async () => 
     [undefined, "application/json"],
     ["", "application/json"],
     ["{}", "application/json"],
-    ['{"unknown":1,"amount":null}', "application/json; charset=utf-8"],
+    ['{"unknown":1}', "application/json; charset=utf-8"],
   ];
   for (const [body, type] of bodies) {
     const ids: Record<string, string> = {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type Collector, openCollector, type Span } from "./support/collector.ts";
 import { createDatabase } from "./support/database.ts";
-import { openSandbox, type TestSandbox } from "./support/sandbox.ts";
-import { type Service, startService } from "./support/service.ts";
+import { CLIENT_KEY, openSandbox, type TestSandbox } from "./support/sandbox.ts";
+import { environment, PROJECT, type Service, startService } from "./support/service.ts";
 import { until } from "./support/until.ts";
 
 const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";
@@ -125,4 +125,30 @@ Deno.test("telemetry holds no secret", async () => {
   assert.ok(!text.includes(STAFF_KEY));
   assert.ok(!text.includes(SERVER_KEY));
   assert.ok(!text.includes(btoa(`${SERVER_KEY}:`)));
+});
+
+Deno.test("of a card that is in an address nothing is told", async () => {
+  await using collector = openCollector();
+  await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+  const keys = { baseUrl: sandbox.url, serverKey: SERVER_KEY, clientKey: CLIENT_KEY };
+  const program = `
+    import { createGatewayClient } from "${PROJECT}/core/gateway/client.ts";
+    const client = createGatewayClient(${JSON.stringify(keys)});
+    const { body } = await client.getCardToken("4811111111111114", 12, 2099, "123");
+    await client.pointInquiry(body.token_id).catch(() => {});
+    console.log(body.token_id);
+  `;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "-q", "--no-lock", "--ext=ts", program],
+    env: environment({ ...collector.settings, OTEL_DENO_CONSOLE: "ignore" }),
+    clearEnv: true,
+    cwd: PROJECT,
+  }).output();
+  const token = new TextDecoder().decode(stdout).trim();
+  assert.match(token, /^[\w-]{20,}$/);
+
+  await until("the inquiry is told", () => collector.text().includes("gateway pointInquiry"));
+  for (const secret of ["4811111111111114", CLIENT_KEY, token]) {
+    assert.ok(!collector.text().includes(secret));
+  }
 });

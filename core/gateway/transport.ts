@@ -1,5 +1,6 @@
 /** One HTTP exchange with the gateway, and nothing else: no second try, no opinion on the answer. */
 
+import { trace } from "@opentelemetry/api";
 import type { Clock } from "../clock.ts";
 import { type Failure, GatewayAPIError } from "./errors.ts";
 import { parseObject } from "./json.ts";
@@ -106,8 +107,16 @@ async function exchange(
   { method, headers, body }: GatewayRequest,
   signal: AbortSignal,
 ): Promise<Reply> {
+  const ours = trace.getActiveSpan();
   const response = await fetch(url, {
-    method,
+    // Deno tells of each fetch in a span of its own, with the whole URL, which may hold a card. That
+    // span has begun by the time fetch reads what to send, and has not heard of the URL yet: it ends
+    // here, and nothing is added to a span that has ended. Ours says what there is to say.
+    get method() {
+      const denos = trace.getActiveSpan();
+      if (denos !== ours) denos?.end();
+      return method;
+    },
     headers,
     // When a connection breaks, Deno's fetch sends the request a second time by itself, whatever the
     // gateway made of the first (denoland/deno#35610): a charge, twice. Streams it cannot repeat.

@@ -37,8 +37,8 @@ export function addUp({ gross_amount, item_details }: Priced, context: z.Refinem
     const subtotal = BigInt(price) * BigInt(quantity);
     sum += subtotal;
     if (subtotal <= MAX_SUBTOTAL && subtotal >= -MAX_SUBTOTAL) continue;
-    const message = `must come to at most ${MAX_AMOUNT} with its quantity`;
-    context.addIssue({ code: "custom", path: ["item_details", index, "price"], message });
+    const message = `must come to at most ${MAX_AMOUNT}, price times quantity`;
+    context.addIssue({ code: "custom", path: ["item_details", index], message });
   }
   if (sum === BigInt(gross_amount)) return;
   const message = `must add up to gross_amount: they come to ${sum}, not to ${gross_amount}`;
