@@ -1,7 +1,12 @@
 /** Figures as they are read. */
 
 export function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+  return percentile(values, 50);
+}
+
+export function percentile(values: number[], percent: number): number {
+  const index = Math.floor(values.length * percent / 100);
+  return values.toSorted((a, b) => a - b)[index]!;
 }
 
 export function perSecond(rates: number[], what = "requests"): string {
@@ -11,4 +16,18 @@ export function perSecond(rates: number[], what = "requests"): string {
 /** The middle of what two things measured in turns have to each other. */
 export function ratio(values: number[], references: number[]): string {
   return median(values.map((value, round) => value / references[round]!)).toFixed(2);
+}
+
+export function milliseconds(ms: number): string {
+  return `${ms.toFixed(2)} ms`;
+}
+
+export function goal(text: string, isMet: boolean): string {
+  return `goal: ${text}: ${isMet ? "met" : "missed"}`;
+}
+
+/** One line of a table: what it is about, and figures below one another. */
+export function row(name: string, figures: string[], remark = ""): string {
+  const columns = figures.map((figure) => figure.padStart(20));
+  return `${name.padEnd(52)}${columns.join("")}${remark && `   ${remark}`}`.trimEnd();
 }

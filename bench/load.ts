@@ -14,12 +14,22 @@ export interface Load {
 
 /** A request that is always the same. */
 export function get(url: string, headers: Record<string, string> = {}): () => string {
-  const { host, pathname } = new URL(url);
+  const request = `${head("GET", url, headers)}\r\n`;
+  return () => request;
+}
+
+export function post(url: string, headers: Record<string, string>, body: object): string {
+  const text = JSON.stringify(body);
+  const about = { "Content-Type": "application/json", "Content-Length": String(text.length) };
+  return `${head("POST", url, { ...headers, ...about })}\r\n${text}`;
+}
+
+function head(method: string, url: string, headers: Record<string, string>): string {
+  const { host, pathname, search } = new URL(url);
   const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) =>
     `${name}: ${value}\r\n`
   );
-  const request = `GET ${pathname} HTTP/1.1\r\n${lines.join("")}\r\n`;
-  return () => request;
+  return `${method} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}`;
 }
 
 /**

@@ -8,6 +8,9 @@ export interface Program extends AsyncDisposable {
   output: string;
 }
 
+/** Where it listens, as a newcomer is told it or as a log has it. */
+const ADDRESS = /^ *(?:API .*?|.*"url":")(http:[^\s"]+)["\s]/m;
+
 /** Its output goes to a file, as in production: reading it here would cost the load its speed. */
 export async function startProgram(
   log: string,
@@ -19,13 +22,16 @@ export async function startProgram(
     env: environment(env),
     clearEnv: true,
   }).spawn();
+  let hasEnded = false;
+  process.status.then(() => hasEnded = true);
   let output = "";
-  while (!/^ *API .*\n/m.test(output)) {
+  while (!ADDRESS.test(output)) {
+    if (hasEnded) throw new Error(`${args.join(" ")} ended by itself: ${output}`);
     await delay(50);
     output = await Deno.readTextFile(log).catch(() => "");
   }
   return {
-    url: output.match(/^ *API .*?(http:\S+)/m)![1]!,
+    url: output.match(ADDRESS)![1]!.replace(/\/?$/, "/"),
     output,
     async [Symbol.asyncDispose]() {
       process.kill("SIGTERM");

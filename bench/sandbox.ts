@@ -2,7 +2,7 @@
 
 import { dataFolder } from "../tests/support/service.ts";
 import { median, perSecond, ratio } from "./figures.ts";
-import { requestsPerSecond } from "./load.ts";
+import { post, requestsPerSecond } from "./load.ts";
 import { type Program, startProgram } from "./program.ts";
 
 const ROUNDS = 7;
@@ -30,16 +30,15 @@ async function startSandbox(name: string): Promise<Program> {
 }
 
 async function charge({ url }: Program, requests: number): Promise<number> {
-  const { host } = new URL(url);
-  const authorization = `Basic ${btoa("SB-Mid-server-sandbox:")}`;
+  const headers = { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` };
   const rate = await requestsPerSecond({
     url,
     connections: CONNECTIONS,
     seconds: 120,
     requests,
     first: count,
-    request(n) {
-      const body = JSON.stringify({
+    request: (n) =>
+      post(`${url}v2/charge`, headers, {
         payment_type: "bank_transfer",
         transaction_details: {
           order_id: `order-${String(n).padStart(9, "0")}`,
@@ -48,10 +47,7 @@ async function charge({ url }: Program, requests: number): Promise<number> {
         bank_transfer: { bank: "bca" },
         customer_details: { first_name: "Budi", email: "budi@example.com" },
         item_details: [{ id: "1", name: "Coffee", price: 22000, quantity: 2 }],
-      });
-      return `POST /v2/charge HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-    },
+      }),
   });
   count += requests + CONNECTIONS;
   return rate;

@@ -1,0 +1,54 @@
+/** One caller over one connection, cheap enough that the server is what is measured. */
+
+export interface Caller extends Disposable {
+  /** Sends a request and reads its answer to the end; returns the answer's head. */
+  ask(request: string): Promise<string>;
+}
+
+/** No answer is longer. */
+const BUFFER_BYTES = 262_144;
+
+export async function connect(url: string): Promise<Caller> {
+  const { hostname, port } = new URL(url);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  connection.setNoDelay();
+  const buffer = new Uint8Array(BUFFER_BYTES);
+
+  async function read(): Promise<string> {
+    let head = "";
+    let end = Infinity;
+    for (let filled = 0; filled < end;) {
+      const n = await connection.read(buffer.subarray(filled));
+      if (n === null) throw new Error("The server closed the connection");
+      filled += n;
+      if (head) continue;
+      const text = decoder.decode(buffer.subarray(0, filled));
+      const length = text.indexOf("\r\n\r\n");
+      if (length === -1) continue;
+      head = text.slice(0, length);
+      end = length + 4 + Number(head.match(/^content-length: (\d+)/im)?.[1]);
+    }
+    return head;
+  }
+
+  return {
+    async ask(request) {
+      const bytes = encoder.encode(request);
+      for (let from = 0; from < bytes.length;) {
+        from += await connection.write(bytes.subarray(from));
+      }
+      return await read();
+    },
+    [Symbol.dispose]: () => connection.close(),
+  };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** How long something takes, in milliseconds. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await work();
+  return performance.now() - begin;
+}

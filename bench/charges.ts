@@ -1,0 +1,149 @@
+/** `deno task bench`: charges through the service next to a bare client of the gateway, in turns. */
+
+import postgres from "postgres";
+import { generateApiKey } from "../core/auth/api_key.ts";
+import { createGatewayClient } from "../core/gateway/client.ts";
+import { dataFolder } from "../tests/support/service.ts";
+import { connect, timed } from "./caller.ts";
+import { goal, median, milliseconds, percentile, perSecond, row } from "./figures.ts";
+import { post } from "./load.ts";
+import { startPostgres } from "./postgres.ts";
+import { startProgram } from "./program.ts";
+import { SERVER_KEY, startService } from "./service.ts";
+
+/** Turns of so many calls in a row; the first ones are for the compilers to see everything. */
+const WARM_UP = 10;
+const TURNS = 20;
+const CALLS = 50;
+const CALLERS = 32;
+const ROUNDS = 7;
+const ROUND_MS = 2_000;
+
+/** What the service may add to a charge. */
+const OWN_SHARE_MS = 3;
+const LEAST_RATE = 500;
+
+const BARE = "bare gateway client";
+const PLAIN = "POST /charge/";
+const KEYED = "with an Idempotency-Key";
+/** Not a charge, but a charge takes two of them. */
+const COMMIT = "one commit on this disk";
+
+const ORDER = {
+  gross_amount: 44_000,
+  customer_details: { first_name: "Budi", email: "budi@example.com" },
+  item_details: [{ id: "1", name: "Coffee", price: 22_000, quantity: 2 }],
+};
+
+await using folder = await dataFolder();
+await using server = await startPostgres(folder.path);
+const databaseUrl = await server.createDatabase("charges");
+const sandboxArgs = ["--port", "0", "--memory", "--server-key", SERVER_KEY];
+await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
+  ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
+  ...sandboxArgs,
+]);
+const gatewayUrl = sandbox.url.replace(/\/$/, "");
+const apiKey = generateApiKey();
+await using service = await startService(`${folder.path}/service.log`, {
+  DATABASE_URL: databaseUrl,
+  GATEWAY_BASE_URL: gatewayUrl,
+  BOOTSTRAP_STAFF_KEY: apiKey,
+});
+
+const client = createGatewayClient({ baseUrl: gatewayUrl, serverKey: SERVER_KEY, clientKey: null });
+let orders = 0;
+
+const latencies = await oneCaller();
+const rates = await manyCallers();
+
+console.log(row("one caller", ["p50", "p99"]));
+for (const [name, times] of Object.entries(latencies)) {
+  console.log(row(name, [median(times), percentile(times, 99)].map(milliseconds)));
+}
+for (const name of [PLAIN, KEYED]) {
+  const share = median(latencies[name]!) - median(latencies[BARE]!);
+  const remark = goal(`at most ${OWN_SHARE_MS} ms`, share <= OWN_SHARE_MS);
+  console.log(row(`own share, ${name}`, [milliseconds(share)], remark));
+}
+console.log(`\n${CALLERS} callers`);
+for (const [name, each] of Object.entries(rates)) {
+  const remark = goal(`at least ${LEAST_RATE}/s`, median(each) >= LEAST_RATE);
+  console.log(row(name, [perSecond(each, "charges")], name === BARE ? "" : remark));
+}
+
+/** How long each takes, one call at a time, in turns. */
+async function oneCaller(): Promise<Record<string, number[]>> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  await sql`create table public.commits (id bigint generated always as identity)`;
+  using charger = await openCharger();
+  const ways = {
+    ...charger.ways,
+    [COMMIT]: () => sql`insert into public.commits default values`,
+  };
+  const times: Record<string, number[]> = {};
+  for (let turn = -WARM_UP; turn < TURNS; turn++) {
+    for (const [name, charge] of Object.entries(ways)) {
+      for (let call = 0; call < CALLS; call++) {
+        const ms = await timed(charge);
+        if (turn >= 0) (times[name] ??= []).push(ms);
+      }
+    }
+  }
+  await sql.end();
+  return times;
+}
+
+/** How many each does in a second, with many at once, in turns; the first round is to warm up. */
+async function manyCallers(): Promise<Record<string, number[]>> {
+  const chargers = await Promise.all(Array.from({ length: CALLERS }, openCharger));
+  const rates: Record<string, number[]> = {};
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const name of [BARE, PLAIN, KEYED]) {
+      const begin = performance.now();
+      let charges = 0;
+      await Promise.all(chargers.map(async ({ ways }) => {
+        for (; performance.now() < begin + ROUND_MS; charges++) await ways[name]!();
+      }));
+      const seconds = (performance.now() - begin) / 1000;
+      if (round > 0) (rates[name] ??= []).push(charges / seconds);
+    }
+  }
+  for (const charger of chargers) charger[Symbol.dispose]();
+  return rates;
+}
+
+/** One caller, and the ways in which it charges. */
+async function openCharger() {
+  const caller = await connect(service.url);
+  async function charge(headers: Record<string, string> = {}) {
+    const order_id = nextOrder();
+    const body = { payment_type: "bank_transfer", bank: "bca", order_id, ...ORDER };
+    const authorization = { Authorization: `Bearer ${apiKey}` };
+    const head = await caller.ask(
+      post(`${service.url}charge/`, { ...authorization, ...headers }, body),
+    );
+    if (!head.startsWith("HTTP/1.1 201")) throw new Error(`No 201: ${head}`);
+  }
+  const ways: Record<string, () => Promise<unknown>> = {
+    [BARE]: () => client.charge(payload(nextOrder())),
+    [PLAIN]: () => charge(),
+    [KEYED]: () => charge({ "Idempotency-Key": crypto.randomUUID() }),
+  };
+  return { ways, [Symbol.dispose]: () => caller[Symbol.dispose]() };
+}
+
+function nextOrder(): string {
+  return `order-${String(++orders).padStart(9, "0")}`;
+}
+
+/** What the service makes of the same charge. */
+function payload(order_id: string) {
+  const { gross_amount, ...details } = ORDER;
+  return {
+    payment_type: "bank_transfer",
+    transaction_details: { order_id, gross_amount },
+    bank_transfer: { bank: "bca" },
+    ...details,
+  };
+}

@@ -1,0 +1,21 @@
+/** The service under measurement: as its task starts it, on a database and a gateway of its own. */
+
+import { type Program, startProgram } from "./program.ts";
+
+/** Whoever runs a gateway of their own has another key than the one that everybody knows. */
+export const SERVER_KEY = "SB-Mid-server-bench";
+
+export async function startService(
+  log: string,
+  settings: { DATABASE_URL: string; GATEWAY_BASE_URL: string; BOOTSTRAP_STAFF_KEY: string },
+): Promise<Program> {
+  return await startProgram(log, ["task", "start"], {
+    ...settings,
+    HOST: "127.0.0.1",
+    PORT: "0",
+    GATEWAY_SERVER_KEY: SERVER_KEY,
+    RATE_LIMIT_PER_SECOND: "1000000",
+    RATE_LIMIT_BURST: "1000000",
+    DRAIN_SECONDS: "0",
+  });
+}
