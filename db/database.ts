@@ -155,6 +155,8 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
       // a whole table, or all of an owner's rows, and with many rows is wrong by seconds.
       enable_incremental_sort: "off",
       random_page_cost: 1.1,
+      // One plan for each statement, made once: none gets better by knowing its values.
+      plan_cache_mode: "force_generic_plan",
     },
   });
 }

@@ -71,9 +71,11 @@ create index payments_by_user_and_kind on gateway.payments
 create index payments_by_kind on gateway.payments (payment_type, transaction_status, id);
 create index payments_to_check on gateway.payments (check_at) where check_at is not null;
 
+-- Items, history and refunds are written in their payment's own statement and nothing is ever
+-- deleted, so that no foreign key has to look after them: they would cost every charge time.
 create table gateway.payment_items (
   id uuid primary key,
-  payment_id uuid not null references gateway.payments on delete cascade,
+  payment_id uuid not null,
   position integer not null,
   item_id text,
   name text not null,
@@ -88,7 +90,7 @@ create index payment_items_by_payment on gateway.payment_items (payment_id);
 
 create table gateway.refunds (
   id uuid primary key,
-  payment_id uuid not null references gateway.payments on delete cascade,
+  payment_id uuid not null,
   -- The gateway makes one refund of a key, however often it is asked.
   refund_key text not null,
   amount bigint not null check (amount > 0),
@@ -105,7 +107,7 @@ create table gateway.refunds (
 -- The story of each payment: every change of its state, and who brought it about.
 create table gateway.payment_history (
   id bigint generated always as identity primary key,
-  payment_id uuid not null references gateway.payments on delete cascade,
+  payment_id uuid not null,
   -- Null: it was made.
   from_status text,
   to_status text not null,
