@@ -1,6 +1,6 @@
 /** Takes no request body but JSON of a sane size. */
 
-import type { HonoRequest, MiddlewareHandler } from "hono";
+import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../../core/errors.ts";
 import type { AppEnv } from "../app_env.ts";
 
@@ -17,20 +17,13 @@ export function jsonBody(): MiddlewareHandler<AppEnv> {
     }
     if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
     // Read here, so that no handler meets a wire that breaks or never ends.
-    if (body) await readBody(c.req, body);
+    if (body) c.req.raw = new Request(c.req.raw, { body: await readText(body) });
     await next();
   };
 }
 
 function announcesBody(headers: Headers): boolean {
   return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
-}
-
-async function readBody(request: HonoRequest, body: ReadableStream<Uint8Array>): Promise<void> {
-  const { url, method, headers } = request.raw;
-  // No more can come than was announced, and what is read this way is kept for whoever asks next.
-  if (headers.has("content-length")) await request.text().catch(throwBrokenOff);
-  else request.raw = new Request(url, { method, headers, body: await readText(body) });
 }
 
 /** Counted as it comes: neither chunks nor HTTP/2 announce a length. */
@@ -46,13 +39,12 @@ async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
     }
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    throwBrokenOff(error);
+    throw new ServiceError("malformed_json", {
+      detail: "The request body broke off.",
+      cause: error,
+    });
   }
   return text + decoder.decode();
-}
-
-function throwBrokenOff(cause: unknown): never {
-  throw new ServiceError("malformed_json", { detail: "The request body broke off.", cause });
 }
 
 function tooLarge(): ServiceError {
