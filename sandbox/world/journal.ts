@@ -1,6 +1,7 @@
 /** Keeps records on disk in Deno KV; what is written meanwhile waits for one common commit. */
 
 import { Buffer } from "node:buffer";
+import { setTimeout as delay } from "node:timers/promises";
 
 export interface Journal {
   /** Takes a change; it is on disk once a `committed` asked for after it comes true. */
@@ -35,7 +36,7 @@ interface Change {
 
 /** `beforeCommit` may write what has to be on disk no later than anything else in a commit. */
 export async function openJournal(path: string, beforeCommit = () => {}): Promise<Journal> {
-  const lock = lockJournal(path);
+  const lock = await lockJournal(path);
   const kv = await Deno.openKv(path).catch((error) => {
     lock.close();
     throw unusable(path, error);
@@ -134,10 +135,18 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
   };
 }
 
+/**
+ * A program that is being started holds all of its parent's files for a moment, a lock that was just
+ * given back included: so one that is not to be had is asked for again, for this long.
+ */
+const LOCK_PATIENCE_MS = 1_000;
+
 /** Two sandboxes on one file would each overwrite what the other has in memory. */
-function lockJournal(path: string): Deno.FsFile {
+async function lockJournal(path: string): Promise<Deno.FsFile> {
   const file = openLock(path);
-  if (file.tryLockSync(true)) return file;
+  for (const began = Date.now(); Date.now() - began < LOCK_PATIENCE_MS; await delay(20)) {
+    if (file.tryLockSync(true)) return file;
+  }
   file.close();
   throw new JournalError(
     `Another sandbox has its state in ${path}: stop it, or choose another file.`,
