@@ -127,9 +127,9 @@ export async function writePayment(sql: Sql, write: PaymentWrite): Promise<Writt
         ${part(isFence, () => sql`and exists (select from held)`)}
       returning id
     )
-    ${part(history.length > 0, () => withHistory(sql, history))}
-    ${part(events.length > 0, () => withEvents(sql, events))}
-    ${part(refunds.length > 0, () => withRefunds(sql, refunds))}
+    ${part(history.length > 0, () => withRows(sql, "payment_history", HISTORY_COLUMNS, history))}
+    ${part(events.length > 0, () => withRows(sql, "events", EVENT_COLUMNS, events))}
+    ${part(refunds.length > 0, () => withRows(sql, "refunds", REFUND_COLUMNS, refunds))}
     ${part(jobs.length > 0, () => sql`, with_jobs as (${insertingJobs(sql, jobs, isChanged)})`)}
     ${part(key !== null, () => withKey(sql, key!))}
     select ${isChanged} as is_written,
@@ -143,33 +143,26 @@ export async function writePayment(sql: Sql, write: PaymentWrite): Promise<Writt
 
 type Fragment = ReturnType<Sql>;
 
-function withHistory(sql: Sql, history: NewHistory[]): Fragment {
-  const columns = columnList(sql, HISTORY_COLUMNS);
-  return sql`, with_history as (
-      insert into gateway.payment_history (${columns})
-      select ${columns} from ${rowsOf(sql, "payment_history", history)}
+/** A part that adds rows to a table, each with its columns by name. */
+function withRows(
+  sql: Sql,
+  table: "payment_history" | "events" | "refunds",
+  names: string[],
+  rows: readonly object[],
+): Fragment {
+  const columns = columnList(sql, names);
+  return sql`, ${sql.unsafe(`with_${table}`)} as (
+      insert into ${sql.unsafe(`gateway.${table}`)} (${columns})
+      select ${columns} from ${rowsOf(sql, table, rows)}
       where exists (select from changed)
+      ${table === "refunds" ? onRefundConflict(sql) : sql``}
     )`;
 }
 
-function withEvents(sql: Sql, events: GatewayEvent[]): Fragment {
-  const columns = columnList(sql, EVENT_COLUMNS);
-  return sql`, with_events as (
-      insert into gateway.events (${columns})
-      select ${columns} from ${rowsOf(sql, "events", events)}
-      where exists (select from changed)
-    )`;
-}
-
-function withRefunds(sql: Sql, refunds: GatewayRefund[]): Fragment {
-  const columns = columnList(sql, REFUND_COLUMNS);
-  return sql`, with_refunds as (
-      insert into gateway.refunds (${columns})
-      select ${columns} from ${rowsOf(sql, "refunds", refunds)}
-      where exists (select from changed)
-      on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
-        excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)
-    )`;
+/** Of a refund that is there already only its end is news. */
+function onRefundConflict(sql: Sql): Fragment {
+  return sql`on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
+        excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)`;
 }
 
 function withKey(sql: Sql, key: KeyUpdate): Fragment {

@@ -199,71 +199,73 @@ Deno.test("a kept answer is given also while the gateway is down; what ended unk
   assert.equal(relay.received.length, asked);
 });
 
-Deno.test("who read the payment before its refund was begun goes on with it, all the same", async () => {
+/** A refund whose requests bear one key, and whose statements a test can hold back. */
+async function openHeldRefund() {
   const { wrapDatabase, holdNext } = createHeldDatabase();
-  await using payments = await openRelayed({ databaseUrl, wrapDatabase });
+  const time = { now: Date.now() };
+  const payments = await openRelayed({ databaseUrl, wrapDatabase, now: () => time.now });
   const operation = operationOf("refund");
   const prepared = await operation.prepare(payments);
   const headers = newKey();
-  const send = () => payments.post(prepared.path, prepared.body, headers);
-  const held = holdNext("claim key");
-  const late = send();
+  return {
+    payments,
+    operation,
+    holdNext,
+    time,
+    send: () => payments.post(prepared.path, prepared.body, headers),
+    timesDone: () => timesDone(payments, operation, prepared),
+    [Symbol.asyncDispose]: () => payments[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("who read the payment before its refund was begun goes on with it, all the same", async () => {
+  await using refund = await openHeldRefund();
+  const held = refund.holdNext("claim key");
+  const late = refund.send();
   await held.arrived;
-  await payments.sandbox.fault("refund", "answer_lost");
-  assert.equal((await (await send()).json()).outcome, "unknown");
+  await refund.payments.sandbox.fault("refund", "answer_lost");
+  assert.equal((await (await refund.send()).json()).outcome, "unknown");
   held.release();
   assert.equal((await late).status, 200);
-  assert.equal(await timesDone(payments, operation, prepared), 1);
+  assert.equal(await refund.timesDone(), 1);
 });
 
 Deno.test("who lost the key before the refund was begun does not begin one any more", async () => {
-  const { wrapDatabase, holdNext } = createHeldDatabase();
-  let now = Date.now();
-  await using payments = await openRelayed({ databaseUrl, wrapDatabase, now: () => now });
-  const operation = operationOf("refund");
-  const prepared = await operation.prepare(payments);
-  const headers = newKey();
-  const send = () => payments.post(prepared.path, prepared.body, headers);
-  const held = holdNext("write payment");
-  const frozen = send();
+  await using refund = await openHeldRefund();
+  const held = refund.holdNext("write payment");
+  const frozen = refund.send();
   await held.arrived;
-  now += 10 * 60_000;
-  const done = await send();
+  refund.time.now += 10 * 60_000;
+  const done = await refund.send();
   assert.equal(done.status, 200);
   held.release();
   await assertProblem(await frozen, 409, "idempotency_in_progress");
-  assert.equal(await timesDone(payments, operation, prepared), 1);
-  assert.equal(payments.relay.times(operation.call), 1);
-  const again = await send();
+  assert.equal(await refund.timesDone(), 1);
+  assert.equal(refund.payments.relay.times(refund.operation.call), 1);
+  const again = await refund.send();
   assert.equal(isReplayed(again), true);
   assert.equal(await again.text(), await done.text());
 });
 
 Deno.test("who takes a key over knows of the refund that its holder began a moment before", async () => {
-  const { wrapDatabase, holdNext } = createHeldDatabase();
-  let now = Date.now();
-  await using payments = await openRelayed({ databaseUrl, wrapDatabase, now: () => now });
-  const operation = operationOf("refund");
-  const prepared = await operation.prepare(payments);
-  const headers = newKey();
-  const send = () => payments.post(prepared.path, prepared.body, headers);
-  const beginning = holdNext("write payment");
-  const frozen = send();
+  await using refund = await openHeldRefund();
+  const beginning = refund.holdNext("write payment");
+  const frozen = refund.send();
   await beginning.arrived;
-  now += 10 * 60_000;
-  const taking = holdNext("take key over");
-  const next = send();
+  refund.time.now += 10 * 60_000;
+  const taking = refund.holdNext("take key over");
+  const next = refund.send();
   await taking.arrived;
-  const sending = payments.relay.holdNext(operation.call);
+  const sending = refund.payments.relay.holdNext(refund.operation.call);
   beginning.release();
   await sending.arrived;
   taking.release();
   assert.ok([200, 409].includes((await next).status));
   sending.release();
   await frozen;
-  assert.equal(await timesDone(payments, operation, prepared), 1);
-  assert.equal((await send()).status, 200);
-  assert.equal(await timesDone(payments, operation, prepared), 1);
+  assert.equal(await refund.timesDone(), 1);
+  assert.equal((await refund.send()).status, 200);
+  assert.equal(await refund.timesDone(), 1);
 });
 
 Deno.test("an order that is taken by nobody the gateway knows may be taken by our own charge", async () => {

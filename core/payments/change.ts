@@ -5,7 +5,6 @@ import type { NewJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { type KeyUpdate, type PaymentWrite, writePayment } from "../../db/write_payment.ts";
-import type { ServiceError } from "../errors.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { inTurn } from "./in_turn.ts";
@@ -55,16 +54,13 @@ export async function changePayment(
 async function changeAgain(...[deps, known, decide]: Parameters<typeof changePayment>) {
   for (let { version } = known;;) {
     const current = await reload(deps, known.id);
+    const now = new Date(deps.clock());
     // Not the payment is another, but the key's holder.
-    if (current.version === version) throw notItsHolder(new Date(deps.clock()));
+    if (current.version === version) throw inProgress(now, now);
     const changed = await tryChange(deps, current, decide);
     if (changed) return changed;
     version = current.version;
   }
-}
-
-function notItsHolder(now: Date): ServiceError {
-  return inProgress(now, now);
 }
 
 /** Null: it is another payment by now. */

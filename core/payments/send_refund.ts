@@ -13,8 +13,8 @@ import { endUnknown } from "./end_unknown.ts";
 import { hear, type Source } from "./gate.ts";
 import { refundsOf } from "./gateway_word.ts";
 import { answeredWith, type Asker, failedWith } from "./keyed_change.ts";
-import { gatewayProblem, invalidState, problemAbout, unexplained } from "./problems.ts";
 import { sumOf } from "./merge_refunds.ts";
+import { gatewayProblem, invalidState, problemAbout, unexplained } from "./problems.ts";
 import { isAbout } from "./recognize.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
 
@@ -128,7 +128,6 @@ async function settle(
       answer: status,
       source: sending.source,
       askedAt: payment.version,
-      key: null,
     })
     : null;
   const current = heard?.payment ?? payment;
