@@ -5,11 +5,11 @@ import type { AppEnv } from "./app_env.ts";
 
 /** No body is an empty object, whether or not it is called JSON: clients differ in that. */
 export const optionalBody: MiddlewareHandler<AppEnv> = async function optionalBody(c, next) {
-  const { raw } = c.req;
-  if (await raw.clone().text() === "") {
-    const headers = new Headers(raw.headers);
+  if (await c.req.text() === "") {
+    const headers = new Headers(c.req.raw.headers);
     headers.set("Content-Type", "application/json");
-    c.req.raw = new Request(raw, { headers, body: "{}" });
+    c.req.raw = new Request(c.req.url, { method: c.req.method, headers });
+    c.req.bodyCache.text = Promise.resolve("{}") as never;
   }
   await next();
 };

@@ -1,7 +1,18 @@
 /** The gateway's answers as types; no JSON object fails them, and fields that nobody knows are kept. */
 
 import { z } from "zod";
-import { bool, id, listOf, lowerCase, money, object, orNull, text, wholeNumber } from "./fields.ts";
+import {
+  bool,
+  id,
+  listOf,
+  lowerCase,
+  money,
+  object,
+  orNull,
+  text,
+  upperCase,
+  wholeNumber,
+} from "./fields.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface Answer<T> {
@@ -116,7 +127,7 @@ export const Bin = z.looseObject({
 export const PayAccount = z.looseObject({
   ...common,
   account_id: text,
-  account_status: orNull(z.string().toUpperCase()),
+  account_status: upperCase,
   payment_type: text,
   channel_response_code: text,
   channel_response_message: text,

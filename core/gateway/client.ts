@@ -10,7 +10,7 @@ import { invoiceOperations } from "./operations/invoices.ts";
 import { payAccountOperations } from "./operations/pay_accounts.ts";
 import { paymentOperations } from "./operations/payments.ts";
 import { subscriptionOperations } from "./operations/subscriptions.ts";
-import { buildRequest } from "./request.ts";
+import { buildRequest, credentialsOf } from "./request.ts";
 import type { Wait } from "./retry.ts";
 import { verifySignature } from "./signature.ts";
 import { withSpans } from "./spans.ts";
@@ -52,6 +52,7 @@ const waitFor: Wait = async (ms, signal) => {
 export function createGatewayClient(options: GatewayClientOptions) {
   const { baseUrl, serverKey, clock = systemClock, wait = waitFor, random = Math.random } = options;
   if (!/^[\x21-\x7e]+$/.test(serverKey)) throw new TypeError("The gateway needs a server key");
+  const credentials = credentialsOf(serverKey);
   const breaker = options.breaker ?? createCircuitBreaker({ clock });
   const inFlight = createInFlight(options.maxInFlight ?? 50);
   const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
@@ -59,7 +60,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
   const ask: Ask = async (schema, draft, options = {}) => {
     const { idempotencyKey, deadlineMs = DEADLINE_MS, signal } = options;
-    const request = buildRequest(draft, serverKey, idempotencyKey);
+    const request = buildRequest(draft, credentials, idempotencyKey);
     return await call(request, schema, { deadlineMs, signal });
   };
 

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Answer } from "./answers.ts";
 import * as errors from "./errors.ts";
 import { type Json, type JsonObject, parseObject } from "./json.ts";
-import { maskData, maskText, secretsIn } from "./mask.ts";
+import { maskData, maskText, withSecretsIn } from "./mask.ts";
 import type { GatewayRequest } from "./request.ts";
 import { parseRetryAfter } from "./retry_after.ts";
 import type { Reply } from "./transport.ts";
@@ -29,7 +29,7 @@ export function decide<T>(
   const code = said ?? reply.status;
   // 407 is how the gateway says "expired"; as an HTTP status it would be some proxy's.
   const isAnswer = (code >= 200 && code < 300) || said === 407;
-  const secrets = [...request.secrets, ...secretsIn(raw)];
+  const secrets = withSecretsIn(request.secrets, raw);
   if (raw && isAnswer) {
     return { statusCode: String(code), body: schema.parse(withCleanMessage(raw, secrets)), raw };
   }

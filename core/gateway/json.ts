@@ -17,18 +17,3 @@ export function parseObject(text: string): JsonObject | null {
     return null;
   }
 }
-
-export interface Leaf {
-  value: string;
-  /** The members it is in, from the outermost on. */
-  names: string[];
-}
-
-/** Every text and number in it. */
-export function leaves(data: Json, names: string[] = []): Leaf[] {
-  if (typeof data === "string" || typeof data === "number") {
-    return [{ value: String(data), names }];
-  }
-  if (typeof data !== "object" || data === null || names.length > MAX_DEPTH) return [];
-  return Object.entries(data).flatMap(([name, value]) => leaves(value, [...names, name]));
-}

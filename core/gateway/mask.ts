@@ -1,7 +1,7 @@
 /** Blots cards, tokens, keys and signatures out of what is said to the gateway and by it. */
 
 import { maskCards } from "./card_number.ts";
-import { type Json, leaves, MAX_DEPTH } from "./json.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "./json.ts";
 
 const MASK = "[secret]";
 
@@ -63,10 +63,28 @@ export function maskData(data: Json, secrets: string[], depth = 0): Json {
 const MAX_SECRETS = 50;
 
 /** The values of a body's secret members. */
-export function secretsIn(data: Json): string[] {
-  return leaves(data).flatMap(({ value, names }) =>
-    names.some((name) => SECRET_NAME.test(name)) ? [value] : []
-  ).slice(0, MAX_SECRETS);
+function secretsIn(data: Json): string[] {
+  const found: string[] = [];
+  collectSecrets(data, false, 0, found);
+  return found;
+}
+
+function collectSecrets(data: Json, isSecret: boolean, depth: number, found: string[]): void {
+  if (found.length >= MAX_SECRETS || depth > MAX_DEPTH) return;
+  if (typeof data === "object" && data !== null) {
+    for (const name in data) {
+      const isInSecret = isSecret || SECRET_NAME.test(name);
+      collectSecrets((data as JsonObject)[name]!, isInSecret, depth + 1, found);
+    }
+  } else if (isSecret && (typeof data === "string" || typeof data === "number")) {
+    found.push(String(data));
+  }
+}
+
+/** The same list where there is nothing to add: what was made ready for it is found again. */
+export function withSecretsIn(secrets: string[], ...bodies: Json[]): string[] {
+  const more = bodies.flatMap(secretsIn);
+  return more.length > 0 ? [...secrets, ...more] : secrets;
 }
 
 function blotOut(text: string, secrets: string[]): string {

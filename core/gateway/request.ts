@@ -2,7 +2,7 @@
 
 import type { Draft } from "./draft.ts";
 import type { Json } from "./json.ts";
-import { secretsIn } from "./mask.ts";
+import { withSecretsIn } from "./mask.ts";
 
 export interface GatewayRequest {
   method: Draft["method"];
@@ -16,13 +16,23 @@ export interface GatewayRequest {
   secrets: string[];
 }
 
+/** Whom the gateway takes us for. */
+export interface Credentials {
+  authorization: string;
+  secrets: string[];
+}
+
+export function credentialsOf(serverKey: string): Credentials {
+  const credential = btoa(`${serverKey}:`);
+  return { authorization: `Basic ${credential}`, secrets: [serverKey, credential] };
+}
+
 export function buildRequest(
   draft: Draft,
-  serverKey: string,
+  credentials: Credentials,
   idempotencyKey: string | undefined,
 ): GatewayRequest {
   const { method, query = {}, usesServerKey = true, keyHeader } = draft;
-  const credential = btoa(`${serverKey}:`);
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
   const key = idempotencyKey === undefined ? undefined : checkedKey(idempotencyKey);
@@ -32,16 +42,16 @@ export function buildRequest(
     headers: {
       Accept: "application/json",
       "Content-Type": "application/json",
-      ...usesServerKey && { Authorization: `Basic ${credential}` },
+      ...usesServerKey && { Authorization: credentials.authorization },
       ...keyHeader && key && { [keyHeader]: key },
     },
     body: draft.body === undefined ? null : JSON.stringify(draft.body),
     isRead: draft.isRead ?? method === "GET",
-    secrets: [
-      ...[serverKey, credential, ...draft.secrets ?? []],
-      ...secretsIn(Object.fromEntries(search)),
-      ...secretsIn((draft.body ?? null) as Json),
-    ],
+    secrets: withSecretsIn(
+      draft.secrets ? [...credentials.secrets, ...draft.secrets] : credentials.secrets,
+      Object.fromEntries(search),
+      (draft.body ?? null) as Json,
+    ),
   };
 }
 

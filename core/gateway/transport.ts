@@ -4,7 +4,7 @@ import { trace } from "@opentelemetry/api";
 import type { Clock } from "../clock.ts";
 import { type Failure, GatewayAPIError } from "./errors.ts";
 import { parseObject } from "./json.ts";
-import { maskText, secretsIn } from "./mask.ts";
+import { maskText, withSecretsIn } from "./mask.ts";
 import type { GatewayRequest } from "./request.ts";
 
 export interface Reply {
@@ -160,7 +160,7 @@ function withoutSecrets(error: unknown, { secrets }: GatewayRequest): Error {
 
 /** What an answer has for a secret in one place it may repeat in another. */
 function maskAnswer(text: string, { secrets }: GatewayRequest): string {
-  return maskText(text, [...secrets, ...secretsIn(parseObject(text))]);
+  return maskText(text, withSecretsIn(secrets, parseObject(text)));
 }
 
 function mapValues(record: Record<string, string>, change: (text: string) => string) {

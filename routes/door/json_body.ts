@@ -10,14 +10,17 @@ const JSON_TYPE = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 
 export function jsonBody(): MiddlewareHandler<AppEnv> {
   return async function jsonBody(c, next) {
-    const { headers, body } = c.req.raw;
+    const { headers } = c.req.raw;
     const type = headers.get("content-type");
     if ((type !== null || announcesBody(headers)) && !JSON_TYPE.test(type ?? "")) {
       throw new ServiceError("unsupported_media_type");
     }
-    if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+    const length = headers.get("content-length");
+    if (Number(length ?? 0) > MAX_BODY_BYTES) throw tooLarge();
     // Read here, so that no handler meets a wire that breaks or never ends.
-    if (body) c.req.raw = new Request(c.req.raw, { body: await readText(body) });
+    const text = await read(() => length === null ? countedText(c.req.raw) : c.req.text());
+    // Hono's own place for what was read once.
+    c.req.bodyCache.text = Promise.resolve(text) as never;
     await next();
   };
 }
@@ -26,23 +29,27 @@ function announcesBody(headers: Headers): boolean {
   return headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0";
 }
 
-/** Counted as it comes: neither chunks nor HTTP/2 announce a length. */
-async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
+async function read(text: () => Promise<string>): Promise<string> {
   try {
-    for await (const chunk of body) {
-      size += chunk.byteLength;
-      if (size > MAX_BODY_BYTES) throw tooLarge();
-      text += decoder.decode(chunk, { stream: true });
-    }
+    return await text();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError("malformed_json", {
       detail: "The request body broke off.",
       cause: error,
     });
+  }
+}
+
+/** Neither chunks nor HTTP/2 announce a length: it is counted as it comes. */
+async function countedText({ body }: Request): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) throw tooLarge();
+    text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
