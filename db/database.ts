@@ -1,7 +1,7 @@
 /** The connection pool: every statement has a deadline, and an absent database is one known error. */
 
 import postgres from "postgres";
-import { inSpan } from "./span.ts";
+import { inDatabaseSpan } from "./span.ts";
 
 /** Takes tagged templates; the pool's own or a transaction's. */
 export type Sql = postgres.ISql;
@@ -75,18 +75,13 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
   }
 
   return {
-    query: (work, name = "query") => visibly(name, () => withDeadline(work)),
+    query: (work, name = "query") => inDatabaseSpan(name, () => withDeadline(work)),
     transaction: (work, name = "transaction") =>
-      visibly(name, () => withDeadline((pool, isOver) => transact(pool, work, isOver))),
+      inDatabaseSpan(name, () => withDeadline((pool, isOver) => transact(pool, work, isOver))),
     async close() {
       await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
     },
   };
-}
-
-/** The driver makes no spans of its own. */
-function visibly<T>(name: string, work: () => Promise<T>): Promise<T> {
-  return inSpan(`db ${name}`, { "db.system.name": "postgresql" }, work);
 }
 
 type Work<T> = (pool: postgres.Sql, isOver: () => boolean) => Promise<T>;
@@ -150,13 +145,18 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
       application_name: "payment-gateway",
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // What we ask for is a few rows at the end of an index that was made for it. As on a turning
-      // disk, and with sorting by halves, PostgreSQL at times expects to find them sooner by reading
-      // a whole table, or all of an owner's rows, and with many rows is wrong by seconds.
-      enable_incremental_sort: "off",
-      random_page_cost: 1.1,
       // One plan for each statement, made once: none gets better by knowing its values.
       plan_cache_mode: "force_generic_plan",
+      // What we ask for is a few rows in an index that was made for it. As on a turning disk, with
+      // sorting by halves, or while tables are still small, PostgreSQL at times expects to find them
+      // sooner by reading a whole table, or all of an owner's rows; and once they are many is wrong
+      // by seconds.
+      random_page_cost: 1.1,
+      enable_incremental_sort: "off",
+      enable_seqscan: "off",
+      enable_hashjoin: "off",
+      enable_mergejoin: "off",
+      enable_material: "off",
     },
   });
 }

@@ -1,7 +1,7 @@
 /** The keys of requests that must not happen twice: who runs with one, and what came of it. */
 
 import type { Sql } from "./database.ts";
-import { columnList, rowsOf } from "./rows.ts";
+import { Statement } from "./statement.ts";
 
 /** A key by itself says nothing: it is one caller's, for one operation. */
 export interface KeyId {
@@ -38,38 +38,41 @@ export interface ClaimedKey extends HeldKey {
 export interface ClaimOptions {
   /** A key that was made before this counts no longer. */
   keysSince: Date;
-  /** Nor does one that was cut short with this payment. */
-  replaces: string | null;
+  /** Nor does one that was cut short with one of these payments. */
+  replaced: string[];
 }
 
-const COLUMNS = [
-  "user_id",
-  "scope",
-  "key",
-  "body_hash",
-  "payment_id",
-  "lease_until",
-  "created_at",
-];
+/** One word for one key. */
+export function nameOf({ user_id, scope, key }: KeyId): string {
+  return JSON.stringify([user_id, scope, key]);
+}
 
-/** Takes the key, and returns a row unless it is known already. */
-export function claimingKey(sql: Sql, key: ClaimedKey, options: ClaimOptions) {
-  const columns = columnList(sql, COLUMNS);
-  return sql`
-    insert into gateway.idempotency_keys as known (${columns})
-    select ${columns} from ${rowsOf(sql, "idempotency_keys", [key])}
-    on conflict (user_id, scope, key) do update set
-      (body_hash, payment_id, refund_id, reply, lease_until, created_at) = row(
-        excluded.body_hash, excluded.payment_id, null::uuid, null::json, excluded.lease_until,
-        excluded.created_at)
-    where known.created_at < ${options.keysSince} or known.payment_id = ${options.replaces}
-    returning true`;
+const COLUMNS = "user_id, scope, key, body_hash, payment_id, lease_until, created_at";
+
+/** Takes keys, and returns the payments of those that were not known already. */
+export function claimingKeys(
+  statement: Statement,
+  keys: ClaimedKey[],
+  { keysSince, replaced }: ClaimOptions,
+): string {
+  return `
+      insert into gateway.idempotency_keys as known (${COLUMNS})
+      select ${COLUMNS} from ${statement.rows("idempotency_keys", keys)}
+      order by user_id, scope, key
+      on conflict (user_id, scope, key) do update set
+        (body_hash, payment_id, refund_id, reply, lease_until, created_at) = row(
+          excluded.body_hash, excluded.payment_id, null::uuid, null::json, excluded.lease_until,
+          excluded.created_at)
+      where known.created_at < ${statement.value(keysSince)}
+        or known.payment_id = any(${statement.ids(replaced)})
+      returning payment_id`;
 }
 
 /** Takes the key unless it is known already (and not too old): then nothing is written, and false. */
 export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Promise<boolean> {
-  const rows = await claimingKey(sql, key, { keysSince, replaces: null });
-  return rows.length > 0;
+  const statement = new Statement();
+  const text = claimingKeys(statement, [key], { keysSince, replaced: [] });
+  return (await statement.run(sql, text)).length > 0;
 }
 
 export async function findKey(

@@ -1,7 +1,7 @@
 /** Jobs: the model, and the statements by which each is run by one worker at a time. */
 
 import type { Sql } from "./database.ts";
-import { columnList, rowsOf } from "./rows.ts";
+import { Statement } from "./statement.ts";
 
 export interface GatewayJob {
   id: string;
@@ -39,24 +39,26 @@ export interface NewJob {
 /** What a carrier has to know of a job. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
-const COLUMNS = ["id", "task", "subject_id", "payload", "user_id", "run_at", "created_at"];
+const COLUMNS = "id, task, subject_id, payload, user_id, run_at, created_at";
 
 /**
  * Writes jobs, and returns those that wait now: where one of the same task and subject waits already,
  * it is brought forward instead.
  */
-export function insertingJobs(sql: Sql, jobs: NewJob[], where = sql`true`) {
-  const columns = columnList(sql, COLUMNS);
-  return sql`
-    insert into gateway.jobs as waiting (${columns}, updated_at)
-    select ${columns}, created_at from ${rowsOf(sql, "jobs", jobs)} where ${where}
-    on conflict (task, subject_id) where status = 'queued' do update set
-      run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at
-    returning id, run_at`;
+export function insertingJobs(statement: Statement, jobs: NewJob[], where = "true"): string {
+  return `
+      insert into gateway.jobs as waiting (${COLUMNS}, updated_at)
+      select ${COLUMNS}, created_at from ${statement.rows("jobs", jobs)} where ${where}
+      order by task, subject_id
+      on conflict (task, subject_id) where status = 'queued' do update set
+        run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at
+      returning id, run_at, subject_id`;
 }
 
 export async function insertJobs(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
-  return await insertingJobs(sql, jobs) as unknown as DueJob[];
+  const statement = new Statement();
+  const waiting = await statement.run<DueJob>(sql, insertingJobs(statement, jobs));
+  return waiting.map(({ id, run_at }) => ({ id, run_at }));
 }
 
 export interface Claim {

@@ -2,7 +2,7 @@
 
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
-import { rowsOf } from "./rows.ts";
+import { Statement } from "./statement.ts";
 
 export type DueCheck = Pick<GatewayPayment, "id" | "user_id" | "created_at">;
 
@@ -19,8 +19,11 @@ export async function postponeChecks(
   now: Date,
   checks: { id: string; check_at: Date }[],
 ): Promise<void> {
-  await sql`
-    update gateway.payments payment set check_at = next.check_at
-    from ${rowsOf(sql, "payments", checks)} next
-    where payment.id = next.id and payment.check_at <= ${now}`;
+  const statement = new Statement();
+  await statement.run(
+    sql,
+    `update gateway.payments payment set check_at = next.check_at
+    from ${statement.rows("payments", checks)} next
+    where payment.id = next.id and payment.check_at <= ${statement.value(now)}`,
+  );
 }

@@ -24,6 +24,11 @@ export function inSpan<T>(
   });
 }
 
+/** The driver makes no spans of its own. */
+export function inDatabaseSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
+  return inSpan(`db ${name}`, { "db.system.name": "postgresql" }, work);
+}
+
 /** What its maker calls it (an SQLSTATE, an error code of ours), or else its class. */
 function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;

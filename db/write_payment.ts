@@ -1,79 +1,13 @@
-/** Changes a payment, in one round trip with all that is written together with the change. */
+/** Changes payments, in one round trip with all that is written together with each change. */
 
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { KeyId } from "./idempotency_keys.ts";
 import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
-import type { GatewayPayment, NewHistory } from "./payments.ts";
+import { CHANGING_COLUMNS, type GatewayPayment, type NewHistory } from "./payments.ts";
 import type { GatewayRefund } from "./refunds.ts";
-import { columnList, rowsOf } from "./rows.ts";
-
-/** What can change of a payment once it is there. */
-const CHANGING = [
-  "transaction_id",
-  "bank",
-  "store",
-  "acquirer",
-  "captured_amount",
-  "refunded_amount",
-  "reserved_amount",
-  "transaction_status",
-  "fraud_status",
-  "status_code",
-  "status_message",
-  "va_number",
-  "bill_key",
-  "biller_code",
-  "payment_code",
-  "redirect_url",
-  "deeplink_url",
-  "qr_string",
-  "qr_url",
-  "transaction_time",
-  "settlement_time",
-  "expiry_time",
-  "is_refused",
-  "paid_at",
-  "denied_captures",
-  "sent_at",
-  "check_at",
-  "event_count",
-  "updated_at",
-] as const satisfies (keyof GatewayPayment)[];
-
-const HISTORY_COLUMNS = [
-  "payment_id",
-  "from_status",
-  "to_status",
-  "fraud_status",
-  "source",
-  "created_at",
-];
-
-const EVENT_COLUMNS = [
-  "id",
-  "name",
-  "resource",
-  "resource_id",
-  "sequence",
-  "user_id",
-  "data",
-  "created_at",
-];
-
-const REFUND_COLUMNS = [
-  "id",
-  "payment_id",
-  "refund_key",
-  "amount",
-  "reason",
-  "is_direct",
-  "status",
-  "status_code",
-  "status_message",
-  "created_at",
-  "updated_at",
-];
+import { Statement } from "./statement.ts";
+import type { Together } from "./together.ts";
 
 /** A change, and all that is written together with it. */
 export interface PaymentWrite {
@@ -83,6 +17,7 @@ export interface PaymentWrite {
   events: GatewayEvent[];
   /** Those that are new or changed. */
   refunds: GatewayRefund[];
+  /** They are about the payment. */
   jobs: NewJob[];
   /** What to note of the key the change was asked with, while that is still its holder's. */
   key: KeyUpdate | null;
@@ -106,83 +41,127 @@ export interface Written {
   jobs: DueJob[];
 }
 
-/**
- * One statement: the row's lock is held for no longer than that. It has only the parts it needs, for
- * each costs time even where it writes nothing, and most changes have two or three.
- */
-export async function writePayment(sql: Sql, write: PaymentWrite): Promise<Written> {
-  const { items: _, refunds: __, ...row } = write.payment;
-  const { history, events, refunds, jobs, key, isFenced } = write;
-  const columns = columnList(sql, CHANGING);
-  const isChanged = sql`exists (select from changed)`;
-  const isFence = isFenced && key !== null;
-  const part = (isNeeded: boolean, statement: () => Fragment) => isNeeded ? statement() : sql``;
-  const [result] = await sql<[{ is_written: boolean; jobs: { id: string; run_at: string }[] }]>`
-    with ${part(isFence, () => withHeld(sql, key!))}
-    changed as (
-      update gateway.payments payment
-      set version = payment.version + 1,
-        (${columns}) = (select ${columns} from ${rowsOf(sql, "payments", [row])})
-      where id = ${row.id} and version = ${row.version}
-        ${part(isFence, () => sql`and exists (select from held)`)}
-      returning id
-    )
-    ${part(history.length > 0, () => withRows(sql, "payment_history", HISTORY_COLUMNS, history))}
-    ${part(events.length > 0, () => withRows(sql, "events", EVENT_COLUMNS, events))}
-    ${part(refunds.length > 0, () => withRows(sql, "refunds", REFUND_COLUMNS, refunds))}
-    ${part(jobs.length > 0, () => sql`, with_jobs as (${insertingJobs(sql, jobs, isChanged)})`)}
-    ${part(key !== null, () => withKey(sql, key!))}
-    select ${isChanged} as is_written,
-      ${jobs.length > 0 ? sql`array(select to_json(with_jobs) from with_jobs)` : sql`'{}'::json[]`}
-        as jobs`;
-  return {
-    isWritten: result.is_written,
-    jobs: result.jobs.map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
-  };
-}
+export const writingPayments: Together<PaymentWrite, Written> = {
+  name: "write payment",
+  touches: ({ payment }) => [payment.id],
+  run: writePayments,
+};
 
-type Fragment = ReturnType<Sql>;
+const WRITTEN_COLUMNS = ["id", "version", ...CHANGING_COLUMNS] as const;
 
-/** A part that adds rows to a table, each with its columns by name. */
-function withRows(
-  sql: Sql,
-  table: "payment_history" | "events" | "refunds",
-  names: string[],
-  rows: readonly object[],
-): Fragment {
-  const columns = columnList(sql, names);
-  return sql`, ${sql.unsafe(`with_${table}`)} as (
-      insert into ${sql.unsafe(`gateway.${table}`)} (${columns})
-      select ${columns} from ${rowsOf(sql, table, rows)}
-      where exists (select from changed)
-      ${table === "refunds" ? onRefundConflict(sql) : sql``}
-    )`;
-}
+const SET = CHANGING_COLUMNS.map((name) => `${name} = wanted.${name}`).join(", ");
+
+/** What is written beside the payment, by table; each row names its payment. */
+const BESIDE = {
+  payment_history: {
+    payment: "payment_id",
+    columns: "payment_id, from_status, to_status, fraud_status, source, created_at",
+  },
+  events: {
+    payment: "resource_id",
+    columns: "id, name, resource, resource_id, sequence, user_id, data, created_at",
+  },
+  refunds: {
+    payment: "payment_id",
+    columns: "id, payment_id, refund_key, amount, reason, is_direct, status, status_code, " +
+      "status_message, created_at, updated_at",
+  },
+};
 
 /** Of a refund that is there already only its end is news. */
-function onRefundConflict(sql: Sql): Fragment {
-  return sql`on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
+const ON_REFUND_CONFLICT = `
+      on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
         excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)`;
+
+/**
+ * One statement: no row's lock is held for longer than that. It has only the parts it needs, for each
+ * costs time even where it writes nothing, and most changes have two or three.
+ */
+async function writePayments(sql: Sql, writes: PaymentWrite[]): Promise<Written[]> {
+  const statement = new Statement();
+  // Locked in the order of their ids, by whoever changes several at once.
+  const payments = writes.map(({ payment }) => payment).sort((a, b) => a.id < b.id ? -1 : 1);
+  const jobs = writes.flatMap(({ jobs }) => jobs);
+  const notes = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
+  const parts = [
+    `wanted as (select * from ${statement.rows("payments", payments.map(toWrite))})`,
+    ...notes.length > 0 ? [`noted as (${noted(statement, notes)})`] : [],
+    ...notes.some(({ isFenced }) => isFenced) ? [`held as (${HOLDING})`] : [],
+    `changed as (
+      update gateway.payments payment set version = payment.version + 1, ${SET}
+      from wanted
+      where payment.id = wanted.id and payment.version = wanted.version
+        ${notes.some(({ isFenced }) => isFenced) ? `and ${IS_HELD}` : ""}
+      returning payment.id
+    )`,
+    ...beside(statement, "payment_history", writes.flatMap(({ history }) => history)),
+    ...beside(statement, "events", writes.flatMap(({ events }) => events)),
+    ...beside(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
+    ...jobs.length > 0 ? [`with_jobs as (${insertingJobs(statement, jobs, IS_CHANGED)})`] : [],
+    ...notes.length > 0 ? [`with_keys as (${NOTING})`] : [],
+  ];
+  const [done] = await statement.run<Done>(
+    sql,
+    `with ${parts.join(", ")}
+    select array(select id from changed) as changed,
+      ${
+      jobs.length > 0 ? "array(select to_json(with_jobs) from with_jobs)" : "'{}'::json[]"
+    } as jobs`,
+  );
+  return writes.map(({ payment: { id } }) => ({
+    isWritten: done!.changed.includes(id),
+    jobs: done!.jobs.filter(({ subject_id }) => subject_id === id)
+      .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
+  }));
 }
 
-function withKey(sql: Sql, key: KeyUpdate): Fragment {
-  return sql`, with_key as (
-      update gateway.idempotency_keys
-      set payment_id = ${key.payment_id}, refund_id = ${key.refund_id},
-        reply = ${key.reply && JSON.stringify(key.reply)}::text::json,
-        lease_until = ${key.lease_until}
-      where ${isHeld(sql, key)} and exists (select from changed)
-    )`;
+interface Done {
+  changed: string[];
+  jobs: { id: string; run_at: string; subject_id: string }[];
 }
 
-/** Locked, so that nobody takes it over in this moment. */
-function withHeld(sql: Sql, key: KeyUpdate): Fragment {
-  return sql`held as (
-      select from gateway.idempotency_keys where ${isHeld(sql, key)} for update
-    ),`;
+function toWrite(payment: GatewayPayment): object {
+  return Object.fromEntries(WRITTEN_COLUMNS.map((name) => [name, payment[name]]));
 }
 
-function isHeld(sql: Sql, { user_id, scope, key, held_until }: KeyUpdate): Fragment {
-  return sql`user_id = ${user_id} and scope = ${scope} and key = ${key}
-    and lease_until = ${held_until} and reply is null`;
+function beside(
+  statement: Statement,
+  table: keyof typeof BESIDE,
+  rows: readonly object[],
+): string[] {
+  if (rows.length === 0) return [];
+  const { payment, columns } = BESIDE[table];
+  return [`with_${table} as (
+      insert into gateway.${table} (${columns})
+      select ${columns} from ${statement.rows(table, rows)}
+      where ${payment} in (select id from changed)
+      ${table === "refunds" ? ON_REFUND_CONFLICT : ""}
+    )`];
 }
+
+const IS_CHANGED = "subject_id in (select id from changed)";
+
+function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {
+  const json = statement.value(JSON.stringify(notes));
+  return `select * from json_to_recordset(${json}::text::json) as noted(
+        user_id text, scope text, key text, held_until timestamptz, payment_id uuid, refund_id uuid,
+        reply json, lease_until timestamptz, "isFenced" boolean)`;
+}
+
+const IS_NOTED = `known.user_id = noted.user_id and known.scope = noted.scope
+        and known.key = noted.key and known.lease_until = noted.held_until and known.reply is null`;
+
+/** Locked, so that nobody takes them over in this moment. */
+const HOLDING = `
+      select noted.payment_id from noted join gateway.idempotency_keys known on ${IS_NOTED}
+      where "isFenced" for update of known`;
+
+const IS_HELD = `(wanted.id in (select payment_id from held)
+          or wanted.id not in (select payment_id from noted where "isFenced"))`;
+
+const NOTING = `
+      update gateway.idempotency_keys known
+      set payment_id = noted.payment_id, refund_id = noted.refund_id, reply = noted.reply,
+        lease_until = noted.lease_until
+      from noted
+      where ${IS_NOTED} and noted.payment_id in (select id from changed)`;

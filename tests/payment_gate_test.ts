@@ -4,8 +4,9 @@ import type { ChargeInput } from "../core/payments/charge_input.ts";
 import { hear, type Heard, type Hearing } from "../core/payments/gate.ts";
 import { newPayment } from "../core/payments/new_payment.ts";
 import { viewPayment } from "../core/payments/views.ts";
-import { insertPayment } from "../db/insert_payment.ts";
+import { insertingPayments } from "../db/insert_payment.ts";
 import { findPayment, type GatewayPayment, listHistory } from "../db/payments.ts";
+import { together } from "../db/together.ts";
 import { createDatabase } from "./support/database.ts";
 import { openProxiedPayments } from "./support/gateway_proxy.ts";
 import {
@@ -682,9 +683,8 @@ async function writtenOnly(
   input: Pick<ChargeInput, "payment_type">,
 ): Promise<GatewayPayment> {
   const payment = newPayment({ gross_amount: AMOUNT, ...input }, "alice", new Date());
-  await app.database.query((sql) =>
-    insertPayment(sql, { payment, key: null, keysSince: new Date(0), replaces: null })
-  );
+  const insert = { payment, key: null, keysSince: new Date(0), replaces: null };
+  await together(app.database, insertingPayments, insert);
   return payment;
 }
 

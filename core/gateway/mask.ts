@@ -6,14 +6,14 @@ import { type Json, type JsonObject, MAX_DEPTH } from "./json.ts";
 const MASK = "[secret]";
 
 /** Members whose values nobody may read, whatever they hold. `card` is a whole card, CVV and all. */
-const SECRET_NAMES = [
+const SECRET_NAMES = new Set([
   ...["card", "card_number", "card_cvv", "cvv"],
   ...["token", "token_id", "saved_token_id", "payment_option_token", "bank_one_time_token"],
   ...["signature_key", "client_key", "server_key", "authorization"],
-].join("|");
-const SECRET_NAME = new RegExp(`^(?:${SECRET_NAMES})$`, "i");
-const SECRET_MEMBER = new RegExp(`"(?:${SECRET_NAMES})"\\s*:\\s*`, "gi");
-const SECRET_PARAMETER = new RegExp(`([?&](?:${SECRET_NAMES})=)[^&#\\s"]*`, "gi");
+]);
+const ANY_SECRET_NAME = [...SECRET_NAMES].join("|");
+const SECRET_MEMBER = new RegExp(`"(?:${ANY_SECRET_NAME})"\\s*:\\s*`, "gi");
+const SECRET_PARAMETER = new RegExp(`([?&](?:${ANY_SECRET_NAME})=)[^&#\\s"]*`, "gi");
 
 /** Numbers for customers to pay with, which may look like a card's. */
 const PAYMENT_NUMBERS = "va_number|permata_va_number|bill_key|payment_code";
@@ -50,13 +50,17 @@ export function maskData(data: Json, secrets: string[], depth = 0): Json {
   return Object.fromEntries(
     Object.entries(data).map(([name, value]) => [
       maskText(name, secrets),
-      SECRET_NAME.test(name) && value !== null
+      isSecretName(name) && value !== null
         ? MASK
         : PAYMENT_NUMBER.test(name) && typeof value === "string"
         ? blotOut(value, secrets)
         : maskData(value, secrets, depth + 1),
     ]),
   );
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAMES.has(name.toLowerCase());
 }
 
 /** Bodies of the gateway's have two or three; one with thousands must not cost a minute to mask. */
@@ -73,7 +77,7 @@ function collectSecrets(data: Json, isSecret: boolean, depth: number, found: str
   if (found.length >= MAX_SECRETS || depth > MAX_DEPTH) return;
   if (typeof data === "object" && data !== null) {
     for (const name in data) {
-      const isInSecret = isSecret || SECRET_NAME.test(name);
+      const isInSecret = isSecret || isSecretName(name);
       collectSecrets((data as JsonObject)[name]!, isInSecret, depth + 1, found);
     }
   } else if (isSecret && (typeof data === "string" || typeof data === "number")) {

@@ -4,7 +4,8 @@ import { v7 as uuidv7 } from "uuid";
 import type { NewJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
-import { type KeyUpdate, type PaymentWrite, writePayment } from "../../db/write_payment.ts";
+import { together } from "../../db/together.ts";
+import { type KeyUpdate, type PaymentWrite, writingPayments } from "../../db/write_payment.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { inTurn } from "./in_turn.ts";
@@ -72,10 +73,7 @@ async function tryChange(
   const change = decide(current);
   if (!change) return current;
   const write = drawUp(current, change, new Date(deps.clock()));
-  const { isWritten, jobs } = await deps.database.query(
-    (sql) => writePayment(sql, write),
-    "write payment",
-  );
+  const { isWritten, jobs } = await together(deps.database, writingPayments, write);
   if (!isWritten) return null;
   for (const job of jobs) deps.carrier.carry(job);
   return { ...write.payment, version: current.version + 1 };

@@ -1,8 +1,9 @@
 /** `createCharge`: a new payment, written before the gateway is asked and finished when it answered. */
 
 import type { HeldKey } from "../../db/idempotency_keys.ts";
-import { insertPayment } from "../../db/insert_payment.ts";
+import { insertingPayments } from "../../db/insert_payment.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
+import { together } from "../../db/together.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
@@ -54,10 +55,7 @@ async function begin(
   const payment = newPayment({ ...input, order_id }, caller.userId, now);
   const key = attempt && keys.claimFor(attempt, caller, payment.id, now);
   const insert = { payment, key, keysSince: keys.keysSince(now), replaces: replaced?.id ?? null };
-  const { isClaimed, isOrdered } = await deps.database.query(
-    (sql) => insertPayment(sql, insert),
-    "insert payment",
-  );
+  const { isClaimed, isOrdered } = await together(deps.database, insertingPayments, insert);
   if (attempt && !isClaimed) return await resume(deps, request, attempt);
   if (!isOrdered) throw await refuseOrder(deps, key, payment);
   return await namingPayment(payment, async () => {

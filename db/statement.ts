@@ -1,0 +1,51 @@
+/**
+ * A statement put together from parts, each with its values. The parts are constants and only values
+ * come from outside, as parameters: a statement of the same parts is the same text, and its plan is
+ * known.
+ */
+
+import type { Sql } from "./database.ts";
+
+type Table =
+  | "payments"
+  | "payment_items"
+  | "payment_history"
+  | "refunds"
+  | "events"
+  | "jobs"
+  | "idempotency_keys";
+
+export class Statement {
+  readonly #values: unknown[] = [];
+
+  /** Where a value stands in the text. */
+  value(value: string | Date | null): string {
+    return `$${this.#values.push(value)}`;
+  }
+
+  ids(ids: readonly string[]): string {
+    return `${this.value(`{${ids.join(",")}}`)}::text::uuid[]`;
+  }
+
+  /**
+   * Rows to be selected from, as from the table itself; members that are no columns are left out. They
+   * travel as JSON: any number of them, and the text stays the same.
+   */
+  rows(table: Table, rows: readonly object[]): string {
+    const json = this.value(JSON.stringify(rows.map(withoutNulls)));
+    return `json_populate_recordset(null::gateway.${table}, ${json}::text::json)`;
+  }
+
+  async run<Row extends object>(sql: Sql, text: string): Promise<Row[]> {
+    return await sql.unsafe<Row[]>(text, this.#values as never[], { prepare: true });
+  }
+}
+
+/** What is absent is null, too, and half of a payment's columns mostly are. */
+function withoutNulls(row: object): object {
+  const present: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(row)) {
+    if (value !== null) present[name] = value;
+  }
+  return present;
+}
