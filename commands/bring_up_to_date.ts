@@ -1,7 +1,8 @@
-/** Waits for the database where it has to, and migrates it. */
+/** Waits for the database where it has to, migrates it, and sees whether it was moved. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
+import { beginGeneration, isFromElsewhere } from "../db/event_generation.ts";
 import { migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { Failure } from "./failure.ts";
 import { say } from "./say.ts";
@@ -13,13 +14,34 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 
 export async function bringUpToDate(url: string, migrations: Migration[]): Promise<string[]> {
   await reach(url);
+  const applied = await changing(
+    "Migrations are missing, and this role may not apply them",
+    () => migrate(url, migrations),
+  );
+  await changing(
+    "The database was moved to another server, and this role may not adapt it",
+    () => seeWhetherMoved(url),
+  );
+  return applied;
+}
+
+async function changing<T>(whatIsNotAllowed: string, change: () => Promise<T>): Promise<T> {
   try {
-    return await migrate(url, migrations);
+    return await change();
   } catch (error) {
     if (error instanceof MigrationRefused) throw new Failure(error.message);
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    const reason = (error as Error).message;
-    throw new Failure(`Migrations are missing, and this role may not apply them: ${reason}`);
+    throw new Failure(`${whatIsNotAllowed}: ${(error as Error).message}`);
+  }
+}
+
+/** In a database that was copied to another server, events stay in front of all still to come. */
+async function seeWhetherMoved(url: string): Promise<void> {
+  const database = openDatabase({ url, poolSize: 1 });
+  try {
+    if (await database.query(isFromElsewhere)) await database.transaction(beginGeneration);
+  } finally {
+    await database.close();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
+import { createEvents } from "../core/events/hub.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
 import { createLog } from "../core/log.ts";
@@ -10,11 +11,14 @@ import { createApp } from "../routes/app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
+  // Nothing is asked of these, so nothing connects.
+  const gateway = createGatewayClient(config.gateway);
   const app = createApp({
     config,
-    // Nothing is asked of these, so nothing connects.
     database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 1 }),
-    gateway: createGatewayClient(config.gateway),
+    gateway,
+    background: gateway,
+    events: createEvents(),
     carrier: createTimerCarrier({ clock: systemClock }),
     migrations: [],
     log: createLog(() => {}),

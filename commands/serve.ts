@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ensureKey } from "../core/auth/manage_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
+import { createEvents, type Events } from "../core/events/hub.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -23,7 +24,17 @@ import { createWriter } from "./writer.ts";
 /** How long requests and jobs in flight may take to finish at the end. */
 const GRACE_MS = 10_000;
 
+export interface ServeOptions {
+  /** Who listens to what happens, for those who embed the service. */
+  events?: Events;
+}
+
 export async function run(readConfig: () => Config): Promise<void> {
+  await serve(readConfig);
+}
+
+export async function serve(readConfig: () => Config, options: ServeOptions = {}): Promise<void> {
+  const { events = createEvents() } = options;
   const config = readConfig();
   const out = createWriter((bytes) => Deno.stdout.write(bytes));
   const log = createLog(out.write);
@@ -52,7 +63,7 @@ export async function run(readConfig: () => Config): Promise<void> {
 
   const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
   const clock = systemClock;
-  const jobsDeps = { database, gateway: background, clock, log };
+  const jobsDeps = { database, gateway: background, clock, log, events };
   const jobs = resources.use(await openJobs(config, jobsDeps));
 
   let isDraining = false;
@@ -61,6 +72,8 @@ export async function run(readConfig: () => Config): Promise<void> {
     database,
     migrations,
     gateway,
+    background,
+    events,
     carrier: jobs.carrier,
     log,
     clock,

@@ -136,6 +136,16 @@ const SETTINGS = z.object({
     "must be a port number, 0 to 65535",
     wholeNumber(0, 65_535),
   ),
+  NOTIFICATION_CONFIRM: setting(
+    {
+      description: "When the gateway is asked before a notification is believed: only where it " +
+        "does not quite `fit`, or also before anything counts as `paid`",
+      default: "`fit`",
+      example: "paid",
+    },
+    "must be fit or paid",
+    (text) => text === "fit" || text === "paid" ? text : undefined,
+  ),
   LOG_GATEWAY: setting(
     {
       description: "`true` logs what is said to the gateway and by it, secrets masked",
@@ -255,6 +265,7 @@ export interface Config {
   /** Null: there is no emulated gateway. */
   sandboxPort: number | null;
   logGateway: boolean;
+  notificationConfirm: "fit" | "paid";
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
@@ -324,6 +335,7 @@ export function parseConfig(
     gateway: gatewayConfig(settings),
     sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,
     logGateway: settings.LOG_GATEWAY ?? false,
+    notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "fit",
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
     rateLimit: {

@@ -12,6 +12,8 @@ export const ERROR_CODES = {
   gateway_authentication: { status: 400, title: "The gateway does not take the service's key" },
   gateway_rate_limited: { status: 400, title: "The gateway has had too many requests" },
   unauthenticated: { status: 401, title: "A valid credential is needed" },
+  forbidden: { status: 403, title: "This is for staff" },
+  signature_invalid: { status: 403, title: "The signature is not the gateway's" },
   not_found: { status: 404, title: "There is no such resource" },
   method_not_allowed: { status: 405, title: "The resource does not take this method" },
   idempotency_in_progress: {

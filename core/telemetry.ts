@@ -2,7 +2,9 @@
 
 import { type Attributes, metrics } from "@opentelemetry/api";
 
-const addedLatency = metrics.getMeter("payment-gateway").createHistogram(
+const meter = metrics.getMeter("payment-gateway");
+
+const addedLatency = meter.createHistogram(
   "payment_gateway.charge.added_latency",
   {
     description: "What the service adds to a charge: all its time less the gateway's",
@@ -12,7 +14,16 @@ const addedLatency = metrics.getMeter("payment-gateway").createHistogram(
   },
 );
 
+const refusedNotifications = meter.createCounter("payment_gateway.notifications.refused", {
+  description: "Calls of the notification endpoint that were none of the gateway's",
+});
+
 /** Once for each charge that the gateway answered. */
 export function recordAddedLatency(ms: number, attributes: Attributes): void {
   addedLatency.record(ms, attributes);
+}
+
+/** Of what is refused nothing else is kept; `reason` is the code it was refused with. */
+export function countRefusedNotification(reason: string): void {
+  refusedNotifications.add(1, { reason });
 }

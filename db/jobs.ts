@@ -41,9 +41,18 @@ export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
 const COLUMNS = "id, task, subject_id, payload, user_id, run_at, created_at";
 
+/** Tasks that bring events to those who listen have names that begin so. */
+export const DELIVER = "deliver ";
+
+/** Where two become one, all that was to be done by either still is. */
+function earlierPayload(one: string, other: string): string {
+  return `case when (${one}.payload ->> 'sequence')::int < (${other}.payload ->> 'sequence')::int
+          then ${one}.payload else ${other}.payload end`;
+}
+
 /**
  * Writes jobs, and returns those that wait now: where one of the same task and subject waits already,
- * it is brought forward instead.
+ * it is brought forward instead. Of those that go through a sequence, it begins where the earlier does.
  */
 export function insertingJobs(statement: Statement, jobs: NewJob[], where = "true"): string {
   return `
@@ -51,7 +60,8 @@ export function insertingJobs(statement: Statement, jobs: NewJob[], where = "tru
       select ${COLUMNS}, created_at from ${statement.rows("jobs", jobs)} where ${where}
       order by task, subject_id
       on conflict (task, subject_id) where status = 'queued' do update set
-        run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at
+        run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,
+        payload = ${earlierPayload("excluded", "waiting")}
       returning id, run_at, subject_id`;
 }
 
@@ -119,13 +129,22 @@ export async function leaveJob(
   return rows.length > 0;
 }
 
-/** What is due or was left by its worker, the oldest first. */
+/**
+ * What is due or was left by its worker, the oldest first, and so many of either kind: where those
+ * who listen are slow, all that waits for them must not hide the rest.
+ */
 export async function listDueJobs(sql: Sql, now: Date, limit: number): Promise<DueJob[]> {
+  const due = (isKind: ReturnType<typeof sql>) =>
+    sql`
+      select id, run_at from gateway.jobs
+      where status in ('queued', 'running') and run_at <= ${now}
+        and (status = 'queued' or lease_until <= ${now}) and ${isKind}
+      order by run_at limit ${limit}`;
   return await sql<DueJob[]>`
-    select id, run_at from gateway.jobs
-    where status in ('queued', 'running') and run_at <= ${now}
-      and (status = 'queued' or lease_until <= ${now})
-    order by run_at limit ${limit}`;
+    (${due(sql`not starts_with(task, ${DELIVER})`)})
+    union all
+    (${due(sql`starts_with(task, ${DELIVER})`)})
+    order by run_at`;
 }
 
 export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
@@ -133,13 +152,53 @@ export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> 
   return job ?? null;
 }
 
-/** The job that waits for this task and subject. */
-export async function findWaitingJob(
+export async function findTaskOf(sql: Sql, id: string): Promise<string | null> {
+  const [job] = await sql<[{ task: string }?]>`select task from gateway.jobs where id = ${id}`;
+  return job?.task ?? null;
+}
+
+/**
+ * Ends a worker's hold by leaving what is still to be done to the job that waits for the same task
+ * and subject; null where none does, or where somebody else has the job.
+ */
+export async function handOverJob(
   sql: Sql,
-  { task, subject_id }: Pick<GatewayJob, "task" | "subject_id">,
-): Promise<GatewayJob | null> {
-  const [job] = await sql<[GatewayJob?]>`
-    select * from gateway.jobs
-    where task = ${task} and subject_id = ${subject_id} and status = 'queued'`;
-  return job ?? null;
+  { id, lease_until }: HeldJob,
+  now: Date,
+): Promise<string | null> {
+  const [heir] = await sql<[{ id: string }?]>`
+    with heir as (
+      update gateway.jobs waiting set payload = ${sql.unsafe(earlierPayload("held", "waiting"))}
+      from gateway.jobs held
+      where held.id = ${id} and held.status = 'running' and held.lease_until = ${lease_until}
+        and waiting.task = held.task and waiting.subject_id = held.subject_id
+        and waiting.status = 'queued'
+      returning waiting.id
+    )
+    update gateway.jobs job
+    set status = 'succeeded', result = json_build_object('continued_by', heir.id), error = null,
+      lease_until = null, updated_at = ${now}
+    from heir
+    where job.id = ${id} and job.status = 'running' and job.lease_until = ${lease_until}
+    returning heir.id`;
+  return heir?.id ?? null;
+}
+
+/**
+ * Whether another job of the same task and subject has to come first: one that runs, or whose worker
+ * is gone but which was not taken up again; or one that waits and begins earlier in the sequence.
+ */
+export async function hasToWait(
+  sql: Sql,
+  { id, task, subject_id }: GatewayJob,
+  sequence: number,
+): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.jobs
+    where task = ${task} and subject_id = ${subject_id} and status = 'running' and id <> ${id}
+    union all
+    select from gateway.jobs
+    where task = ${task} and subject_id = ${subject_id} and status = 'queued'
+      and (payload ->> 'sequence')::int < ${sequence}`;
+  return rows.length > 0;
 }

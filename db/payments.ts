@@ -188,20 +188,27 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 /** Whose payments may be touched; null: everybody's. */
 export type Owner = string | null;
 
+/** A payment with all that is part of it, selected from `gateway.payments payment`. */
+export const WHOLE_PAYMENT = `payment.*,
+      coalesce((select json_agg(item order by item.position)
+        from gateway.payment_items item where item.payment_id = payment.id), '[]') as items,
+      coalesce((select json_agg(refund order by refund.created_at, refund.id)
+        from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds`;
+
+export function readPayment(row: GatewayPayment): GatewayPayment {
+  return { ...row, refunds: row.refunds.map(readRefund) };
+}
+
 export async function findPayment(
   sql: Sql,
   id: string,
   owner: Owner = null,
 ): Promise<GatewayPayment | null> {
   const [row] = await sql<[GatewayPayment?]>`
-    select payment.*,
-      coalesce((select json_agg(item order by item.position)
-        from gateway.payment_items item where item.payment_id = payment.id), '[]') as items,
-      coalesce((select json_agg(refund order by refund.created_at, refund.id)
-        from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds
+    select ${sql.unsafe(WHOLE_PAYMENT)}
     from gateway.payments payment
     where id = ${id} and (${owner}::text is null or user_id = ${owner})`;
-  return row ? { ...row, refunds: row.refunds.map(readRefund) } : null;
+  return row ? readPayment(row) : null;
 }
 
 export async function listHistory(sql: Sql, paymentId: string): Promise<PaymentHistory[]> {

@@ -12,6 +12,7 @@ type Table =
   | "payment_history"
   | "refunds"
   | "events"
+  | "notifications"
   | "jobs"
   | "idempotency_keys";
 

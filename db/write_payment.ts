@@ -1,24 +1,16 @@
 /** Changes payments, in one round trip with all that is written together with each change. */
 
+import { type Beside, besides, runWith, type Written } from "./beside_payment.ts";
 import type { Sql } from "./database.ts";
-import type { GatewayEvent } from "./events.ts";
 import type { KeyId } from "./idempotency_keys.ts";
-import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
-import { CHANGING_COLUMNS, type GatewayPayment, type NewHistory } from "./payments.ts";
-import type { GatewayRefund } from "./refunds.ts";
+import { CHANGING_COLUMNS, type GatewayPayment } from "./payments.ts";
 import { Statement } from "./statement.ts";
 import type { Together } from "./together.ts";
 
 /** A change, and all that is written together with it. */
-export interface PaymentWrite {
+export interface PaymentWrite extends Beside {
   /** Its version is the one that was changed; what counts is whether the stored one still is that. */
   payment: GatewayPayment;
-  history: NewHistory[];
-  events: GatewayEvent[];
-  /** Those that are new or changed. */
-  refunds: GatewayRefund[];
-  /** They are about the payment. */
-  jobs: NewJob[];
   /** What to note of the key the change was asked with, while that is still its holder's. */
   key: KeyUpdate | null;
   /** Whether the key's holder alone may make the change. */
@@ -34,13 +26,6 @@ export interface KeyUpdate extends KeyId {
   lease_until: Date;
 }
 
-export interface Written {
-  /** False: the payment has changed meanwhile, or its fence fell; then nothing was written. */
-  isWritten: boolean;
-  /** The jobs that wait now. */
-  jobs: DueJob[];
-}
-
 export const writingPayments: Together<PaymentWrite, Written> = {
   name: "write payment",
   touches: ({ payment }) => [payment.id],
@@ -51,28 +36,6 @@ const WRITTEN_COLUMNS = ["id", "version", ...CHANGING_COLUMNS] as const;
 
 const SET = CHANGING_COLUMNS.map((name) => `${name} = wanted.${name}`).join(", ");
 
-/** What is written beside the payment, by table; each row names its payment. */
-const BESIDE = {
-  payment_history: {
-    payment: "payment_id",
-    columns: "payment_id, from_status, to_status, fraud_status, source, created_at",
-  },
-  events: {
-    payment: "resource_id",
-    columns: "id, name, resource, resource_id, sequence, user_id, data, created_at",
-  },
-  refunds: {
-    payment: "payment_id",
-    columns: "id, payment_id, refund_key, amount, reason, is_direct, status, status_code, " +
-      "status_message, created_at, updated_at",
-  },
-};
-
-/** Of a refund that is there already only its end is news. */
-const ON_REFUND_CONFLICT = `
-      on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
-        excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)`;
-
 /**
  * One statement: no row's lock is held for longer than that. It has only the parts it needs, for each
  * costs time even where it writes nothing, and most changes have two or three.
@@ -81,7 +44,6 @@ async function writePayments(sql: Sql, writes: PaymentWrite[]): Promise<Written[
   const statement = new Statement();
   // Locked in the order of their ids, by whoever changes several at once.
   const payments = writes.map(({ payment }) => payment).sort((a, b) => a.id < b.id ? -1 : 1);
-  const jobs = writes.flatMap(({ jobs }) => jobs);
   const notes = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
   const parts = [
     `wanted as (select * from ${statement.rows("payments", payments.map(toWrite))})`,
@@ -94,52 +56,15 @@ async function writePayments(sql: Sql, writes: PaymentWrite[]): Promise<Written[
         ${notes.some(({ isFenced }) => isFenced) ? `and ${IS_HELD}` : ""}
       returning payment.id
     )`,
-    ...beside(statement, "payment_history", writes.flatMap(({ history }) => history)),
-    ...beside(statement, "events", writes.flatMap(({ events }) => events)),
-    ...beside(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
-    ...jobs.length > 0 ? [`with_jobs as (${insertingJobs(statement, jobs, IS_CHANGED)})`] : [],
+    ...besides(statement, writes),
     ...notes.length > 0 ? [`with_keys as (${NOTING})`] : [],
   ];
-  const [done] = await statement.run<Done>(
-    sql,
-    `with ${parts.join(", ")}
-    select array(select id from changed) as changed,
-      ${
-      jobs.length > 0 ? "array(select to_json(with_jobs) from with_jobs)" : "'{}'::json[]"
-    } as jobs`,
-  );
-  return writes.map(({ payment: { id } }) => ({
-    isWritten: done!.changed.includes(id),
-    jobs: done!.jobs.filter(({ subject_id }) => subject_id === id)
-      .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
-  }));
-}
-
-interface Done {
-  changed: string[];
-  jobs: { id: string; run_at: string; subject_id: string }[];
+  return await runWith(sql, statement, parts, writes);
 }
 
 function toWrite(payment: GatewayPayment): object {
   return Object.fromEntries(WRITTEN_COLUMNS.map((name) => [name, payment[name]]));
 }
-
-function beside(
-  statement: Statement,
-  table: keyof typeof BESIDE,
-  rows: readonly object[],
-): string[] {
-  if (rows.length === 0) return [];
-  const { payment, columns } = BESIDE[table];
-  return [`with_${table} as (
-      insert into gateway.${table} (${columns})
-      select ${columns} from ${statement.rows(table, rows)}
-      where ${payment} in (select id from changed)
-      ${table === "refunds" ? ON_REFUND_CONFLICT : ""}
-    )`];
-}
-
-const IS_CHANGED = "subject_id in (select id from changed)";
 
 function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {
   const json = statement.value(JSON.stringify(notes));

@@ -26,6 +26,11 @@ connection send the same request with the same key: the first answer comes again
 \`Idempotency-Replayed: true\`, or the service goes on where it was cut short. It never makes a second
 payment or refund. Keys are yours, hold for one path, and are kept for 24 hours.
 
+**Notifications.** The gateway tells what happens to a payment by itself: set its notification address
+to \`POST /notification/\` here, which is open to everybody and believes only what the gateway signed
+or says when asked. Staff see what came and what came of it (\`GET /notifications/\`), and every change
+of every payment, whoever caused it, in an order that never changes (\`GET /events/\`).
+
 **Lists** are arrays, newest first, a page at a time; the next page is in the header \`Link\`.
 
 **Paths** end in a slash; without it they are the same.
@@ -64,6 +69,13 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
         description: "What became of a charge: read it, ask the gateway for it, end it before it " +
           "is paid (cancel, expire), take what a card holds ready (capture), pay back (refund).",
       },
+      {
+        name: "Notifications",
+        description:
+          "What the gateway tells by itself: where it tells it, and for staff what came " +
+          "of it.",
+      },
+      { name: "Events", description: "What happened to payments, one by one; for staff." },
       { name: "Callers", description: "Who is calling." },
       { name: "Health", description: "For balancers and supervisors." },
     ],

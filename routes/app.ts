@@ -6,10 +6,10 @@ import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { ServiceError } from "../core/errors.ts";
+import type { Events } from "../core/events/hub.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { Carrier } from "../core/jobs/carrier.ts";
 import type { Log } from "../core/log.ts";
-import { createTokenBuckets } from "../core/token_bucket.ts";
 import type { Database } from "../db/database.ts";
 import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
@@ -18,20 +18,36 @@ import type { AppEnv } from "./app_env.ts";
 import { createChargeRoutes } from "./charge/routes.ts";
 import { createAdmit } from "./door/admit.ts";
 import { envelop, type Fetch } from "./door/envelope.ts";
+import { createLimit } from "./door/limit.ts";
 import { mount } from "./door/mount.ts";
+import { createEventRoutes } from "./events/routes.ts";
 import { createHealth } from "./health.ts";
 import { me } from "./me.ts";
+import { createNotificationRoute } from "./notification/routes.ts";
+import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
 
 export interface AppDeps {
-  config: Pick<Config, "basePath" | "isEmbeddedDefault" | "jwt" | "rateLimit" | "trustedProxies">;
+  config: Pick<
+    Config,
+    | "basePath"
+    | "isEmbeddedDefault"
+    | "jwt"
+    | "notificationConfirm"
+    | "rateLimit"
+    | "trustedProxies"
+  >;
   database: Database;
   migrations: Migration[];
   gateway: GatewayClient;
+  /** The same gateway, with places of its own for what no caller waits for. */
+  background: GatewayClient;
   /** Brings jobs that requests leave behind to a worker. */
   carrier: Carrier;
+  /** Who listens to what happens. */
+  events: Events;
   log: Log;
   clock: Clock;
   /** True once the service is about to end. */
@@ -52,17 +68,28 @@ export interface App {
 /** Builds the app and does nothing else: no port, no connection, no environment. */
 export function createApp(deps: AppDeps): App {
   const { config, log, clock } = deps;
-  const { basePath } = config;
-  const health = createHealth(deps);
+  const { basePath, rateLimit, trustedProxies } = config;
+  const notificationDeps = { ...deps, confirm: config.notificationConfirm };
+  const open = [
+    createHealth(deps),
+    createNotificationRoute({
+      ...notificationDeps,
+      // Its own: however many addresses knock there, they push no caller out of memory.
+      limit: createLimit(rateLimit, clock),
+      trustedProxies,
+    }),
+  ];
   const resources = [
     me,
     createChargeRoutes(deps),
     createPaymentRoutes(deps),
+    createNotificationRoutes(notificationDeps),
+    createEventRoutes(deps),
     ...deps.resources ?? [],
   ];
 
   const api = createRouter();
-  for (const router of [health, ...resources]) api.route("/", router);
+  for (const router of [...open, ...resources]) api.route("/", router);
   const document = createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
@@ -72,13 +99,12 @@ export function createApp(deps: AppDeps): App {
       jwt: config.jwt,
       acceptDevelopmentKeys: config.isEmbeddedDefault,
     }),
-    buckets: createTokenBuckets({ ...config.rateLimit, clock }),
-    rateLimit: config.rateLimit,
-    trustedProxies: config.trustedProxies,
+    limit: createLimit(rateLimit, clock),
+    trustedProxies,
   });
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
-  for (const router of [health, reference]) mount(app, basePath, router, null);
+  for (const router of [...open, reference]) mount(app, basePath, router, null);
   for (const router of resources) mount(app, basePath, router, admit);
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {

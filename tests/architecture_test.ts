@@ -95,6 +95,7 @@ Deno.test("the gate alone changes the state of a payment", () => {
   assert.deepEqual(makers.map(({ path }) => path), ["core/payments/gate.ts"]);
   const writers = house.filter(({ text }) => /(update|insert into) gateway\.payments\b/.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
+    "db/adopt_payment.ts",
     "db/insert_payment.ts",
     "db/payment_checks.ts",
     "db/write_payment.ts",

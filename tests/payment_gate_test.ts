@@ -757,7 +757,10 @@ async function newestEvents({ app }: TestPayments, id: string, count = 1): Promi
   const rows = await app.database.query((sql) =>
     sql`select name, data from gateway.events where resource_id = ${id} order by sequence`
   );
-  return rows.slice(-count).map(({ name, data }) => [name, data]);
+  return rows.slice(-count).map(({ name, data: { notification_id, ...payment } }) => {
+    assert.equal(notification_id, null, "no notification brought it about");
+    return [name, payment];
+  });
 }
 
 /** What is the same for two payments of the same fate. */

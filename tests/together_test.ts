@@ -99,21 +99,20 @@ Deno.test("many charges at once take few statements, and each its own way", asyn
       return payments.post("/charge/", { ...body, order_id }, index % 2 ? newKey() : {});
     }),
   );
-  const ids = new Set<string>();
-  for (const [index, answer] of answers.entries()) {
-    if (index >= MANY - 5) {
+  const orders = new Set<string>();
+  for (const answer of answers) {
+    if (answer.status !== 201) {
       await assertProblem(answer, 400, "duplicate_order");
       continue;
     }
-    assert.equal(answer.status, 201);
     const payment = PaymentSchema.parse(await answer.json());
-    assert.equal(payment.order_id, `order-${index}`);
     assert.deepEqual(payment, await payments.read(payment.id));
     assert.deepEqual(await payments.story(payment.id), [">pending charge"]);
     assert.deepEqual(await payments.events(payment.id), ["payment_received"]);
-    ids.add(payment.id);
+    assert.ok(!orders.has(payment.order_id), "an order is charged once");
+    orders.add(payment.order_id);
   }
-  assert.equal(ids.size, MANY - 5);
+  assert.equal(orders.size, MANY - 5);
   assert.ok(statements.get("insert payment")! < MANY / 2);
   assert.ok(statements.get("write payment")! < MANY / 2);
 });

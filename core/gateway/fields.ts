@@ -15,10 +15,10 @@ function field<T>(read: (value: unknown) => T | null) {
 }
 
 export const text = field(readText);
-/** What names something: nothing that long is a name, and no index takes it. */
+/** What names something: dots alone are a folder in paths; no index takes what is longer. */
 export const id = field((value) => {
   const name = readText(value);
-  return name !== null && name.length <= 255 ? name : null;
+  return name !== null && /^(?!\.{0,2}$)[^]{1,255}$/.test(name) ? name : null;
 });
 export const lowerCase = field((value) =>
   typeof value === "string" ? storable(value.toLowerCase()) : null
@@ -68,7 +68,7 @@ function readText(value: unknown): string | null {
 }
 
 /** NUL and half characters no database keeps; nothing of the gateway's needs them. */
-function storable(value: string): string {
+export function storable(value: string): string {
   const wellFormed = value.isWellFormed() ? value : value.toWellFormed();
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "") : wellFormed;
 }

@@ -59,7 +59,7 @@ export function maskData(data: Json, secrets: string[], depth = 0): Json {
   );
 }
 
-function isSecretName(name: string): boolean {
+export function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase());
 }
 

@@ -4,7 +4,8 @@ import type { HeldJob, LeftJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { errorText } from "./error_text.ts";
-import { PutOff, type Task, type Tasks } from "./task.ts";
+import { findTask, PutOff, type Task, type Tasks } from "./task.ts";
+import { withTimeLimit } from "./time_limit.ts";
 
 /** A job whose workers never come back may be what ends them, and must not do so for ever. */
 const MOST_LOST_WORKERS = 3;
@@ -24,13 +25,15 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
   const tell = (outcome: string) =>
     log.info("job", { ...about, outcome, duration_ms: Math.round(performance.now() - began) });
 
-  const task = Object.hasOwn(tasks, job.task) ? tasks[job.task] : undefined;
+  const task = findTask(tasks, job.task);
   try {
     if (!task) throw new Error(`There is no task "${job.task}"`);
     if (job.attempts > task.retries + 1 + MOST_LOST_WORKERS) {
       throw new Error("None of its workers came back");
     }
-    const result = JSON.stringify(await perform(task, job, deps.limitMs)) ?? null;
+    // With a few that do not end, no other would ever get its turn.
+    const value = await withTimeLimit(deps.limitMs, (signal) => task.run(job, { signal }));
+    const result = JSON.stringify(value) ?? null;
     tell("succeeded");
     return { ...job, status: "succeeded", result, error: null };
   } catch (error) {
@@ -41,28 +44,17 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
     const text = errorText(error);
     if (!task || job.attempts > task.retries) {
       log.error("job_failed", error, about);
+      await task?.giveUp?.(job);
       return { ...job, status: "failed", result: null, error: text };
     }
     log.error("job_attempt_failed", error, about);
-    const delay = task.firstDelayMs * 2 ** (job.attempts - 1);
-    return queuedAgain(job, new Date(deps.clock() + delay), { error: text });
+    const runAt = new Date(deps.clock() + delayAfter(job.attempts, task));
+    return queuedAgain(job, runAt, { error: text });
   }
 }
 
-/** Gives up on a task that does not end: with a few of them, no other would ever get its turn. */
-async function perform(task: Task, job: HeldJob, limitMs: number): Promise<unknown> {
-  const limit = new AbortController();
-  const { promise: timeUp, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    const error = new Error(`It took longer than ${limitMs / 1000} s`);
-    limit.abort(error);
-    reject(error);
-  }, limitMs);
-  try {
-    return await Promise.race([task.run(job, { signal: limit.signal }), timeUp]);
-  } finally {
-    clearTimeout(timer);
-  }
+function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity }: Task): number {
+  return Math.min(firstDelayMs * 2 ** (attempts - 1), longestDelayMs);
 }
 
 function queuedAgain(job: HeldJob, runAt: Date, changes: Partial<LeftJob>): LeftJob {

@@ -1,12 +1,19 @@
 /** Runs jobs: each in one place at a time, a bounded number at once, again when they fail. */
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { claimJob, findWaitingJob, type HeldJob, leaveJob, type LeftJob } from "../../db/jobs.ts";
+import {
+  claimJob,
+  findTaskOf,
+  handOverJob,
+  type HeldJob,
+  leaveJob,
+  type LeftJob,
+} from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { attempt } from "./attempt.ts";
 import type { Carrier } from "./carrier.ts";
-import { createLine } from "./line.ts";
+import { createLine, type Line } from "./line.ts";
 import type { Tasks } from "./task.ts";
 
 /** Until it is over nobody else touches the job. */
@@ -38,7 +45,28 @@ export interface Worker {
 
 export function createWorker(options: WorkerOptions): Worker {
   const { database, carrier, clock, log, maxRunning, limitMs = LIMIT_MS } = options;
-  const line = createLine(maxRunning, run);
+  const line = createLine(maxRunning, runOrSendOn);
+  const ownLines = new Map<string, Line>();
+  for (const [name, { atOnce }] of Object.entries(options.tasks)) {
+    if (atOnce !== undefined) ownLines.set(name, createLine(atOnce, run));
+  }
+
+  /** Runs a job, unless it belongs to a line of its own, which is then returned. */
+  async function runOrSendOn(jobId: string): Promise<Line | undefined> {
+    const task = ownLines.size > 0 ? await taskOf(jobId) : null;
+    const own = task === null ? undefined : ownLines.get(task);
+    if (!own) await run(jobId);
+    return own;
+  }
+
+  async function taskOf(jobId: string): Promise<string | null> {
+    try {
+      return await database.query((sql) => findTaskOf(sql, jobId), "find task of job");
+    } catch {
+      // The claim will meet the same trouble, and tell.
+      return null;
+    }
+  }
 
   async function run(jobId: string): Promise<void> {
     try {
@@ -69,11 +97,19 @@ export function createWorker(options: WorkerOptions): Worker {
     } catch (error) {
       if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
       // Another one of its task and subject was written while it ran: that is its next attempt.
-      const next = await database.query((sql) => findWaitingJob(sql, job), "find waiting job");
-      const result = JSON.stringify({ continued_by: next?.id });
-      await leave(job, next ? { ...left, status: "succeeded", result, error: null } : left);
+      const now = new Date(clock());
+      const heir = await database.query((sql) => handOverJob(sql, job, now), "hand over job");
+      if (heir === null) await leave(job, left);
     }
   }
 
-  return { run: line.enter, close: line.close };
+  return {
+    async run(jobId) {
+      const own = await line.enter(jobId);
+      await own?.enter(jobId);
+    },
+    async close(graceMs) {
+      await Promise.all([line, ...ownLines.values()].map((each) => each.close(graceMs)));
+    },
+  };
 }

@@ -1,12 +1,14 @@
 /** The one way a payment is written: decided on what is known, valid only while that holds. */
 
-import { v7 as uuidv7 } from "uuid";
+import type { GatewayEvent } from "../../db/events.ts";
 import type { NewJob } from "../../db/jobs.ts";
+import type { GatewayNotification } from "../../db/notifications.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { together } from "../../db/together.ts";
 import { type KeyUpdate, type PaymentWrite, writingPayments } from "../../db/write_payment.ts";
 import { inProgress } from "../idempotency/keys.ts";
+import { newId } from "../new_id.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { inTurn } from "./in_turn.ts";
 import type { PaymentEventName, State } from "./states.ts";
@@ -25,6 +27,8 @@ export interface Change {
   /** Those that are new or changed. */
   refunds?: GatewayRefund[];
   jobs?: NewJob[];
+  /** The notification that told of it, with what has come of it. */
+  notification?: GatewayNotification;
   /** What to note of the key the change was asked with. */
   key?: ((after: GatewayPayment) => KeyUpdate) | null;
   /** Whether the key's holder alone may make the change. */
@@ -72,7 +76,7 @@ async function tryChange(
 ): Promise<GatewayPayment | null> {
   const change = decide(current);
   if (!change) return current;
-  const write = drawUp(current, change, new Date(deps.clock()));
+  const write = drawUp(deps, current, change);
   const { isWritten, jobs } = await together(deps.database, writingPayments, write);
   if (!isWritten) return null;
   for (const job of jobs) deps.carrier.carry(job);
@@ -85,7 +89,12 @@ async function reload({ database }: PaymentDeps, id: string): Promise<GatewayPay
   return payment;
 }
 
-function drawUp(current: GatewayPayment, change: Change, now: Date): PaymentWrite {
+export function drawUp(
+  { clock, events: listened }: PaymentDeps,
+  current: GatewayPayment,
+  change: Change,
+): PaymentWrite {
+  const now = new Date(clock());
   const { transition, refunds = [], jobs = [] } = change;
   const payment: GatewayPayment = {
     ...current,
@@ -101,10 +110,21 @@ function drawUp(current: GatewayPayment, change: Change, now: Date): PaymentWrit
   const isNews = current.transaction_status !== payment.transaction_status ||
     current.refunded_amount !== payment.refunded_amount ||
     (current.fraud_status !== payment.fraud_status && current.transaction_id !== null);
+  const events: GatewayEvent[] = (transition?.events ?? []).map((name, index) => ({
+    id: newId(now),
+    name,
+    resource: "payment",
+    resource_id: payment.id,
+    sequence: current.event_count + index + 1,
+    user_id: payment.user_id,
+    data: { ...viewPayment(payment), notification_id: change.notification?.id ?? null },
+    created_at: now,
+  }));
   return {
     payment,
     refunds,
-    jobs,
+    events,
+    jobs: [...jobs, ...listened.jobsFor(events, now)],
     history: transition && isNews
       ? [{
         payment_id: payment.id,
@@ -115,16 +135,7 @@ function drawUp(current: GatewayPayment, change: Change, now: Date): PaymentWrit
         created_at: now,
       }]
       : [],
-    events: (transition?.events ?? []).map((name, index) => ({
-      id: uuidv7(),
-      name,
-      resource: "payment",
-      resource_id: payment.id,
-      sequence: current.event_count + index + 1,
-      user_id: payment.user_id,
-      data: viewPayment(payment),
-      created_at: now,
-    })),
+    notifications: change.notification ? [change.notification] : [],
     key: change.key?.(payment) ?? null,
     isFenced: change.isFenced ?? false,
   };

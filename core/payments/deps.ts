@@ -2,6 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
+import type { Events } from "../events/hub.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Carrier } from "../jobs/carrier.ts";
 import type { Log } from "../log.ts";
@@ -12,4 +13,6 @@ export interface PaymentDeps {
   clock: Clock;
   log: Log;
   carrier: Carrier;
+  /** Who listens to what happens. */
+  events: Events;
 }

@@ -3,14 +3,17 @@
  * code changes the state of a payment.
  */
 
+import { adoptPayment } from "../../db/adopt_payment.ts";
 import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayNotification } from "../../db/notifications.ts";
+import type { GatewayPayment, NewHistory } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
 import { parseMoney } from "../money.ts";
-import { type Change, changePayment } from "./change.ts";
+import { adoptedPayment } from "./adopted_payment.ts";
+import { type Change, changePayment, drawUp } from "./change.ts";
 import { graceEnd, nextCheck, UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { amountOf, fieldsOf, type GatewayFields, refundsOf } from "./gateway_word.ts";
@@ -34,7 +37,8 @@ export type Source =
   | "approve"
   | "deny"
   | "check_status"
-  | "check_payment_status";
+  | "check_payment_status"
+  | "notification";
 
 export interface Hearing extends RefundHearing {
   source: Source;
@@ -44,6 +48,10 @@ export interface Hearing extends RefundHearing {
    */
   askedAt: number | null;
   key?: Change["key"];
+  /** The notification that brought it about. */
+  notification?: GatewayNotification;
+  /** The gateway told it by itself: no more is believed of it than `isBelieved` allows. */
+  isBelieved?: (current: GatewayPayment) => boolean;
   /** A look at the gateway that is still needed after this. */
   followUp?: NewJob;
 }
@@ -51,6 +59,10 @@ export interface Hearing extends RefundHearing {
 export interface Heard {
   payment: GatewayPayment;
   step: states.Step;
+  /** Whether the notification was written, with what has come of it. */
+  isNoted: boolean;
+  /** It was not believed, for the payment is another by now. */
+  isDoubted: boolean;
 }
 
 /** Takes over what the gateway says about a payment, as far as it is news. */
@@ -61,7 +73,11 @@ export async function hear(
 ): Promise<Heard> {
   let step: states.Step = "duplicate";
   let isMeant = true;
+  let isNoted = false;
+  let isDoubted = false;
   const payment = await changingOwn(deps, known, (current) => {
+    isDoubted = hearing.isBelieved?.(current) === false;
+    if (isDoubted) return null;
     const now = new Date(deps.clock());
     const refunds = mergeRefunds(current, hearing, now);
     const said = readWord(current, hearing, refunds.all);
@@ -70,13 +86,67 @@ export async function hear(
     step = isMeant ? states.stepTo(standing, said) : "stale";
     const word = step === "same" ? { ...said, ...states.sameState(standing, said) } : said;
     const taken = step === "stale" ? onlyAccepted(current, refunds, hearing) : refunds;
-    return decide(current, hearing, { step, word, refunds: taken, now });
+    const change = decide(current, hearing, { step, word, refunds: taken, now });
+    isNoted = change !== null && hearing.notification !== undefined;
+    return change;
   });
   if (!isMeant) {
     const error = new Error("The gateway names another transaction or amount than the payment's");
     deps.log.error("answer_does_not_fit", error, { payment_id: payment.id });
   }
-  return { payment, step };
+  return { payment, step, isNoted, isDoubted };
+}
+
+/** What would come of it, were it the gateway's latest word. */
+export function foresee(current: GatewayPayment, answer: Transaction): states.Step {
+  const hearing: Hearing = { answer, source: "notification", askedAt: current.version };
+  return states.stepTo(standingOf(current), readWord(current, hearing, current.refunds));
+}
+
+/** A notification with what came of it, by the step that it led to. */
+export function endNotification(
+  notification: GatewayNotification,
+  { id }: GatewayPayment,
+  step: states.Step,
+): GatewayNotification {
+  const isNothing = step === "duplicate" || step === "stale";
+  const status = isNothing ? step : "processed";
+  return { ...notification, payment_id: id, status, error_message: null };
+}
+
+/**
+ * A transaction that was made outside of the service is heard of for the first time. It belongs to
+ * nobody, so that staff alone see it. Null: it has a payment already.
+ */
+export async function adopt(
+  deps: PaymentDeps,
+  hearing: Hearing,
+): Promise<GatewayPayment | null> {
+  const now = new Date(deps.clock());
+  const unknown = adoptedPayment(hearing.answer, now);
+  const refunds = mergeRefunds(unknown, hearing, now);
+  const word = readWord(unknown, hearing, refunds.all);
+  const change = decide(unknown, hearing, { step: "forward", word, refunds, now });
+  const write = drawUp(deps, unknown, change!);
+  const history = [madeBy(unknown, hearing.source), ...write.history];
+  const { isWritten, jobs } = await deps.database.query(
+    (sql) => adoptPayment(sql, { ...write, history }),
+    "adopt payment",
+  );
+  if (!isWritten) return null;
+  for (const job of jobs) deps.carrier.carry(job);
+  return write.payment;
+}
+
+function madeBy(payment: GatewayPayment, source: Source): NewHistory {
+  return {
+    payment_id: payment.id,
+    from_status: null,
+    to_status: payment.transaction_status,
+    fraud_status: null,
+    source,
+    created_at: payment.created_at,
+  };
 }
 
 /** A change of a payment that may turn out to have been given another's transaction. */
@@ -164,8 +234,8 @@ function decide(current: GatewayPayment, hearing: Hearing, findings: Findings): 
         ? word.refunded ?? current.refunded_amount
         : Math.max(current.refunded_amount, sumOf(refunds.all, "succeeded")),
     },
-    ...isTaken && takenOver(current, hearing.answer, word, now),
-    ...step === "duplicate" && onlyMissing(current, fieldsOf(hearing.answer)),
+    ...isTaken && takenOver(current, hearing, word, now),
+    ...step === "duplicate" && onlyMissing(current, fieldsFrom(hearing)),
   };
   const checkAt = hearing.followUp?.run_at ?? checkTime(current, state, refunds.all, now);
   const isDue = current.check_at !== null && current.check_at <= now;
@@ -179,6 +249,7 @@ function decide(current: GatewayPayment, hearing: Hearing, findings: Findings): 
     jobs: hearing.followUp ? [hearing.followUp] : [],
     refunds: refunds.changed,
     key: hearing.key,
+    notification: hearing.notification && endNotification(hearing.notification, current, step),
     ...isTaken && {
       transition: {
         to: { status: word.status, fraud: word.fraud },
@@ -191,13 +262,15 @@ function decide(current: GatewayPayment, hearing: Hearing, findings: Findings): 
 
 function takenOver(
   current: GatewayPayment,
-  answer: Transaction,
+  hearing: Hearing,
   word: states.Word,
   now: Date,
 ): Change["set"] {
+  const { answer } = hearing;
   const isPaid = states.impliesPaid(word);
+  const fields = fieldsFrom(hearing);
   return {
-    ...withoutNulls(fieldsOf(answer)),
+    ...hearing.isBelieved ? onlyMissing(current, fields) : withoutNulls(fields),
     transaction_id: current.transaction_id ?? answer.transaction_id,
     status_code: answer.status_code ?? current.status_code,
     status_message: answer.status_message ?? current.status_message,
@@ -262,11 +335,20 @@ function readWord(
   };
 }
 
-function withoutNulls(fields: GatewayFields): Partial<GatewayFields> {
+/** How a customer pays is no matter of notifications, and nothing in them vouches for it. */
+function fieldsFrom({ answer, isBelieved }: Hearing): Partial<GatewayFields> {
+  const fields = fieldsOf(answer);
+  return isBelieved ? { settlement_time: fields.settlement_time } : fields;
+}
+
+function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-function onlyMissing(current: GatewayPayment, fields: GatewayFields): Partial<GatewayFields> {
+function onlyMissing(
+  current: GatewayPayment,
+  fields: Partial<GatewayFields>,
+): Partial<GatewayFields> {
   return Object.fromEntries(
     Object.entries(withoutNulls(fields)).filter(([name]) =>
       current[name as keyof GatewayFields] === null

@@ -2,11 +2,12 @@
 
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayPaymentItem } from "../../db/payments.ts";
+import { newId } from "../new_id.ts";
 import type { ChargeInput, ItemInput } from "./charge_input.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 
-export function newPayment(input: ChargeInput, userId: string, now: Date): GatewayPayment {
-  const id = uuidv7({ msecs: now.getTime() });
+export function newPayment(input: ChargeInput, userId: string | null, now: Date): GatewayPayment {
+  const id = newId(now);
   const customer = input.customer_details;
   const [custom_field1 = null, custom_field2 = null, custom_field3 = null] = input.custom_fields ??
     [];

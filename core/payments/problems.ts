@@ -28,16 +28,24 @@ export function gatewayProblem(
   payment: GatewayPayment,
   outcome = error.outcome,
 ): ServiceError {
+  return problemAbout(codeFor(error), payment, outcome, optionsFor(error));
+}
+
+/** The gateway was but asked, and not for a payment of the caller's. */
+export function lookProblem(error: gateway.GatewayError): ServiceError {
+  return new ServiceError(codeFor(error), optionsFor(error));
+}
+
+function optionsFor(error: gateway.GatewayError): ServiceErrorOptions {
   const { retryAfterSeconds, statusCode } = error;
-  const code = codeFor(error);
-  return problemAbout(code, payment, outcome, {
+  return {
     detail: detailOf(error),
-    headers: code === "gateway_rate_limited"
+    headers: codeFor(error) === "gateway_rate_limited"
       ? { "Retry-After": String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
       : {},
     members: statusCode === null ? {} : { gateway_status_code: statusCode },
     cause: error,
-  });
+  };
 }
 
 /** The gateway said something else than it was asked, so nobody knows what it did. */

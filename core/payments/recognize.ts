@@ -16,6 +16,7 @@ export function answersCharge(payment: GatewayPayment, answer: Transaction): boo
 /** Whether an answer is about the transaction that this payment is known to be. */
 export function isAbout(payment: GatewayPayment, answer: Transaction): boolean {
   return answer.transaction_id !== null && answer.transaction_id === payment.transaction_id &&
+    (answer.order_id ?? payment.order_id) === payment.order_id &&
     isStatus(answer.transaction_status);
 }
 
@@ -27,8 +28,13 @@ export function isOurs(payment: GatewayPayment, found: Transaction): boolean {
   return Boolean(found.transaction_id) && isStatus(found.transaction_status) &&
     bearsOurName(payment, found) &&
     (found.currency ?? payment.currency) === payment.currency &&
-    isSameType(payment.payment_type, found.payment_type) &&
-    amountOf(found) === payment.gross_amount;
+    isSameType(payment.payment_type, found.payment_type) && hasItsAmount(payment, found);
+}
+
+/** What is held may have been captured in part, wherever that was done. */
+function hasItsAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
+  const amount = amountOf(found) ?? NaN;
+  return amount === gross_amount || (is_hold && amount > 0 && amount < gross_amount);
 }
 
 export function bearsOurName({ id }: GatewayPayment, { metadata }: Transaction): boolean {

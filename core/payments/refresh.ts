@@ -1,12 +1,13 @@
 /** Asks the gateway how a payment stands, and takes its answer over. */
 
+import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { GatewayAPIError, meansUnknown } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { findByOrder } from "./find_by_order.ts";
-import { hear, type Source } from "./gate.ts";
+import { hear, type Heard, type Source } from "./gate.ts";
 import { isAbout } from "./recognize.ts";
 
 export interface Refreshed {
@@ -18,6 +19,8 @@ export interface Refreshed {
   raw: JsonObject | null;
   /** False: the gateway knows no transaction that is this payment. */
   isKnown: boolean;
+  /** What its words led to; null where there were none. */
+  heard: Heard | null;
 }
 
 /** An answer that others overtook is asked for again, but not for ever. */
@@ -28,23 +31,29 @@ export async function refresh(
   deps: PaymentDeps,
   known: GatewayPayment,
   source: Source,
+  notification?: GatewayNotification,
 ): Promise<Refreshed> {
   // There is nothing that the gateway could know of.
-  if (known.is_refused) return { payment: known, raw: null, isKnown: false };
+  if (known.is_refused) return nothingKnown(known);
   for (let looks = 1, payment = known;; looks++) {
     const answer = await ask(deps, payment);
-    if (!answer) return { payment, raw: null, isKnown: false };
+    if (!answer) return nothingKnown(payment);
     const heard = await hear(deps, payment, {
       answer: answer.body,
       source,
       askedAt: payment.version,
+      notification,
     });
     const isOvertaken = heard.step === "stale" && heard.payment.version !== payment.version;
     if (!isOvertaken || looks >= MAX_LOOKS) {
-      return { payment: heard.payment, raw: answer.raw, isKnown: true };
+      return { payment: heard.payment, raw: answer.raw, isKnown: true, heard };
     }
     payment = heard.payment;
   }
+}
+
+function nothingKnown(payment: GatewayPayment): Refreshed {
+  return { payment, raw: null, isKnown: false, heard: null };
 }
 
 /** Null: the gateway knows nothing of it. */

@@ -122,7 +122,10 @@ export function stepTo(from: Standing, to: Word): Step {
   const refundsGrew = to.refunded !== null && to.refunded > from.refunded;
   if (from.status === to.status) {
     const isAccepted = from.fraud === "challenge" && to.fraud === "accept";
-    return !from.isAnswered || isAccepted || refundsGrew ? "same" : "duplicate";
+    // A challenge that was accepted does not come again.
+    const isCorrected = to.isLatest && to.fraud !== from.fraud && to.fraud !== "challenge";
+    const isNews = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
+    return isNews ? "same" : "duplicate";
   }
   if (REACHABLE[from.status].has(to.status)) {
     // Money that was paid is lost by the latest word alone: an earlier denial may come late.
@@ -142,14 +145,17 @@ export function sameState(from: Standing, to: Word): State {
   return { status: from.status, fraud };
 }
 
-export type PaymentEventName =
-  | "payment_received"
-  | "payment_settled"
-  | "payment_denied"
-  | "payment_cancelled"
-  | "payment_expired"
-  | "payment_failed"
-  | "payment_refunded";
+export const PAYMENT_EVENT_NAMES = [
+  "payment_received",
+  "payment_settled",
+  "payment_denied",
+  "payment_cancelled",
+  "payment_expired",
+  "payment_failed",
+  "payment_refunded",
+] as const;
+
+export type PaymentEventName = (typeof PAYMENT_EVENT_NAMES)[number];
 
 const ENTERED: Partial<Record<PaymentStatus, PaymentEventName>> = {
   pending: "payment_received",

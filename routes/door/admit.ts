@@ -4,16 +4,14 @@ import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
 import type { Caller } from "../../core/auth/caller.ts";
-import type { Config } from "../../core/config.ts";
 import { ServiceError } from "../../core/errors.ts";
-import type { TokenBuckets } from "../../core/token_bucket.ts";
 import type { AppEnv } from "../app_env.ts";
 import { clientAddress } from "./client_address.ts";
+import type { Limit } from "./limit.ts";
 
 export interface AdmitDeps {
   authenticate: Authenticate;
-  buckets: TokenBuckets;
-  rateLimit: Config["rateLimit"];
+  limit: Limit;
   trustedProxies: AddressList | null;
 }
 
@@ -21,7 +19,7 @@ export interface AdmitDeps {
 export type Admit = (c: Context<AppEnv>) => void | Promise<void>;
 
 export function createAdmit(deps: AdmitDeps): Admit {
-  const { authenticate, buckets, rateLimit, trustedProxies } = deps;
+  const { authenticate, limit, trustedProxies } = deps;
 
   function admit(c: Context<AppEnv>, caller: Caller | null): void {
     if (!caller) {
@@ -31,20 +29,6 @@ export function createAdmit(deps: AdmitDeps): Admit {
     }
     c.env.caller = caller;
     limit(`user:${caller.userId}`);
-  }
-
-  function limit(key: string): void {
-    const seconds = buckets.take(key);
-    if (seconds === 0) return;
-    const window = Math.ceil(rateLimit.burst / rateLimit.perSecond);
-    throw new ServiceError("rate_limited", {
-      detail: `Try again in ${seconds} s.`,
-      headers: {
-        "Retry-After": String(seconds),
-        "RateLimit": `"caller";r=0;t=${seconds}`,
-        "RateLimit-Policy": `"caller";q=${rateLimit.burst};w=${window}`,
-      },
-    });
   }
 
   return (c) => {

@@ -3,18 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { REFUND_STATUSES } from "../../db/refunds.ts";
-
-const nullableText = z.string().nullable();
-
-function money(description?: string, example = "150000.00") {
-  return z.string().regex(/^-?\d+\.\d{2}$/).openapi({ description, example });
-}
-
-function timestamp(description?: string) {
-  return z.iso.datetime().openapi({ description, example: "2026-03-05T04:12:09.000Z" });
-}
-
-const id = z.uuid().openapi({ example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" });
+import { id, money, nullableText, timestamp } from "../representations.ts";
 
 const payment_type = z.string().openapi({
   description: "As in the charge; what was paid by a link can be of other types of the gateway.",

@@ -2,6 +2,7 @@
 
 import { createKey, type KeyOwner } from "../../core/auth/manage_keys.ts";
 import { type Config, parseConfig } from "../../core/config.ts";
+import { createEvents, type Events } from "../../core/events/hub.ts";
 import {
   createGatewayClient,
   type GatewayClient,
@@ -27,6 +28,8 @@ export interface TestAppOptions {
   /** Changes how the gateway is called, such as how long is waited for it. */
   gatewayOptions?: Partial<GatewayClientOptions>;
   poolSize?: number;
+  /** Who listens to what happens. */
+  events?: Events;
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
@@ -81,9 +84,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     },
     log,
     clock: options.now ?? Date.now,
+    events: options.events ?? createEvents(),
   };
   const app = createApp({
     ...deps,
+    background: gateway,
     config,
     migrations: options.migrations ?? await loadMigrations(),
     isDraining: options.isDraining ?? (() => false),

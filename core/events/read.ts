@@ -1,0 +1,39 @@
+/** `listEvents`: what happened, for staff; in an order that never changes. */
+
+import { type EventOrder, listEvents as list } from "../../db/events.ts";
+import type { Caller } from "../auth/caller.ts";
+import { requireStaff } from "../auth/staff.ts";
+import type { PaymentDeps } from "../payments/deps.ts";
+import { type EventView, viewEvent } from "./views.ts";
+
+export interface EventFilter {
+  name: string | null;
+  resourceId: string | null;
+  order: EventOrder;
+  /** The last event of the page before. */
+  before: string | null;
+  limit: number;
+}
+
+export interface EventPage {
+  events: EventView[];
+  /** Where the next page begins, to be given as `before`; null on the last one. */
+  next: string | null;
+}
+
+export async function listEvents(
+  { database }: PaymentDeps,
+  caller: Caller,
+  { limit, ...filter }: EventFilter,
+): Promise<EventPage> {
+  requireStaff(caller);
+  const rows = await database.query(
+    (sql) => list(sql, { ...filter, limit: limit + 1 }),
+    "list events",
+  );
+  const page = rows.slice(0, limit);
+  return {
+    events: page.map(viewEvent),
+    next: rows.length > limit ? page.at(-1)!.id : null,
+  };
+}

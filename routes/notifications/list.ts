@@ -1,0 +1,84 @@
+/** `GET /notifications/`: what the gateway told, a page at a time. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { NotificationDeps } from "../../core/notifications/deps.ts";
+import { listNotifications } from "../../core/notifications/read.ts";
+import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { oneOf, text } from "../fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { OF_CALLERS } from "../payments/codes.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { NotificationSchema } from "./schemas.ts";
+
+const path = "/notifications/";
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listNotifications",
+  summary: "List notifications",
+  description: "What the gateway told and what came of it, newest first. For staff.",
+  tags: ["Notifications"],
+  request: {
+    query: z.object({
+      order_id: text(255).optional().openapi({
+        description: "Only those of this order.",
+        example: "order-1893",
+      }),
+      status: oneOf(NOTIFICATION_STATUSES).optional().openapi({
+        description: "Only those with this `status`.",
+      }),
+      created_from: moment().optional().openapi({
+        type: "string",
+        format: "date-time",
+        description: "Only those that came at this time or later (RFC 3339).",
+        example: "2026-03-05T00:00:00Z",
+      }),
+      created_before: moment().optional().openapi({
+        type: "string",
+        format: "date-time",
+        description: "Only those that came before this time (RFC 3339).",
+        example: "2026-03-06T00:00:00Z",
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of notifications",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(NotificationSchema) } },
+    },
+    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+  },
+});
+
+export function addList(router: Router, deps: NotificationDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { order_id, status, created_from, created_before, limit, cursor } = c.req.valid("query");
+    const { notifications, next } = await listNotifications(deps, callerOf(c), {
+      orderId: order_id ?? null,
+      status: status ?? null,
+      createdFrom: created_from ?? null,
+      createdBefore: created_before ?? null,
+      limit,
+      before: cursor ?? null,
+    });
+    const query = {
+      order_id,
+      status,
+      created_from: created_from?.toISOString(),
+      created_before: created_before?.toISOString(),
+      limit,
+    };
+    return c.json(notifications, 200, linkHeader(basePathOf(c, path) + path, query, next));
+  });
+}
+
+/** Nothing came before 1970, where ids begin: a time before it means since ever. */
+function moment() {
+  return z.iso.datetime({ offset: true, error: "must be a time such as 2026-03-05T04:12:09Z" })
+    .transform((time) => new Date(Math.max(0, Date.parse(time))));
+}

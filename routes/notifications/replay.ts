@@ -1,0 +1,45 @@
+/** `POST /notifications/{id}/replay/`: processes a notification again. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { NotificationDeps } from "../../core/notifications/deps.ts";
+import { replayNotification } from "../../core/notifications/replay.ts";
+import { callerOf } from "../app_env.ts";
+import { idOf, pathId } from "../path_id.ts";
+import { OF_CALLERS, OF_GATEWAY } from "../payments/codes.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { NotificationSchema } from "./schemas.ts";
+
+const replayRoute = createRoute({
+  method: "post",
+  path: "/notifications/{id}/replay/",
+  operationId: "replayNotification",
+  summary: "Process a notification again",
+  description:
+    "Asks the gateway for the transaction that the notification is about, and applies its answer: " +
+    "what counts is how things are now, not what was told then. However often it is done, nothing " +
+    "happens twice. It needs no body. For staff.",
+  tags: ["Notifications"],
+  request: { params: z.object({ id: pathId("The notification's `id`.") }) },
+  responses: {
+    200: {
+      description: "The notification, with what came of it now",
+      content: { "application/json": { schema: NotificationSchema } },
+    },
+    ...problems(
+      "forbidden",
+      "not_found",
+      "payload_too_large",
+      "unsupported_media_type",
+      ...OF_GATEWAY,
+      ...OF_CALLERS,
+    ),
+  },
+});
+
+export function addReplay(router: Router, deps: NotificationDeps): void {
+  router.openapi(replayRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    return c.json(await replayNotification(deps, callerOf(c), id), 200);
+  });
+}

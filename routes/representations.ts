@@ -1,0 +1,15 @@
+/** What all representations are made of. */
+
+import { z } from "@hono/zod-openapi";
+
+export const nullableText = z.string().nullable();
+
+export const id = z.uuid().openapi({ example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" });
+
+export function money(description?: string, example = "150000.00") {
+  return z.string().regex(/^-?\d+\.\d{2}$/).openapi({ description, example });
+}
+
+export function timestamp(description?: string) {
+  return z.iso.datetime().openapi({ description, example: "2026-03-05T04:12:09.000Z" });
+}
