@@ -1,0 +1,97 @@
+/** `deno task bench`: what a flood of rubbish at `POST /notification/` leaves behind: nothing. */
+
+import { generateApiKey } from "../core/auth/api_key.ts";
+import { ask } from "../tests/support/database.ts";
+import { dataFolder } from "../tests/support/service.ts";
+import { createBadBodies } from "./bad_bodies.ts";
+import { goal, row } from "./figures.ts";
+import { residentMemory } from "./memory.ts";
+import { fill, PENDING } from "./pending_payments.ts";
+import { startPostgres } from "./postgres.ts";
+import { startProgram } from "./program.ts";
+import { SERVER_KEY, startService } from "./service.ts";
+
+const BODIES = 100_000;
+const AT_ONCE = 32;
+/** So many parts; after the first of them the memory is what it is to stay. */
+const PARTS = 10;
+const MOST_GROWTH = 1.2;
+
+await using folder = await dataFolder();
+await using server = await startPostgres(folder.path);
+const databaseUrl = await server.createDatabase("bad_notifications");
+// It is asked about whatever is signed and strange, and knows nothing of it.
+await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
+  ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
+  ...["--port", "0", "--memory", "--server-key", SERVER_KEY],
+]);
+await using service = await startService(`${folder.path}/service.log`, {
+  DATABASE_URL: databaseUrl,
+  GATEWAY_BASE_URL: sandbox.url.replace(/\/$/, ""),
+  BOOTSTRAP_STAFF_KEY: generateApiKey(),
+});
+await fill(databaseUrl, PENDING);
+
+const seed = Number(Deno.args[0] ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+const nextBody = createBadBodies(seed, PENDING);
+const statuses = new Map<number, number>();
+const accepted = new Set<string>();
+const failures: string[] = [];
+
+console.log(`${BODIES.toLocaleString("en")} bad bodies, seed ${seed}`);
+const memory: number[] = [];
+for (let part = 0; part < PARTS; part++) {
+  await sendAll(BODIES / PARTS);
+  memory.push(await residentMemory(/ main\.ts$/));
+}
+
+const answers = [...statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${n} × ${status}`);
+console.log(row("answers", [answers.join(", ")]));
+console.log(row("answers of 500 and above", [String(failures.length)], goal("none", !failures[0])));
+for (const failure of failures.slice(0, 5)) console.log(`  ${failure}`);
+
+const stored = await ask(databaseUrl, "select id, status from gateway.notifications");
+const strangers = stored.filter(({ id }) => !accepted.has(id));
+const isExact = strangers.length === 0 && stored.length === accepted.size;
+const kept = `${accepted.size} accepted, ${stored.length} stored`;
+console.log(row("notifications", [kept], goal("those and no other", isExact)));
+
+const [left] = await ask(
+  databaseUrl,
+  `select (select count(*) from gateway.payments) - ${PENDING} as payments,
+    (select count(*) from gateway.payments where transaction_status <> 'pending') as changed,
+    (select count(*) from gateway.payment_history) as history,
+    (select count(*) from gateway.events) as events`,
+);
+const changes = stored.filter(({ status }) => status === "processed").length;
+const counts = Object.entries(left!).map(([name, count]) => `${count} ${name}`).join(", ");
+const isOwed = Number(left!.payments) === 0 &&
+  [left!.changed, left!.history, left!.events].every((count) => Number(count) === changes);
+console.log(row(`of ${changes} processed`, [counts], goal("one change each", isOwed)));
+
+const growth = memory.at(-1)! / memory[0]!;
+const megabytes = memory.map((bytes) => Math.round(bytes / 1e6));
+console.log(row(
+  `memory after each tenth, MB: ${megabytes.join(" ")}`,
+  [growth.toFixed(2)],
+  goal(`at most ${MOST_GROWTH} times what it was`, growth <= MOST_GROWTH),
+));
+
+async function sendAll(count: number): Promise<void> {
+  let sent = 0;
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (sent++ < count) await send(nextBody());
+  }));
+}
+
+async function send(body: Uint8Array<ArrayBuffer>): Promise<void> {
+  const headers = { "Content-Type": "application/json" };
+  const response = await fetch(`${service.url}notification/`, { method: "POST", headers, body });
+  const { status } = response;
+  const answer = await response.json();
+  statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  if (status >= 500) {
+    failures.push(`${status} to ${JSON.stringify(new TextDecoder().decode(body))}`);
+  }
+  if (status === 200 && answer.notification_id) accepted.add(answer.notification_id);
+}

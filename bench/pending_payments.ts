@@ -1,0 +1,112 @@
+/** Payments that wait for their customers, and what the gateway tells once they have paid. */
+
+import { createHash } from "node:crypto";
+import postgres from "postgres";
+import { SERVER_KEY } from "./service.ts";
+
+/** The newest ones wait, as in any table that grew; all before them are paid. */
+export const PENDING = 100_000;
+
+/** Customers do not pay in the order in which they ordered; it has no divisor in common with `PENDING`. */
+export const STRIDE = 48_271;
+
+const ITEM = "22000, 2, 'Coffee'";
+
+/** The id of a row by its number: in the order of time, as UUIDv7 are, so that anybody can name it. */
+export function idOf(row: string): string {
+  return `(lpad(to_hex(1750000000000 + ${row}::bigint * 500), 12, '0') ` +
+    `|| '70008000000000000000')::uuid`;
+}
+
+/** Which row is the n-th to be paid. */
+export function nthRow(rows: number, n: number): number {
+  return rows - PENDING + 1 + n * STRIDE % PENDING;
+}
+
+/** As many as asked for, as charges leave them behind; set-based, for they may be a million. */
+export async function fill(url: string, rows: number): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  // Made in one go afterwards, indexes take a fraction of the time.
+  const indexes = await sql<{ name: string; constraint: string | null; definition: string }[]>`
+    select indexrelid::regclass::text as name, conname as constraint,
+      pg_get_indexdef(indexrelid) as definition
+    from pg_index left join pg_constraint on conindid = indexrelid
+    where indrelid = 'gateway.payments'::regclass and not indisprimary`;
+  for (const { name, constraint } of indexes) {
+    await sql.unsafe(
+      constraint
+        ? `alter table gateway.payments drop constraint ${constraint}`
+        : `drop index ${name}`,
+    );
+  }
+  await sql.unsafe(`
+    insert into gateway.payments (
+      id, user_id, order_id, transaction_id, payment_type, bank, gross_amount, captured_amount,
+      currency, transaction_status, fraud_status, status_code, status_message,
+      customer_first_name, customer_email, va_number, transaction_time, settlement_time,
+      expiry_time, paid_at, sent_at, check_at, event_count, version, created_at, updated_at
+    )
+    select ${idOf("n")}, 'user-' || n % 999, n || '-web', md5(n::text)::uuid, 'bank_transfer',
+      'bca', 44000, case when is_paid then 44000 end, 'IDR',
+      case when is_paid then 'settlement' else 'pending' end, 'accept',
+      case when is_paid then '200' else '201' end,
+      case when is_paid then 'Success, transaction is found'
+        else 'Success, Bank Transfer transaction is created' end,
+      'Budi', 'budi@example.com', '812785' || lpad(n::text, 9, '0'), made_at,
+      case when is_paid then made_at end, made_at + interval '1 day',
+      case when is_paid then made_at end, made_at,
+      case when not is_paid then now() + interval '1 day' end, case when is_paid then 2 else 1 end,
+      case when is_paid then 2 else 1 end, made_at, made_at
+    from generate_series(1, ${rows}) n
+    cross join lateral (
+      select now() - make_interval(secs => (${rows} - n) * 0.5) as made_at,
+        n <= ${rows - PENDING} as is_paid
+    ) made`);
+  await sql.unsafe(`
+    insert into gateway.payment_items (id, payment_id, position, price, quantity, name)
+    select uuidv7(), ${idOf("n")}, 0, ${ITEM} from generate_series(1, ${rows}) n`);
+  await sql`set maintenance_work_mem = '512MB'`;
+  for (const { definition } of indexes) await sql.unsafe(definition);
+  await sql`vacuum analyze gateway.payments, gateway.payment_items`;
+  // What is still to be written out must not get in the way of what is measured.
+  await sql`checkpoint`;
+  await sql.end();
+}
+
+/** What the gateway sends when a row's customer has paid. */
+export function settlement(row: number): Record<string, unknown> {
+  const signed = { order_id: `${row}-web`, status_code: "200", gross_amount: "44000.00" };
+  return {
+    va_numbers: [{ va_number: `812785${String(row).padStart(9, "0")}`, bank: "bca" }],
+    transaction_time: "2026-01-23 16:33:49",
+    transaction_status: "settlement",
+    transaction_id: transactionId(row),
+    status_message: "midtrans payment notification",
+    signature_key: sign(signed),
+    settlement_time: "2026-01-23 16:37:12",
+    payment_type: "bank_transfer",
+    payment_amounts: [{ paid_at: "2026-01-23 16:37:12", amount: "44000.00" }],
+    merchant_id: "G812785002",
+    fraud_status: "accept",
+    expiry_time: "2026-01-24 16:33:49",
+    currency: "IDR",
+    ...signed,
+  };
+}
+
+export interface Signed {
+  order_id: string;
+  status_code: string;
+  gross_amount: string;
+}
+
+export function sign({ order_id, status_code, gross_amount }: Signed): string {
+  return createHash("sha512").update(order_id + status_code + gross_amount + SERVER_KEY)
+    .digest("hex");
+}
+
+/** As PostgreSQL makes a UUID of the number's hash. */
+function transactionId(row: number): string {
+  return createHash("md5").update(String(row)).digest("hex")
+    .replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}

@@ -1,0 +1,97 @@
+/** What a notification of a settlement comes to, as plain statements of `pgbench`, one row each. */
+
+import { newPayment } from "../core/payments/new_payment.ts";
+import { viewPayment } from "../core/payments/views.ts";
+import { idOf, nthRow, PENDING, settlement, STRIDE } from "./pending_payments.ts";
+import { runPgbench } from "./pgbench.ts";
+
+export interface Share {
+  /** Of the table. */
+  rows: number;
+  /** The first to be paid, and the next ones after it. */
+  first: number;
+  clients: number;
+  /** Of each client. */
+  transactions: number;
+}
+
+/** Each client pays every n-th, so that no payment is anybody else's. */
+const SCRIPT = `
+\\set n :first + :client_id + :clients * :done
+\\set done :done + 1
+\\set row :oldest + :n * ${STRIDE} % ${PENDING}
+begin;
+insert into gateway.notifications (
+  id, payment_id, order_id, transaction_id, transaction_status, fraud_status, payment_type,
+  status_code, gross_amount, status, raw_payload, created_at
+) values (
+  uuidv7(), ${idOf(":row")}, :row::bigint || '-web', md5(:row::bigint::text)::uuid, 'settlement',
+  'accept', 'bank_transfer', '200', '44000.00', 'processed', :payload::json, now()
+);
+update gateway.payments set
+  transaction_status = 'settlement', fraud_status = 'accept', status_code = '200',
+  status_message = 'midtrans payment notification', captured_amount = 44000,
+  settlement_time = now(), paid_at = now(), check_at = null, event_count = event_count + 1,
+  version = version + 1, updated_at = now()
+where id = ${idOf(":row")};
+insert into gateway.events (
+  id, name, resource, resource_id, sequence, user_id, data, created_at
+) values (
+  uuidv7(), 'payment_settled', 'payment', ${idOf(":row")}, 2, 'user-1', :data::json, now()
+);
+commit;
+`;
+
+/** Transactions a second. */
+export async function settleByPgbench(
+  url: string,
+  { rows, first, clients, transactions }: Share,
+): Promise<number> {
+  const { signature_key: _, ...payload } = settlement(rows);
+  return await runPgbench({
+    url,
+    script: SCRIPT,
+    clients,
+    transactions,
+    variables: {
+      clients,
+      first,
+      oldest: nthRow(rows, 0),
+      done: 0,
+      payload: JSON.stringify(payload),
+      data: JSON.stringify(eventData()),
+    },
+  });
+}
+
+/** A payment as listeners see it. */
+function eventData(): object {
+  const now = new Date();
+  const payment = newPayment(
+    {
+      payment_type: "bank_transfer",
+      bank: "bca",
+      gross_amount: 44_000,
+      customer_details: { first_name: "Budi", email: "budi@example.com" },
+      item_details: [{ name: "Coffee", price: 22_000, quantity: 2 }],
+    },
+    "user-1",
+    now,
+  );
+  return {
+    ...viewPayment({
+      ...payment,
+      transaction_id: crypto.randomUUID(),
+      transaction_status: "settlement",
+      fraud_status: "accept",
+      status_code: "200",
+      status_message: "midtrans payment notification",
+      captured_amount: 44_000,
+      va_number: "812785002530231",
+      transaction_time: now,
+      settlement_time: now,
+      expiry_time: now,
+    }),
+    notification_id: crypto.randomUUID(),
+  };
+}
