@@ -45,7 +45,8 @@ export class Statement {
 /** What is absent is null, too, and half of a payment's columns mostly are. */
 function withoutNulls(row: object): object {
   const present: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row)) {
+  for (const name in row) {
+    const value = row[name as keyof typeof row];
     if (value !== null) present[name] = value;
   }
   return present;

@@ -63,7 +63,9 @@ async function writePayments(sql: Sql, writes: PaymentWrite[]): Promise<Written[
 }
 
 function toWrite(payment: GatewayPayment): object {
-  return Object.fromEntries(WRITTEN_COLUMNS.map((name) => [name, payment[name]]));
+  const row: Record<string, unknown> = {};
+  for (const name of WRITTEN_COLUMNS) row[name] = payment[name];
+  return row;
 }
 
 function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {
