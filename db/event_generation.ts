@@ -1,5 +1,6 @@
 /** Generations of events: transactions are numbered by the server, and each server begins anew. */
 
+import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 
 /** The one that new events belong to. */
@@ -10,8 +11,6 @@ export function currentGeneration(sql: Sql) {
     where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
 }
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-
 /**
  * Whether events were brought here from a server that had come further: an event that can be seen,
  * of a transaction that there has not been.
@@ -20,7 +19,7 @@ export async function isFromElsewhere(sql: Sql): Promise<boolean> {
   const rows = await sql`
     select from gateway.events
     where (generation, xact_id, id) >= (
-      ${currentGeneration(sql)}, pg_snapshot_xmax(pg_current_snapshot()), ${FIRST_ID}::uuid)
+      ${currentGeneration(sql)}, pg_snapshot_xmax(pg_current_snapshot()), ${NIL}::uuid)
     limit 1`;
   return rows.length > 0;
 }

@@ -1,5 +1,6 @@
 /** Events: the model, and the statements that read them; they are written with the change they tell of. */
 
+import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { currentGeneration } from "./event_generation.ts";
 
@@ -40,7 +41,6 @@ export interface EventFilter {
 
 export type EventOrder = "newest_first" | "oldest_first";
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
@@ -67,10 +67,10 @@ async function listOfAll(
   const place = before === null ? null : sql`place`;
   return await sql<GatewayEvent[]>`
     with start as (
-      select 0 as generation, '0'::xid8 as xact_id, ${FIRST_ID}::uuid as id
+      select 0 as generation, '0'::xid8 as xact_id, ${NIL}::uuid as id
     ), settled as (
       select ${currentGeneration(sql)} as generation,
-        pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${FIRST_ID}::uuid as id
+        pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${NIL}::uuid as id
     ), place as (
       select event.generation, event.xact_id, event.id from gateway.events event, settled
       where event.id = ${before}::uuid

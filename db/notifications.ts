@@ -1,5 +1,6 @@
 /** Notifications: the model, and the statements by which they are kept. */
 
+import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
 import { Statement } from "./statement.ts";
@@ -106,15 +107,12 @@ export interface NotificationFilter {
   limit: number;
 }
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
 /** Newest first; of an order by its index, for it has but a few of any status. */
 export async function listNotifications(
   sql: Sql,
   { orderId, status, from, before, limit }: NotificationFilter,
 ): Promise<GatewayNotification[]> {
-  const [first, end] = [from ?? FIRST_ID, before ?? LAST_ID];
+  const [first, end] = [from ?? NIL, before ?? MAX];
   if (orderId !== null) {
     return await sql<GatewayNotification[]>`
       select * from gateway.notifications

@@ -1,5 +1,6 @@
 /** Payments: the model, and the statements that read it. */
 
+import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { type GatewayRefund, readRefund } from "./refunds.ts";
 
@@ -241,9 +242,6 @@ const SUMMARY = [
 
 export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY)[number]>;
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
 /**
  * Newest first; each kind of list is found by an index of its own, and nothing else is read. Rows are
  * compared as a whole and ordered by all that is compared, since then no other index will do: with `=`
@@ -256,7 +254,7 @@ export async function listPayments(
   const [ofOwner, theOwner, byOwner] = owner === null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
-  const end = before ?? LAST_ID;
+  const end = before ?? MAX;
   if (paymentType === null) {
     const [ofStatus, theStatus, byStatus] = status === null
       ? [sql``, sql``, sql``]
@@ -264,7 +262,7 @@ export async function listPayments(
     return await sql<PaymentSummaryRow[]>`
       select ${sql(SUMMARY)} from gateway.payments
       where (${ofOwner} ${ofStatus} id) < (${theOwner} ${theStatus} ${end}::uuid)
-        and (${ofOwner} ${ofStatus} id) >= (${theOwner} ${theStatus} ${FIRST_ID}::uuid)
+        and (${ofOwner} ${ofStatus} id) >= (${theOwner} ${theStatus} ${NIL}::uuid)
       order by ${byOwner} ${byStatus} id desc limit ${limit}`;
   }
   // The first page of each status is found by the index; the first of all is among them.
@@ -277,7 +275,7 @@ export async function listPayments(
       where (${ofOwner} payment_type, transaction_status, id)
           < (${theOwner} ${paymentType}::text, wanted_status, ${end}::uuid)
         and (${ofOwner} payment_type, transaction_status, id)
-          >= (${theOwner} ${paymentType}::text, wanted_status, ${FIRST_ID}::uuid)
+          >= (${theOwner} ${paymentType}::text, wanted_status, ${NIL}::uuid)
       order by ${byOwner} payment_type desc, transaction_status desc, id desc limit ${limit}
     ) found
     order by found.id desc limit ${limit}`;

@@ -5,7 +5,7 @@ import { PAYMENT_STATUSES } from "../core/payments/states.ts";
 import { sign as signatureOf } from "../sandbox/transactions/signature.ts";
 import { createDatabase } from "./support/database.ts";
 import { type Arbitrary, fc } from "./support/fast_check.ts";
-import { notified, notify, sign, telling } from "./support/notifications.ts";
+import { hookOf, notified, notify, sign, telling } from "./support/notifications.ts";
 import { CHARGE_KINDS, openPayments, type Payment, type TestPayments } from "./support/payments.ts";
 import { assertProblem } from "./support/problem.ts";
 import { openRelayed, type RelayedPayments } from "./support/relay.ts";
@@ -15,16 +15,6 @@ const databaseUrl = await createDatabase();
 
 /** The codes that the gateway signs. */
 const CODES = ["200", "201", "202", "407"];
-
-/** What the gateway itself sent of an order in that state, its signature included. */
-async function hookOf({ sandbox }: TestPayments, orderId: string, status: string): Promise<Json> {
-  await sandbox.settled();
-  const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
-    body.order_id === orderId && body.transaction_status === status
-  );
-  assert.ok(found, `the gateway told ${status} of ${orderId}`);
-  return found;
-}
 
 /** That a payment is as unpaid as before, whatever its state is called, and nobody heard otherwise. */
 async function assertUnpaid(payments: TestPayments, { id }: Payment, says = ""): Promise<void> {

@@ -4,7 +4,7 @@ import { NotificationReceiptSchema } from "../routes/notification/schemas.ts";
 import { ProblemSchema } from "../routes/problem.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { type Arbitrary, fc } from "./support/fast_check.ts";
-import { sign, telling } from "./support/notifications.ts";
+import { hookOf, sign, telling } from "./support/notifications.ts";
 import { openPayments, type TestPayments } from "./support/payments.ts";
 import { type Json } from "./support/sandbox.ts";
 
@@ -210,13 +210,12 @@ const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
     scene(payments, "card_3ds", "three_ds", "capture", { result: "success" }),
   "a capture that was settled": (payments) => scene(payments, "card", "settle", "settlement"),
   "a transfer that still waits": async (payments) => {
-    const charged = await payments.charge("bca", plainOrder());
+    const charged = await payments.charge("bca");
     return { id: charged.id, body: await hookOf(payments, charged.order_id, "pending") };
   },
   "a hold": async (payments) => {
     const token_id = await payments.sandbox.token("4811111111111114");
     const charged = await payments.charge("card_3ds", {
-      ...plainOrder(),
       token_id,
       authorize: true,
     });
@@ -226,13 +225,13 @@ const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
   },
   "a challenge": async (payments) => {
     const token_id = await payments.sandbox.token("4511111111111117");
-    const charged = await payments.charge("card_3ds", { ...plainOrder(), token_id });
+    const charged = await payments.charge("card_3ds", { token_id });
     const result = { result: "success" };
     await payments.sandbox.control(`transactions/${charged.transaction_id}/three_ds`, result);
     return { id: charged.id, body: await hookOf(payments, charged.order_id, "capture") };
   },
   "a charge whose answer was lost": async (payments) => {
-    const { order_id } = plainOrder();
+    const order_id = `lost-${randomUUID()}-x`;
     await payments.sandbox.fault("charge", "answer_lost");
     const request = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000, order_id };
     const answer = await (await payments.post("/charge/", request)).json();
@@ -240,7 +239,7 @@ const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
     return { id: answer.payment_id, body: await hookOf(payments, order_id, "pending") };
   },
   "a refund": async (payments) => {
-    const paid = await payments.paid("gopay", plainOrder());
+    const paid = await payments.paid("gopay");
     await payments.sandbox.post(`/v2/${paid.transaction_id}/refund`, {
       refund_key: randomUUID(),
       amount: 4_000,
@@ -256,23 +255,9 @@ async function scene(
   status: string,
   more?: Json,
 ): Promise<Scene> {
-  const { id, order_id, transaction_id } = await payments.charge(kind, plainOrder());
+  const { id, order_id, transaction_id } = await payments.charge(kind);
   await payments.sandbox.control(`transactions/${transaction_id}/${control}`, more);
   return { id, body: await hookOf(payments, order_id, status) };
-}
-
-/** Ends in a letter: what is signed of it can be read in one way only, and is not asked for that. */
-function plainOrder(): { order_id: string } {
-  return { order_id: `${randomUUID()}-x` };
-}
-
-async function hookOf({ sandbox }: TestPayments, orderId: string, status: string): Promise<Json> {
-  await sandbox.settled();
-  const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
-    body.order_id === orderId && body.transaction_status === status
-  );
-  assert.ok(found, `the gateway told ${status} of ${orderId}`);
-  return found;
 }
 
 /**

@@ -10,7 +10,7 @@ import { NotificationSchema } from "../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "./support/app.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { jobsOf, runDueJobs } from "./support/due_jobs.ts";
-import { notified, notify, telling } from "./support/notifications.ts";
+import { hookOf, notified, notify, telling } from "./support/notifications.ts";
 import {
   assertMembers,
   chargeRequest,
@@ -66,21 +66,6 @@ function ends(told: GatewayNotification[]): Record<string, number> {
   return countBy(told, ({ status }) => status);
 }
 
-/** Ends in a letter: what is signed of it can be read in one way only, and needs no question. */
-function plainOrder(): { order_id: string } {
-  return { order_id: `${randomUUID()}-x` };
-}
-
-/** What the gateway itself sent of an order in that state, its signature included. */
-async function hookOf({ sandbox }: TestPayments, orderId: string, status: string): Promise<Json> {
-  await sandbox.settled();
-  const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
-    body.order_id === orderId && body.transaction_status === status
-  );
-  assert.ok(found, `the gateway told ${status} of ${orderId}`);
-  return found;
-}
-
 /** The payment's events as they were written, in their order. */
 async function eventsOf({ databaseUrl }: TestPayments, id: string): Promise<Json[]> {
   return [
@@ -103,7 +88,7 @@ Deno.test("incidents 2, 15: the same notification many times at once is taken ea
   await using payments = await openPair();
   const { app, other } = payments;
   for (const times of [1, 1, 1, 5, 5]) {
-    const charged = await payments.charge("bca", plainOrder());
+    const charged = await payments.charge("bca");
     const body = telling(charged, "settlement");
     const told = await Promise.all(
       Array.from({ length: times }, () => [tell(app, body), tell(other, body)]).flat(),
@@ -122,7 +107,7 @@ Deno.test("incidents 2, 15: the same notification many times at once is taken ea
 
 Deno.test("incident 4: an event has the payment as of its change, and says which notification made it", async () => {
   await using payments = await openPair();
-  const charged = await payments.charge("bca", plainOrder());
+  const charged = await payments.charge("bca");
   const { id: notificationId } = await tell(payments.other, telling(charged, "settlement"));
   const [received, settled, ...more] = await eventsOf(payments, charged.id);
   assert.deepEqual(more, []);
@@ -172,8 +157,8 @@ Deno.test("incident 16: pairs about two payments in opposite order, at two insta
   const { app, other } = payments;
   for (let round = 0; round < 200; round++) {
     const [a, b] = await Promise.all([
-      payments.charge("bca", plainOrder()),
-      payments.charge("gopay", plainOrder()),
+      payments.charge("bca"),
+      payments.charge("gopay"),
     ]);
     const [ofA, ofB] = [telling(a, "settlement"), telling(b, "settlement")];
     // The first goes alone, and whatever comes meanwhile goes together.
@@ -412,7 +397,7 @@ Deno.test("incident 26: of two that happened in the same second the further one 
   const { app, other } = payments;
   const at = { transaction_time: "2026-03-05 11:02:09", settlement_time: "2026-03-05 11:02:09" };
   for (const order of [["settlement", "pending"], ["pending", "settlement"]]) {
-    const charged = await payments.charge("bca", plainOrder());
+    const charged = await payments.charge("bca");
     for (const [index, state] of order.entries()) {
       await tell(index ? app : other, telling(charged, state, at));
     }
@@ -544,7 +529,7 @@ async function reread(app: TestApp, { id }: GatewayNotification): Promise<Gatewa
 
 /** A payment that is paid at the gateway, and its notification, which we do not believe unasked. */
 async function paidElsewhere(payments: TestPayments): Promise<[Payment, Json]> {
-  const charged = await payments.charge("bca", plainOrder());
+  const charged = await payments.charge("bca");
   await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
   return [charged, await hookOf(payments, charged.order_id, "settlement")];
 }

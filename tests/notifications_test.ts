@@ -18,11 +18,6 @@ const databaseUrl = await createDatabase();
 
 const STATUS = "GET /v2/:id/status";
 
-/** One that ends in no digit: what is signed can be read in one way only. */
-function newOrder(): string {
-  return `${randomUUID()}-x`;
-}
-
 /** How often the gateway was asked by what `work` does. */
 async function asksDuring({ relay }: RelayedPayments, work: () => Promise<unknown>) {
   const before = relay.times(STATUS);
@@ -53,7 +48,7 @@ async function latestHook({ sandbox }: TestPayments): Promise<Json> {
 
 Deno.test("what the gateway tells is recorded, changes the payment and is told on, at once", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   const body = await toldBy(payments, charged, "pay");
   const asks = await asksDuring(payments, async () => {
     const told = await notified(payments, body);
@@ -75,7 +70,7 @@ Deno.test("what the gateway tells is recorded, changes the payment and is told o
 
 Deno.test("an event that a notification brought about names it, and holds the payment as it is then", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   const { id } = await notified(payments, telling(charged, "settlement"));
   const rows = await payments.app.database.query((sql) =>
     sql`select name, data from gateway.events where resource_id = ${charged.id} order by sequence`
@@ -98,7 +93,7 @@ const BELIEVED: [ChargeKind, string, string, string][] = [
 for (const [kind, told, outcome, status] of BELIEVED) {
   Deno.test(`a ${kind} charge that is told to be ${told} is ${outcome}, without asking`, async () => {
     await using payments = await openRelayed({ databaseUrl });
-    const charged = await payments.charge(kind, { order_id: newOrder() });
+    const charged = await payments.charge(kind);
     const asks = await asksDuring(payments, async () => {
       assert.equal((await notified(payments, telling(charged, told))).status, outcome);
     });
@@ -109,7 +104,7 @@ for (const [kind, told, outcome, status] of BELIEVED) {
 
 Deno.test("statuses are the same in whatever case", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   const body = telling(charged, "settlement", { transaction_status: "SETTLEMENT" });
   assert.equal((await notified(payments, body)).status, "processed");
   assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
@@ -171,7 +166,7 @@ const DOUBTED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
 for (const [what, [kind, body]] of Object.entries(DOUBTED)) {
   Deno.test(`${what} is asked about, and the gateway's word counts`, async () => {
     await using payments = await openRelayed({ databaseUrl });
-    const charged = await payments.charge(kind, { order_id: newOrder() });
+    const charged = await payments.charge(kind);
     const before = await payments.read(charged.id);
     const asks = await asksDuring(payments, async () => {
       const { status } = await notified(payments, body(charged));
@@ -186,7 +181,7 @@ for (const [what, [kind, body]] of Object.entries(DOUBTED)) {
 
 Deno.test("with NOTIFICATION_CONFIRM=paid the gateway is asked before anything is paid", async () => {
   await using payments = await openRelayed({ databaseUrl, env: { NOTIFICATION_CONFIRM: "paid" } });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   assert.equal((await notified(payments, telling(charged, "settlement"))).status, "duplicate");
   assert.equal((await payments.read(charged.id)).is_paid, false);
   const body = await toldBy(payments, charged, "pay");
@@ -195,14 +190,14 @@ Deno.test("with NOTIFICATION_CONFIRM=paid the gateway is asked before anything i
   });
   assert.equal(asks, 1);
   assert.equal((await payments.read(charged.id)).is_paid, true);
-  const other = await payments.charge("bca", { order_id: newOrder() });
+  const other = await payments.charge("bca");
   const none = await asksDuring(payments, () => notified(payments, telling(other, "expire")));
   assert.equal(none, 0, "that nothing was paid is believed");
 });
 
 Deno.test("a fee on top makes another amount: the gateway is asked, and the ledger has the original", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
   const fee = {
     gross_amount: "46500.00",
@@ -227,7 +222,7 @@ Deno.test("a fee on top makes another amount: the gateway is asked, and the ledg
 
 Deno.test("a payment that expired is paid after all only when the gateway itself says so", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   await notified(payments, telling(charged, "expire"));
   // The gateway has it as pending, so that it never expired.
   assert.equal((await notified(payments, telling(charged, "settlement"))).status, "processed");
@@ -240,7 +235,7 @@ Deno.test("a payment that expired is paid after all only when the gateway itself
 
 Deno.test("the same again is a duplicate, what steps back is stale; both are kept and ask nobody", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   await notified(payments, telling(charged, "settlement"));
   const { updated_at } = await payments.read(charged.id);
   const asks = await asksDuring(payments, async () => {
@@ -368,7 +363,7 @@ Deno.test("another transaction of a known order is another payment, and changes 
   await using payments = await openRelayed({ databaseUrl });
   await payments.sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH")
     .catch(() => {});
-  const charged = await payments.charge("gopay", { order_id: newOrder() });
+  const charged = await payments.charge("gopay");
   const body = telling({ ...charged, transaction_id: randomUUID() }, "settlement");
   const told = await notified(payments, body);
   assert.deepEqual([told.status, told.payment_id], ["unmatched", null]);
@@ -391,7 +386,7 @@ Deno.test("what the gateway itself knows nothing of is unmatched, and answered w
 Deno.test("no signature and no token is kept of a notification, or shown", async () => {
   await using payments = await openPayments({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
-  const charged = await payments.charge("bca", { order_id: newOrder() });
+  const charged = await payments.charge("bca");
   const body = telling(charged, "settlement", {
     saved_token_id: "481111-token-of-a-card",
     nested: { token_id: "another-token", card_number: "4811111111111114", note: "ok\u0000" },
@@ -453,7 +448,7 @@ for (const [what, body] of Object.entries(UNSIGNED)) {
 
 Deno.test("a gateway that cannot be asked in time costs nothing: taken, kept, and finished by a job", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  const charged = await payments.charge("card_auth", { order_id: newOrder() });
+  const charged = await payments.charge("card_auth");
   await payments.sandbox.control(`transactions/${charged.transaction_id}/cancel`).catch(() =>
     payments.sandbox.post(`/v2/${charged.transaction_id}/cancel`)
   );

@@ -26,7 +26,7 @@ async function assertTaken(response: Response, orderId: string): Promise<void> {
 Deno.test("an order id that is made up is the payment's own", async () => {
   await using payments = await openPayments({ databaseUrl });
   const payment = await payments.charge("gopay");
-  assert.equal(payment.order_id, payment.id);
+  assert.equal(payment.order_id, `${payment.id}-p`);
 });
 
 Deno.test("an order id is taken by a payment, for everybody, and nothing is sent", async () => {

@@ -343,11 +343,11 @@ Deno.test("what the gateway makes up and what it leaves out do not change what w
   });
 });
 
-Deno.test("without an order id the payment's own id is the order's", async () => {
+Deno.test("without an order id one is made of the payment's own", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, order_id, transaction_id } = await payments.charge("bca");
-  assert.equal(order_id, id);
-  assert.equal((await payments.sandbox.status(id)).transaction_id, transaction_id);
+  assert.equal(order_id, `${id}-p`);
+  assert.equal((await payments.sandbox.status(order_id)).transaction_id, transaction_id);
 });
 
 Deno.test("the gateway's amount is the charge's, to the rupiah", async () => {

@@ -1,19 +1,10 @@
 /** `listEvents`: what happened, for staff; in an order that never changes. */
 
-import { type EventOrder, listEvents as list } from "../../db/events.ts";
+import { type EventFilter, listEvents as list } from "../../db/events.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireStaff } from "../auth/staff.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
 import { type EventView, viewEvent } from "./views.ts";
-
-export interface EventFilter {
-  name: string | null;
-  resourceId: string | null;
-  order: EventOrder;
-  /** The last event of the page before. */
-  before: string | null;
-  limit: number;
-}
 
 export interface EventPage {
   events: EventView[];

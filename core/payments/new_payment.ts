@@ -14,7 +14,7 @@ export function newPayment(input: ChargeInput, userId: string | null, now: Date)
   return {
     id,
     user_id: userId,
-    order_id: input.order_id ?? id,
+    order_id: input.order_id ?? madeUpOrder(id),
     transaction_id: null,
     payment_type: input.payment_type,
     bank: input.bank ?? null,
@@ -63,6 +63,11 @@ export function newPayment(input: ChargeInput, userId: string | null, now: Date)
     items: (input.item_details ?? []).map((item, position) => newItem(item, position, id)),
     refunds: [],
   };
+}
+
+/** It ends in a letter: what a notification of it has signed can be read in one way only. */
+function madeUpOrder(id: string): string {
+  return `${id}-p`;
 }
 
 function newItem(item: ItemInput, position: number, paymentId: string): GatewayPaymentItem {

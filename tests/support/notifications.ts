@@ -72,3 +72,17 @@ export async function notified(
   assert.ok(found, "it was written");
   return found;
 }
+
+/** What the gateway itself sent of an order in that state, its signature included. */
+export async function hookOf(
+  { sandbox }: TestPayments,
+  orderId: string,
+  status: string,
+): Promise<Json> {
+  await sandbox.settled();
+  const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
+    body.order_id === orderId && body.transaction_status === status
+  );
+  assert.ok(found, `the gateway told ${status} of ${orderId}`);
+  return found;
+}
