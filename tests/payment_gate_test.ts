@@ -509,13 +509,13 @@ Deno.test("back from the dead: a charge that was given up had gone through after
   const { sandbox, proxy } = payments;
   await sandbox.fault("charge", "answer_lost");
   const response = await payments.post("/charge/", await chargeRequest(sandbox, "bca"));
-  const { payment_id: id } = await assertProblem(response, 502, "gateway_unreachable");
+  const { payment_id: id, order_id } = await assertProblem(response, 502, "gateway_unreachable");
   now += 16 * MINUTE;
   proxy.answer(STATUS, { status_code: "404", status_message: "Transaction doesn't exist." });
   assert.deepEqual(await payments.check(id!), { transaction_status: "failure" });
 
   assert.equal((await payments.refresh(id!)).transaction_status, "pending");
-  await sandbox.control(`transactions/${id}/pay`);
+  await sandbox.control(`transactions/${order_id}/pay`);
   assert.equal((await payments.refresh(id!)).transaction_status, "settlement");
   assert.deepEqual(await payments.story(id!), [
     ">pending charge",
