@@ -43,10 +43,6 @@ export const NOTIFICATION_STATUSES = [
 
 export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
 
-/** What came of one. */
-export interface NotificationEnd
-  extends Pick<GatewayNotification, "id" | "payment_id" | "status" | "error_message"> {}
-
 export const NOTIFICATION_COLUMNS =
   "id, payment_id, order_id, transaction_id, transaction_status, fraud_status, payment_type, " +
   "status_code, gross_amount, status, error_message, raw_payload, created_at";

@@ -7,6 +7,7 @@ import { viewPayment } from "../core/payments/views.ts";
 import { insertingPayments } from "../db/insert_payment.ts";
 import { findPayment, type GatewayPayment, listHistory } from "../db/payments.ts";
 import { together } from "../db/together.ts";
+import { permutations } from "./support/permutations.ts";
 import { createDatabase } from "./support/database.ts";
 import { openProxiedPayments } from "./support/gateway_proxy.ts";
 import {
@@ -777,11 +778,4 @@ async function eightAtATime<T, R>(items: T[], work: (item: T) => Promise<R>): Pr
     results.push(...await Promise.all(items.slice(done, done + 8).map(work)));
   }
   return results;
-}
-
-function permutations<T>(items: T[]): T[][] {
-  if (items.length === 0) return [[]];
-  return items.flatMap((item, index) =>
-    permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest])
-  );
 }

@@ -52,11 +52,16 @@ export function maskData(data: Json, secrets: string[], depth = 0): Json {
       maskText(name, secrets),
       isSecretName(name) && value !== null
         ? MASK
-        : PAYMENT_NUMBER.test(name) && typeof value === "string"
+        : isPaymentNumber(name) && typeof value === "string"
         ? blotOut(value, secrets)
         : maskData(value, secrets, depth + 1),
     ]),
   );
+}
+
+/** One for customers to pay with. */
+export function isPaymentNumber(name: string): boolean {
+  return PAYMENT_NUMBER.test(name);
 }
 
 export function isSecretName(name: string): boolean {

@@ -1,14 +1,11 @@
 /** What is kept of a notification's payload: all but its signature, tokens and card numbers. */
 
-import { isSecretName, maskText } from "../gateway/mask.ts";
+import { isPaymentNumber, isSecretName, maskText } from "../gateway/mask.ts";
 import { type Json, type JsonObject, MAX_DEPTH } from "../gateway/json.ts";
 import { storable } from "../gateway/fields.ts";
 
 /** Only what has one of these can have anything to be masked in it. */
 const SUSPECT = /\d(?:[ -]?\d){12}|[?&"]|3ds|basic|bearer/i;
-
-/** Numbers for customers to pay with, which may look like a card's. */
-const PAYMENT_NUMBER = /^(?:permata_)?va_number$|^bill_key$|^payment_code$/;
 
 export function keepable(payload: JsonObject): JsonObject {
   return keep(payload, 0) as JsonObject;
@@ -23,9 +20,7 @@ function keep(data: Json, depth: number): Json {
   const kept = Object.entries(data).filter(([name]) => !isSecretName(name));
   return Object.fromEntries(kept.map(([name, value]) => [
     keepText(name),
-    typeof value === "string" && PAYMENT_NUMBER.test(name)
-      ? storable(value)
-      : keep(value, depth + 1),
+    typeof value === "string" && isPaymentNumber(name) ? storable(value) : keep(value, depth + 1),
   ]));
 }
 

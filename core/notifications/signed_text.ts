@@ -6,8 +6,8 @@ const CODES = new Set(["200", "201", "202", "407"]);
 const AMOUNT = /^[1-9]\d{0,12}\.\d\d$/;
 
 /**
- * Order, code and amount are signed as one text, with nothing in between: `A` + `200` + `15.00` is
- * also `A200` + `201` + `5.00` … whoever chose order ids well could have a signature of one order
+ * Order, code and amount are signed as one text, with nothing in between: `A` + `200` + `12005.00`
+ * is also `A2001` + `200` + `5.00`. Who chooses order ids well could have the signature of one order
  * speak for another. True: the text could be that of another order, so that the signature alone
  * proves nothing.
  */
