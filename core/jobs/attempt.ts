@@ -44,7 +44,7 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
     const text = errorText(error);
     if (!task || job.attempts > task.retries) {
       log.error("job_failed", error, about);
-      await task?.giveUp?.(job);
+      await task?.giveUp?.(job, text);
       return { ...job, status: "failed", result: null, error: text };
     }
     log.error("job_attempt_failed", error, about);

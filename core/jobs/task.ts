@@ -17,7 +17,7 @@ export interface Task {
    */
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
   /** Told of a job that has failed for good, before that is written. */
-  giveUp?(job: GatewayJob): Promise<void>;
+  giveUp?(job: GatewayJob, error: string): Promise<void>;
 }
 
 export interface TaskContext {
