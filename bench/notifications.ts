@@ -22,7 +22,8 @@ const ROUND = 3_840;
 /** The first ones are for the compilers to see everything. */
 const WARM_UP = 3_840;
 const ALONE = 1_000;
-const PACED = 3_000;
+/** Enough that one stall does not decide what the hundredth of them is. */
+const PACED = 8_000;
 
 /** How many connections, and what share of pgbench's rate is to be had with them. */
 const LOADS = [{ connections: 16, share: 0.5 }, { connections: 64, share: 0.8 }];

@@ -3,8 +3,11 @@
 import type { Clock } from "../clock.ts";
 import type { Deliver, OpenCarrier } from "./carrier.ts";
 
-/** Timers hold at most this; what is due later is left to the sweep. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
+/**
+ * What is due later is left to the sweep, which comes every minute: timers take memory, and jobs that
+ * wait for hours may be many.
+ */
+const LONGEST_WAIT_MS = 90_000;
 
 export function createTimerCarrier({ clock }: { clock: Clock }): OpenCarrier {
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -13,10 +16,11 @@ export function createTimerCarrier({ clock }: { clock: Clock }): OpenCarrier {
 
   return {
     carry({ id, run_at }) {
-      const wait = Math.max(0, run_at.getTime() - clock());
-      if (isClosed || wait > LONGEST_WAIT_MS) return;
       // The latest word on a job counts.
       clearTimeout(timers.get(id));
+      timers.delete(id);
+      const wait = Math.max(0, run_at.getTime() - clock());
+      if (isClosed || wait > LONGEST_WAIT_MS) return;
       timers.set(
         id,
         setTimeout(() => {

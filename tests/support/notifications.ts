@@ -8,10 +8,14 @@ import { type Json, SERVER_KEY } from "./sandbox.ts";
 
 /** The body with the signature that belongs to it. */
 export function sign(body: Json, serverKey = SERVER_KEY): Json {
-  const { order_id, status_code, gross_amount } = body;
-  const signature_key = createHash("sha512")
-    .update(order_id + status_code + gross_amount + serverKey).digest("hex");
+  const signed = [body.order_id, body.status_code, body.gross_amount].map(asText).join("");
+  const signature_key = createHash("sha512").update(signed + serverKey).digest("hex");
   return { ...body, signature_key };
+}
+
+/** Of rubbish, too, some of which no `String` can be made of. */
+function asText(value: Json): string {
+  return typeof value === "string" ? value : String(JSON.stringify(value));
 }
 
 /** What the gateway tells of each state. */
