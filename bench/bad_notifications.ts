@@ -60,7 +60,7 @@ const [left] = await ask(
   databaseUrl,
   `select (select count(*) from gateway.payments) - ${PENDING} as payments,
     (select count(*) from gateway.payments where transaction_status <> 'pending') as changed,
-    (select count(*) from gateway.payment_history) as history,
+    (select count(*) from gateway.history) as history,
     (select count(*) from gateway.events) as events`,
 );
 const changes = stored.filter(({ status }) => status === "processed").length;

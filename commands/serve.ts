@@ -63,7 +63,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
   const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
   const clock = systemClock;
-  const jobsDeps = { database, gateway: background, clock, log, events };
+  const { invoicePayments } = config;
+  const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments };
   const jobs = resources.use(await openJobs(config, jobsDeps));
 
   let isDraining = false;

@@ -19,6 +19,25 @@ const GATEWAY_URLS = {
 const DEFAULT_PORT = 8000;
 const DEFAULT_SANDBOX_PORT = 8001;
 
+/** Every channel that an invoice's page can offer. */
+const INVOICE_PAYMENTS = [
+  "credit_card",
+  "bca_va",
+  "bni_va",
+  "bri_va",
+  "permata_va",
+  "cimb_va",
+  "echannel",
+  "other_va",
+  "gopay",
+  "shopeepay",
+  "other_qris",
+  "indomaret",
+  "alfamart",
+  "akulaku",
+  "kredivo",
+];
+
 const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
 
 interface About {
@@ -146,6 +165,15 @@ const SETTINGS = z.object({
     "must be fit or paid",
     (text) => text === "fit" || text === "paid" ? text : undefined,
   ),
+  INVOICE_PAYMENTS: setting(
+    {
+      description: "By which channels invoices can be paid, by the gateway's names, with commas",
+      default: "all of them",
+      example: "bca_va,gopay",
+    },
+    "must be names such as bca_va,gopay",
+    (text) => /^[a-z0-9_]+(,[a-z0-9_]+)*$/.test(text) ? text.split(",") : undefined,
+  ),
   LOG_GATEWAY: setting(
     {
       description: "`true` logs what is said to the gateway and by it, secrets masked",
@@ -266,6 +294,8 @@ export interface Config {
   sandboxPort: number | null;
   logGateway: boolean;
   notificationConfirm: "fit" | "paid";
+  /** By which channels invoices can be paid, as the gateway calls them. */
+  invoicePayments: readonly string[];
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
@@ -336,6 +366,7 @@ export function parseConfig(
     sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,
     logGateway: settings.LOG_GATEWAY ?? false,
     notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "fit",
+    invoicePayments: settings.INVOICE_PAYMENTS ?? INVOICE_PAYMENTS,
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
     rateLimit: {

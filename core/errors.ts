@@ -66,3 +66,11 @@ export class ServiceError extends Error {
     this.members = options.members ?? {};
   }
 }
+
+/** One field of the input that is wrong for a reason that only shows later. */
+export function invalidField(field: string, message: string): ServiceError {
+  return new ServiceError("validation_error", {
+    detail: `${field}: ${message}`,
+    members: { errors: [{ field, message }] },
+  });
+}

@@ -2,7 +2,9 @@
 
 import type { ScheduleEntry } from "./jobs/schedule.ts";
 import { sweepJobs } from "./jobs/sweep.ts";
+import { checkOverdueInvoices } from "./invoices/check_overdue_invoices.ts";
 import { checkPendingPayments } from "./payments/check_pending_payments.ts";
+import { syncSubscriptionStatus } from "./subscriptions/sync_subscription_status.ts";
 import type { TaskDeps } from "./tasks.ts";
 
 export function createSchedule(deps: TaskDeps): ScheduleEntry[] {
@@ -13,5 +15,11 @@ export function createSchedule(deps: TaskDeps): ScheduleEntry[] {
       cron: "*/5 * * * *",
       run: () => checkPendingPayments(deps),
     },
+    {
+      name: "sync_subscription_status",
+      cron: "*/30 * * * *",
+      run: () => syncSubscriptionStatus(deps),
+    },
+    { name: "check_overdue_invoices", cron: "0 * * * *", run: () => checkOverdueInvoices(deps) },
   ];
 }

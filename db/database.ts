@@ -193,5 +193,10 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
+/** Which rule a refused row breaks; empty where it is none. */
+export function constraintOf(error: unknown): string {
+  return String((error as { constraint_name?: unknown } | null)?.constraint_name ?? "");
+}
+
 /** What `codeOf` says of a row that is there already. */
 export const UNIQUE_VIOLATION = "23505";

@@ -3,11 +3,12 @@
 import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { currentGeneration } from "./event_generation.ts";
+import type { Resource } from "./history.ts";
 
 export interface GatewayEvent {
   id: string;
   name: string;
-  resource: "payment";
+  resource: Resource;
   resource_id: string;
   /** 1, 2, 3, … for each resource. */
   sequence: number;

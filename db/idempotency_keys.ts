@@ -13,7 +13,7 @@ export interface KeyId {
 export interface IdempotencyKey extends KeyId {
   body_hash: Uint8Array;
   /** What a request that was cut short goes on with. */
-  payment_id: string | null;
+  resource_id: string | null;
   refund_id: string | null;
   /** Null while there is no answer to keep. */
   reply: unknown;
@@ -31,14 +31,14 @@ export interface HeldKey extends KeyId {
 export interface ClaimedKey extends HeldKey {
   /** Hexadecimal, as PostgreSQL reads it: `\\x…`. */
   body_hash: string;
-  payment_id: string;
+  resource_id: string;
   created_at: Date;
 }
 
 export interface ClaimOptions {
   /** A key that was made before this counts no longer. */
   keysSince: Date;
-  /** Nor does one that was cut short with one of these payments. */
+  /** Nor does one that was cut short with one of these records. */
   replaced: string[];
 }
 
@@ -47,9 +47,9 @@ export function nameOf({ user_id, scope, key }: KeyId): string {
   return JSON.stringify([user_id, scope, key]);
 }
 
-const COLUMNS = "user_id, scope, key, body_hash, payment_id, lease_until, created_at";
+const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_until, created_at";
 
-/** Takes keys, and returns the payments of those that were not known already. */
+/** Takes keys, and returns the records of those that were not known already. */
 export function claimingKeys(
   statement: Statement,
   keys: ClaimedKey[],
@@ -60,12 +60,12 @@ export function claimingKeys(
       select ${COLUMNS} from ${statement.rows("idempotency_keys", keys)}
       order by user_id, scope, key
       on conflict (user_id, scope, key) do update set
-        (body_hash, payment_id, refund_id, reply, lease_until, created_at) = row(
-          excluded.body_hash, excluded.payment_id, null::uuid, null::json, excluded.lease_until,
+        (body_hash, resource_id, refund_id, reply, lease_until, created_at) = row(
+          excluded.body_hash, excluded.resource_id, null::uuid, null::json, excluded.lease_until,
           excluded.created_at)
       where known.created_at < ${statement.value(keysSince)}
-        or known.payment_id = any(${statement.ids(replaced)})
-      returning payment_id`;
+        or known.resource_id = any(${statement.ids(replaced)})
+      returning resource_id`;
 }
 
 /** Takes the key unless it is known already (and not too old): then nothing is written, and false. */
@@ -93,17 +93,17 @@ export async function takeOverKey(
   sql: Sql,
   { user_id, scope, key, lease_until }: HeldKey,
   until: Date,
-): Promise<Pick<IdempotencyKey, "payment_id" | "refund_id"> | null> {
-  const [left] = await sql<[Pick<IdempotencyKey, "payment_id" | "refund_id">?]>`
+): Promise<Pick<IdempotencyKey, "resource_id" | "refund_id"> | null> {
+  const [left] = await sql<[Pick<IdempotencyKey, "resource_id" | "refund_id">?]>`
     update gateway.idempotency_keys set lease_until = ${until}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
       and reply is null and lease_until = ${lease_until}
-    returning payment_id, refund_id`;
+    returning resource_id, refund_id`;
   return left ?? null;
 }
 
 /**
- * Ends a request without a change of its payment: with an answer to keep, or (null) with none. Of a
+ * Ends a request without a change of its record: with an answer to keep, or (null) with none. Of a
  * key that somebody else holds by now nothing changes.
  */
 export async function endKey(

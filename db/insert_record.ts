@@ -1,18 +1,19 @@
-/** Writes new payments, in one round trip with all that belongs to them. */
+/** Writes new records, in one round trip with all that belongs to them. */
 
 import type { Sql } from "./database.ts";
+import type { Resource } from "./history.ts";
 import { type ClaimedKey, claimingKeys, nameOf } from "./idempotency_keys.ts";
-import { type GatewayPayment, PAYMENT_COLUMNS } from "./payments.ts";
 import { Statement } from "./statement.ts";
 import type { Together } from "./together.ts";
+import type { RecordTable } from "./write_record.ts";
 
-export interface PaymentInsert {
-  payment: GatewayPayment;
+export interface RecordInsert<R> {
+  record: R;
   /** Null: the request bears no key. */
   key: ClaimedKey | null;
   /** A key counts no longer when it was made before this. */
   keysSince: Date;
-  /** The payment of an earlier try with the same key, in whose place this one comes. */
+  /** The record of an earlier try with the same key, in whose place this one comes. */
   replaces: string | null;
 }
 
@@ -23,64 +24,87 @@ export interface Inserted {
   isOrdered: boolean;
 }
 
+/** How records of a table are written, and what belongs to them. */
+export interface Insertion<R> {
+  resource: Resource;
+  table: RecordTable;
+  columns: readonly (keyof R & string)[];
+  /** The column of its state. */
+  status: keyof R & string;
+  /** What made it, in its story. */
+  source: string;
+  /** The order that it takes; null: it has none. */
+  orderOf: (record: R) => string | null;
+  items: ItemInsertion<R> | null;
+}
+
+export interface ItemInsertion<R> {
+  table: "payment_items" | "invoice_items";
+  /** The first is the item's id, the second its record's. */
+  columns: readonly string[];
+  of(record: R): object[];
+}
+
 /**
- * New payments with their items, the order ids they take and the keys they were asked with: of each
- * all, or (where the key is known or the order taken) nothing of the payment.
+ * New records with their items, the order ids they take and the keys they were asked with: of each
+ * all, or (where the key is known or the order taken) nothing of the record.
  */
-export const insertingPayments: Together<PaymentInsert, Inserted> = {
-  name: "insert payment",
-  touches: ({ payment, key }) => [
-    `order ${payment.order_id}`,
-    ...key ? [`key ${nameOf(key)}`] : [],
-  ],
-  run: insertPayments,
-};
+export function inserting<R extends { id: string }>(
+  insertion: Insertion<R>,
+): Together<RecordInsert<R>, Inserted> {
+  return {
+    name: `insert ${insertion.resource}`,
+    touches({ record, key }) {
+      const order = insertion.orderOf(record);
+      return [
+        ...order === null ? [] : [`order ${order}`],
+        ...key ? [`key ${nameOf(key)}`] : [],
+      ];
+    },
+    run: (sql, inserts) => insert(sql, inserts, insertion),
+  };
+}
 
-const COLUMNS = PAYMENT_COLUMNS.join(", ");
-
-const ITEM_COLUMNS =
-  "id, payment_id, position, item_id, name, price, quantity, brand, category, merchant_name, url";
-
-async function insertPayments(sql: Sql, inserts: PaymentInsert[]): Promise<Inserted[]> {
+async function insert<R extends { id: string }>(
+  sql: Sql,
+  inserts: RecordInsert<R>[],
+  { resource, table, columns, status, source, orderOf, items: belonging }: Insertion<R>,
+): Promise<Inserted[]> {
   const statement = new Statement();
-  const payments = inserts.map(({ payment }) => payment);
+  const records = inserts.map(({ record }) => record);
   const keys = inserts.flatMap(({ key }) => key ?? []);
-  const items = payments.flatMap(({ items }) => items);
+  const items = belonging ? records.flatMap((record) => belonging.of(record)) : [];
+  const hasOrders = orderOf(records[0]!) !== null;
+  const names = columns.join(", ");
+  const isClaimed = keys.length > 0 ? claimed(statement, keys) : "true";
   const text = `
-    with new_payment as (select * from ${statement.rows("payments", payments)})
+    with new_record as (select * from ${statement.rows(table, records)})
     ${keys.length > 0 ? `, claimed as (${claiming(statement, inserts, keys)})` : ""}
-    , ordered as (
-      insert into gateway.order_ids as taken (order_id, user_id, holder_id)
-      select order_id, user_id, id from new_payment
-      where ${keys.length > 0 ? isClaimed(statement, keys) : "true"}
-        -- The gateway takes either kind of id in its paths: an order must not pass for a transaction.
-        and not exists (
-          select from gateway.payments known where known.transaction_id = new_payment.order_id)
-      order by order_id
-      -- Only a failure sets an order id free, and only for the same caller.
-      on conflict (order_id) do update set holder_id = excluded.holder_id
-      where taken.user_id = excluded.user_id and 'failure' = (
-        select transaction_status from gateway.payments holder where holder.id = taken.holder_id)
-      returning holder_id
-    ), inserted as (
-      insert into gateway.payments (${COLUMNS})
-      select ${COLUMNS} from new_payment where id in (select holder_id from ordered)
-      returning id, transaction_status, created_at
+    ${hasOrders ? `, ordered as (${ordering(isClaimed)})` : ""}
+    , inserted as (
+      insert into gateway.${table} (${names})
+      select ${names} from new_record
+      where ${hasOrders ? "id in (select holder_id from ordered)" : isClaimed}
+      returning id, ${status}, created_at
     ), with_history as (
-      insert into gateway.payment_history (payment_id, to_status, source, created_at)
-      select id, transaction_status, 'charge', created_at from inserted
+      insert into gateway.history (resource, resource_id, to_status, source, created_at)
+      select '${resource}', id, ${status}, '${source}', created_at from inserted
     )
-    ${items.length > 0 ? `, with_items as (${insertingItems(statement, items)})` : ""}
-    select array(select holder_id from ordered) as ordered,
-      ${keys.length > 0 ? "array(select payment_id from claimed)" : "'{}'::uuid[]"} as claimed`;
-  const [done] = await statement.run<{ claimed: string[]; ordered: string[] }>(sql, text);
-  return inserts.map(({ payment, key }) => ({
-    isClaimed: key === null || done!.claimed.includes(payment.id),
-    isOrdered: done!.ordered.includes(payment.id),
+    ${items.length > 0 ? `, with_items as (${insertingItems(statement, belonging!, items)})` : ""}
+    select array(select id from inserted) as inserted,
+      ${keys.length > 0 ? "array(select resource_id from claimed)" : "'{}'::uuid[]"} as claimed`;
+  const [done] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
+  return inserts.map(({ record, key }) => ({
+    isClaimed: key === null || done!.claimed.includes(record.id),
+    isOrdered: done!.inserted.includes(record.id),
   }));
 }
 
-function claiming(statement: Statement, inserts: PaymentInsert[], keys: ClaimedKey[]): string {
+function claiming<R>(
+  statement: Statement,
+  inserts: RecordInsert<R>[],
+  keys: ClaimedKey[],
+): string {
   const { keysSince } = inserts[0]!;
   return claimingKeys(statement, keys, {
     keysSince,
@@ -88,14 +112,38 @@ function claiming(statement: Statement, inserts: PaymentInsert[], keys: ClaimedK
   });
 }
 
-function isClaimed(statement: Statement, keys: ClaimedKey[]): string {
-  const keyed = statement.ids(keys.map(({ payment_id }) => payment_id));
-  return `(id <> all(${keyed}) or id in (select payment_id from claimed))`;
+function claimed(statement: Statement, keys: ClaimedKey[]): string {
+  const keyed = statement.ids(keys.map(({ resource_id }) => resource_id));
+  return `(id <> all(${keyed}) or id in (select resource_id from claimed))`;
 }
 
-function insertingItems(statement: Statement, items: GatewayPayment["items"]): string {
+function ordering(isClaimed: string): string {
   return `
-      insert into gateway.payment_items (${ITEM_COLUMNS})
-      select ${ITEM_COLUMNS} from ${statement.rows("payment_items", items)}
-      where payment_id in (select id from inserted)`;
+      insert into gateway.order_ids as taken (order_id, user_id, holder_id)
+      select order_id, user_id, id from new_record
+      where ${isClaimed}
+        -- The gateway takes either kind of id in its paths: an order must not pass for a transaction.
+        and not exists (
+          select from gateway.payments known where known.transaction_id = new_record.order_id)
+      order by order_id
+      -- Only a failure sets an order id free, and only for the same caller.
+      on conflict (order_id) do update set holder_id = excluded.holder_id
+      where taken.user_id = excluded.user_id and (
+        exists (select from gateway.payments holder
+          where holder.id = taken.holder_id and holder.transaction_status = 'failure')
+        or exists (select from gateway.invoices holder
+          where holder.id = taken.holder_id and holder.status = 'failed'))
+      returning holder_id`;
+}
+
+function insertingItems<R>(
+  statement: Statement,
+  { table, columns }: ItemInsertion<R>,
+  items: object[],
+): string {
+  const names = columns.join(", ");
+  return `
+      insert into gateway.${table} (${names})
+      select ${names} from ${statement.rows(table, items)}
+      where ${columns[1]} in (select id from inserted)`;
 }

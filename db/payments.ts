@@ -2,7 +2,9 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import { inserting } from "./insert_record.ts";
 import { type GatewayRefund, readRefund } from "./refunds.ts";
+import { writing } from "./write_record.ts";
 
 export interface GatewayPayment {
   id: string;
@@ -86,7 +88,6 @@ export interface GatewayPaymentItem {
 /** What never changes of a payment once it is there. */
 const FIXED_COLUMNS = [
   "id",
-  "user_id",
   "order_id",
   "payment_type",
   "gross_amount",
@@ -99,14 +100,16 @@ const FIXED_COLUMNS = [
   "custom_field1",
   "custom_field2",
   "custom_field3",
-  "invoice_id",
-  "subscription_id",
   "is_hold",
   "created_at",
 ] as const;
 
 /** What can change, along with its version. */
-export const CHANGING_COLUMNS = [
+const CHANGING_COLUMNS = [
+  // Of one that was made outside of the service, once it is known whose it is.
+  "user_id",
+  "invoice_id",
+  "subscription_id",
   "transaction_id",
   "bank",
   "store",
@@ -150,23 +153,35 @@ export const PAYMENT_COLUMNS = [
   "version",
 ] as const satisfies readonly Column[];
 
+const ITEM_COLUMNS = [
+  "id",
+  "payment_id",
+  "position",
+  "item_id",
+  "name",
+  "price",
+  "quantity",
+  "brand",
+  "category",
+  "merchant_name",
+  "url",
+] as const satisfies readonly (keyof GatewayPaymentItem)[];
+
 // Does not compile when one is missing.
 const _isComplete: Column extends (typeof PAYMENT_COLUMNS)[number] ? true : never = true;
 
-/** One change of state, in a payment's story. */
-export interface NewHistory {
-  payment_id: string;
-  /** Null: it was made. */
-  from_status: string | null;
-  to_status: string;
-  fraud_status: string | null;
-  source: string;
-  created_at: Date;
-}
+/** The statements by which payments are made, and changed. */
+export const insertingPayments = inserting<GatewayPayment>({
+  resource: "payment",
+  table: "payments",
+  columns: PAYMENT_COLUMNS,
+  status: "transaction_status",
+  source: "charge",
+  orderOf: ({ order_id }) => order_id,
+  items: { table: "payment_items", columns: ITEM_COLUMNS, of: ({ items }) => items },
+});
 
-export interface PaymentHistory extends NewHistory {
-  id: number;
-}
+export const writingPayments = writing<GatewayPayment>("payments", CHANGING_COLUMNS);
 
 /** Every `transaction_status` there is. */
 export const PAYMENT_STATUSES = [
@@ -212,10 +227,12 @@ export async function findPayment(
   return row ? readPayment(row) : null;
 }
 
-export async function listHistory(sql: Sql, paymentId: string): Promise<PaymentHistory[]> {
-  return await sql<PaymentHistory[]>`
-    select id, payment_id, from_status, to_status, fraud_status, source, created_at
-    from gateway.payment_history where payment_id = ${paymentId} order by id`;
+/** Whether any payment is linked to the invoice that was paid. */
+export async function hasPaymentOfInvoice(sql: Sql, invoiceId: string): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.payments
+    where invoice_id = ${invoiceId} and paid_at is not null limit 1`;
+  return rows.length > 0;
 }
 
 export interface ListOptions {

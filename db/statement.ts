@@ -9,7 +9,11 @@ import type { Sql } from "./database.ts";
 type Table =
   | "payments"
   | "payment_items"
-  | "payment_history"
+  | "invoices"
+  | "invoice_items"
+  | "subscriptions"
+  | "subscription_charges"
+  | "history"
   | "refunds"
   | "events"
   | "notifications"

@@ -1,16 +1,19 @@
-/** What the actions on a payment have in common: they can be repeated safely, and need no body. */
+/** What actions on a resource have in common: they can be repeated safely, and need no body. */
 
 import type { z } from "@hono/zod-openapi";
-import { IdempotencyHeaders } from "../idempotency.ts";
-import { nullIsLeftOut, object } from "../fields.ts";
-import { PaymentPath } from "./payment_id.ts";
+import { nullIsLeftOut, object } from "./fields.ts";
+import { IdempotencyHeaders } from "./idempotency.ts";
 
 /** For actions that need no input; whatever is in the body is ignored. */
 export const NothingSchema = nullIsLeftOut(object({}));
 
-export function actionRequest<T extends z.ZodType>(schema: T, description: string) {
+export function actionRequest<Path extends z.ZodObject, Body extends z.ZodType>(
+  params: Path,
+  schema: Body,
+  description: string,
+) {
   return {
-    params: PaymentPath,
+    params,
     headers: IdempotencyHeaders,
     body: { required: false, description, content: { "application/json": { schema } } },
   } as const;

@@ -22,17 +22,20 @@ import { createLimit } from "./door/limit.ts";
 import { mount } from "./door/mount.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { createHealth } from "./health.ts";
+import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { me } from "./me.ts";
 import { createNotificationRoute } from "./notification/routes.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
+import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
 
 export interface AppDeps {
   config: Pick<
     Config,
     | "basePath"
+    | "invoicePayments"
     | "isEmbeddedDefault"
     | "jwt"
     | "notificationConfirm"
@@ -70,6 +73,7 @@ export function createApp(deps: AppDeps): App {
   const { config, log, clock } = deps;
   const { basePath, rateLimit, trustedProxies } = config;
   const notificationDeps = { ...deps, confirm: config.notificationConfirm };
+  const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
   const open = [
     createHealth(deps),
     createNotificationRoute({
@@ -83,6 +87,8 @@ export function createApp(deps: AppDeps): App {
     me,
     createChargeRoutes(deps),
     createPaymentRoutes(deps),
+    createInvoiceRoutes(invoiceDeps),
+    createSubscriptionRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
     ...deps.resources ?? [],

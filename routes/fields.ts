@@ -19,6 +19,17 @@ export function text(most: number) {
     .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), must("must not hold control characters"));
 }
 
+/** Text of several lines. */
+export function note(most: number) {
+  return z.string(must("must be text"))
+    .min(1, must("must not be empty"))
+    .max(most, must(`must have at most ${most} characters`))
+    .refine(
+      (value) => !/[\p{Cc}\p{Cs}]/u.test(value.replace(/[\n\r\t]/g, "")),
+      must("must not hold control characters"),
+    );
+}
+
 export function email() {
   return text(255).regex(/^[^\s@]+@[^\s@]+$/, must("must be an e-mail address"))
     .openapi({ format: "email", example: "budi@example.com" });

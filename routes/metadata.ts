@@ -8,6 +8,8 @@ const MAX_LENGTH = 15_000;
 
 const MAX_DEPTH = 20;
 
+const NAMES = RESERVED_METADATA.map((name) => `\`${name}\``).join(", ");
+
 export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   const refuse = (message: string, path: string[] = []) =>
     context.addIssue({ code: "custom", path, message });
@@ -25,7 +27,7 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
 }).openapi("Metadata", {
   description:
     "Whatever you want to find again with the payment: any JSON object of up to 15,000 " +
-    "characters. The names `payment_ref`, `midtrans_invoice_id` and `extra_info` are taken.",
+    `characters. The names ${NAMES} are taken.`,
   example: { cart: "c-1893", campaign: "ramadan" },
 });
 

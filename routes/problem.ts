@@ -5,7 +5,9 @@ import { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
 import { DatabaseUnavailable } from "../db/database.ts";
 import type { RequestContext } from "./app_env.ts";
+import { InvoiceStatusSchema } from "./invoices/schemas.ts";
 import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "./payments/schemas.ts";
+import { SubscriptionStatusSchema } from "./subscriptions/schemas.ts";
 
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
 
@@ -31,6 +33,8 @@ export const ProblemSchema = z.looseObject({
     description: "The payment it is about, once there is one.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
+  invoice_id: z.uuid().optional().openapi({ description: "Likewise, the invoice." }),
+  subscription_id: z.uuid().optional().openapi({ description: "Likewise, the subscription." }),
   order_id: z.string().optional().openapi({ example: "order-1893" }),
   outcome: z.enum(["refused", "unknown"]).optional().openapi({
     description: "Of what the gateway was asked for. `refused`: nothing happened. `unknown`: it " +
@@ -38,6 +42,8 @@ export const ProblemSchema = z.looseObject({
     example: "refused",
   }),
   transaction_status: PaymentStatusSchema.optional(),
+  invoice_status: InvoiceStatusSchema.optional(),
+  subscription_status: SubscriptionStatusSchema.optional(),
   gateway_status_code: z.string().optional().openapi({
     description: "What the gateway answered with, where it did.",
     example: "402",
@@ -45,8 +51,9 @@ export const ProblemSchema = z.looseObject({
   payment: PaymentSchema.optional(),
   refund: RefundSchema.optional(),
 }).openapi("Problem", {
-  description: "What went wrong (RFC 9457). `transaction_status` comes with `invalid_state`, " +
-    "`payment` with `capture_denied`, `refund` with `refund_denied`.",
+  description: "What went wrong (RFC 9457). With `invalid_state` comes `transaction_status`, " +
+    "`invoice_status` or `subscription_status`; `payment` with `capture_denied`, `refund` with " +
+    "`refund_denied`.",
 });
 
 /** A route's error answers, by code: `...problems("unauthenticated", "not_found")`. */

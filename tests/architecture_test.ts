@@ -90,15 +90,21 @@ Deno.test("only main.ts reads the environment", () => {
   }
 });
 
-Deno.test("the gate alone changes the state of a payment", () => {
+Deno.test("a gate alone changes the state of a payment, an invoice, a subscription", () => {
   const makers = house.filter(({ text }) => /\btransition: \{/.test(text));
-  assert.deepEqual(makers.map(({ path }) => path), ["core/payments/gate.ts"]);
-  const writers = house.filter(({ text }) => /(update|insert into) gateway\.payments\b/.test(text));
+  assert.deepEqual(makers.map(({ path }) => path).sort(), [
+    "core/invoices/gate.ts",
+    "core/payments/gate.ts",
+    "core/subscriptions/gate.ts",
+  ]);
+  const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
+  const writers = house.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
     "db/adopt_payment.ts",
-    "db/insert_payment.ts",
-    "db/payment_checks.ts",
-    "db/write_payment.ts",
+    "db/beside_record.ts",
+    "db/insert_record.ts",
+    "db/record_checks.ts",
+    "db/write_record.ts",
   ]);
 });
 

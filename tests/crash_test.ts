@@ -75,7 +75,7 @@ async function areWritten({ database }: Installation, operations: Operation[]): 
   const keys = operations.map(({ key }) => key);
   const rows = await database.query((sql) =>
     sql`select from gateway.idempotency_keys where key = any(${keys})
-      group by payment_id having bool_and(reply is null)`
+      group by resource_id having bool_and(reply is null)`
   );
   return rows.length === 0;
 }

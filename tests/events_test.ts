@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { createDeliveries } from "../core/events/deliver.ts";
-import {
-  createEvents,
-  type EventHandler,
-  type EventName,
-  type Events,
-} from "../core/events/hub.ts";
+import { createEvents, type EventHandler, type EventName } from "../core/events/hub.ts";
 import { listEvents } from "../core/events/read.ts";
 import type { EventView } from "../core/events/views.ts";
 import { sweepJobs } from "../core/jobs/sweep.ts";
 import { createWorker } from "../core/jobs/worker.ts";
-import { PAYMENT_EVENT_NAMES } from "../core/payments/states.ts";
+import { PAYMENT_EVENT_NAMES, type PaymentEventName } from "../core/payments/states.ts";
 import { createTasks } from "../core/tasks.ts";
 import type { Database } from "../db/database.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../db/jobs.ts";
@@ -29,8 +24,8 @@ const HOUR_MS = 3_600_000;
 const STAFF = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null } as const;
 
 /** Somebody who listens to everything, and what he was told. */
-function listening(handler: EventHandler = () => {}): { events: Events; heard: EventView[] } {
-  const heard: EventView[] = [];
+function listening(handler: EventHandler<PaymentEventName> = () => {}) {
+  const heard: EventView<PaymentEventName>[] = [];
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, async (event, context) => {
     await handler(event, context);
@@ -421,7 +416,7 @@ Deno.test("two instances, many payments, failures: each payment's events come in
   const broken: string[] = [];
   let turn = 0;
   /** What both instances have in common is the world they act upon. */
-  const handler: EventHandler = async ({ id, name, data }) => {
+  const handler: EventHandler<PaymentEventName> = async ({ id, name, data }) => {
     if (underWay.has(data.id)) broken.push(`two at once for ${data.id}`);
     underWay.add(data.id);
     try {

@@ -36,7 +36,7 @@ async function send({ app }: TestPayments, body: Body, says = ""): Promise<Taken
 
 /** How many rows there are of all that a notification could leave behind. */
 async function countRows({ databaseUrl }: TestPayments): Promise<Record<string, number>> {
-  const tables = ["notifications", "payments", "events", "payment_history", "refunds", "jobs"];
+  const tables = ["notifications", "payments", "events", "history", "refunds", "jobs"];
   const counts = tables.map((name) => `(select count(*)::int from gateway.${name}) as ${name}`);
   const [row] = await ask(databaseUrl, `select ${counts.join(", ")}`);
   return { ...row };
@@ -289,7 +289,7 @@ async function remember(payments: TestPayments, id: string): Promise<() => Promi
   const tables = [
     ["payments", "id"],
     ["events", "resource_id"],
-    ["payment_history", "payment_id"],
+    ["history", "resource_id"],
     ["refunds", "payment_id"],
   ] as const;
   const name = (table: string) => `kept_${table}_${id.replaceAll("-", "")}`;

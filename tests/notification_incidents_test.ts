@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { drawUp } from "../core/payments/change.ts";
-import type { Written } from "../db/beside_payment.ts";
+import { paymentKind } from "../core/payments/kind.ts";
+import { drawUp } from "../core/records/change.ts";
+import type { Written } from "../db/beside_record.ts";
 import { findNotification, type GatewayNotification } from "../db/notifications.ts";
 import { findPayment } from "../db/payments.ts";
-import { writingPayments } from "../db/write_payment.ts";
+import { writingPayments } from "../db/payments.ts";
 import { NotificationSchema } from "../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "./support/app.ts";
 import { ask, createDatabase } from "./support/database.ts";
@@ -225,7 +226,7 @@ Deno.test("incident 16: whoever changes several payments at once takes them in t
   const write = async ({ deps, database }: TestApp, both: Payment[]) => {
     const writes = await Promise.all(both.map(async ({ id }) => {
       const known = await database.query((sql) => findPayment(sql, id));
-      return drawUp(deps, known!, { set: { status_message: "changed" } });
+      return drawUp(deps, paymentKind, known!, { set: { status_message: "changed" } });
     }));
     written.push(database.query((sql) => writingPayments.run(sql, writes)));
     await untilWaiting(databaseUrl, written.length);

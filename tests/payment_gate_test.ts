@@ -4,8 +4,8 @@ import type { ChargeInput } from "../core/payments/charge_input.ts";
 import { hear, type Heard, type Hearing } from "../core/payments/gate.ts";
 import { newPayment } from "../core/payments/new_payment.ts";
 import { viewPayment } from "../core/payments/views.ts";
-import { insertingPayments } from "../db/insert_payment.ts";
-import { findPayment, type GatewayPayment, listHistory } from "../db/payments.ts";
+import { listHistory } from "../db/history.ts";
+import { findPayment, type GatewayPayment, insertingPayments } from "../db/payments.ts";
 import { together } from "../db/together.ts";
 import { permutations } from "./support/permutations.ts";
 import { createDatabase } from "./support/database.ts";
@@ -684,7 +684,7 @@ async function writtenOnly(
   input: Pick<ChargeInput, "payment_type">,
 ): Promise<GatewayPayment> {
   const payment = newPayment({ gross_amount: AMOUNT, ...input }, "alice", new Date());
-  const insert = { payment, key: null, keysSince: new Date(0), replaces: null };
+  const insert = { record: payment, key: null, keysSince: new Date(0), replaces: null };
   await together(app.database, insertingPayments, insert);
   return payment;
 }

@@ -157,10 +157,10 @@ Deno.test("a charge is written before the gateway hears of it, with its order an
   const charging = payments.post(path, body, { "Idempotency-Key": key });
   await held.arrived;
   const [row] = await app.database.query((sql) =>
-    sql`select payment.id, payment.transaction_status, payment.check_at, holder_id, key.payment_id
+    sql`select payment.id, payment.transaction_status, payment.check_at, holder_id, key.resource_id as payment_id
       from gateway.payments payment
       join gateway.order_ids using (order_id)
-      join gateway.idempotency_keys key on key.payment_id = payment.id and key.key = ${key}
+      join gateway.idempotency_keys key on key.resource_id = payment.id and key.key = ${key}
       where payment.order_id = ${orderId}`
   );
   assert.equal(row!.transaction_status, "pending");

@@ -1,19 +1,21 @@
 /** `events.on(name, handler)`: who in this process listens to what happens. */
 
-import { v7 as uuidv7 } from "uuid";
 import type { GatewayEvent } from "../../db/events.ts";
 import { DELIVER, type NewJob } from "../../db/jobs.ts";
-import type { PaymentEventName } from "../payments/states.ts";
-import type { EventView } from "./views.ts";
+import { newJob } from "../jobs/new_job.ts";
+import type { EventName, EventView } from "./views.ts";
 
-export type EventName = PaymentEventName;
+export type { EventName } from "./views.ts";
 
 /**
  * Called after the change is committed, at least once for each event, and for one payment in the
  * order of its events: none while another of the same payment is being handled, or was not handled
  * yet. What it throws makes it be called again later.
  */
-export type EventHandler = (event: EventView, context: HandlerContext) => unknown;
+export type EventHandler<Name extends EventName = EventName> = (
+  event: EventView<Name>,
+  context: HandlerContext,
+) => unknown;
 
 export interface HandlerContext {
   /** Aborted when handling has taken too long, which counts as a failure: then it has to stop. */
@@ -30,9 +32,9 @@ export interface SubscribeOptions {
 
 export interface Events {
   /** Only before the service runs: what is written then has to find everybody who listens. */
-  on(
-    names: EventName | readonly EventName[],
-    handler: EventHandler,
+  on<Name extends EventName>(
+    names: Name | readonly Name[],
+    handler: EventHandler<Name>,
     options?: SubscribeOptions,
   ): void;
   /** The jobs that bring events to those who listen, to be written together with the events. */
@@ -63,7 +65,7 @@ export function createEvents(): Events {
       if (subscribers.some((other) => other.task === task)) {
         throw new Error(`There is a subscriber "${name}" already: give this one another name, as`);
       }
-      subscribers.push({ task, names, handler });
+      subscribers.push({ task, names, handler: handler as EventHandler });
     },
     jobsFor: (events, now) =>
       subscribers.flatMap(({ task, names }) => {
@@ -87,13 +89,5 @@ export function deliveryJob(
   sequence: number,
   now: Date,
 ): NewJob {
-  return {
-    id: uuidv7(),
-    task,
-    subject_id: resourceId,
-    payload: { sequence },
-    user_id: null,
-    run_at: now,
-    created_at: now,
-  };
+  return newJob(task, { id: resourceId, user_id: null }, { sequence }, { runAt: now, now });
 }

@@ -136,7 +136,7 @@ export const PayAccount = z.looseObject({
 });
 
 export const Subscription = z.looseObject({
-  id: text,
+  id,
   name: text,
   status: lowerCase,
   amount: money,
@@ -144,7 +144,7 @@ export const Subscription = z.looseObject({
   payment_type: text,
   created_at: text,
   current_interval: wholeNumber,
-  transaction_ids: listOf(z.string()),
+  transaction_ids: listOf(z.string().min(1).max(255)),
   schedule: orNull(z.looseObject({
     interval: wholeNumber,
     interval_unit: lowerCase,
@@ -156,13 +156,15 @@ export const Subscription = z.looseObject({
   })),
   metadata: object,
 });
+export type Subscription = z.output<typeof Subscription>;
 
 /** What the actions on a subscription answer with. */
 export const Message = z.looseObject({ status_message: text });
+export type Message = z.output<typeof Message>;
 
 export const Invoice = z.looseObject({
-  id: text,
-  order_id: text,
+  id,
+  order_id: id,
   invoice_number: text,
   status: lowerCase,
   gross_amount: money,
@@ -172,6 +174,10 @@ export const Invoice = z.looseObject({
   payment_link_url: text,
   pdf_url: text,
   paid_pdf_url: text,
+  void_reason: text,
+  metadata: object,
 });
+export type Invoice = z.output<typeof Invoice>;
 
 export const Voided = z.looseObject({ success: bool });
+export type Voided = z.output<typeof Voided>;

@@ -46,6 +46,12 @@ export function meansUnknown(error: unknown): error is GatewayError {
     error.data?.status_code !== undefined;
 }
 
+/** As above, of invoices and subscriptions, whose answers have no code of their own. */
+export function meansNoSuch(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
+    ("error_messages" in error.data || "status_message" in error.data);
+}
+
 /** Whatever none of the others is, no answer at all among it. */
 export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";

@@ -35,7 +35,7 @@ export interface Holding {
   /** Until its lease is over nobody else does. */
   key: HeldKey;
   /** What an earlier request with the key left behind; null: this is the first. */
-  earlier: { paymentId: string | null; refundId: string | null } | null;
+  earlier: { resourceId: string | null; refundId: string | null } | null;
 }
 
 /** It was answered before, with this. */
@@ -50,13 +50,13 @@ function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
 export function claimFor(
   attempt: KeyedAttempt,
   caller: Caller,
-  paymentId: string,
+  resourceId: string,
   now: Date,
 ): ClaimedKey {
   return {
     ...keyIdOf(attempt, caller),
     body_hash: `\\x${Buffer.from(attempt.bodyHash).toString("hex")}`,
-    payment_id: paymentId,
+    resource_id: resourceId,
     lease_until: leaseEnd(now),
     created_at: now,
   };
@@ -71,15 +71,15 @@ function leaseEnd(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
-/** Takes the key for a request about this payment. */
+/** Takes the key for a request about this record. */
 export async function beginKeyed(
   deps: KeyDeps,
   caller: Caller,
   attempt: KeyedAttempt,
-  paymentId: string,
+  resourceId: string,
 ): Promise<Holding | Answered> {
   const now = new Date(deps.clock());
-  const claim = claimFor(attempt, caller, paymentId, now);
+  const claim = claimFor(attempt, caller, resourceId, now);
   const isNew = await deps.database.query(
     (sql) => claimKey(sql, claim, keysSince(now)),
     "claim key",
@@ -114,7 +114,7 @@ export async function meetKey(
   if (!left) throw inProgress(leaseUntil, now);
   return {
     key: { ...id, lease_until: leaseUntil },
-    earlier: { paymentId: left.payment_id, refundId: left.refund_id },
+    earlier: { resourceId: left.resource_id, refundId: left.refund_id },
   };
 }
 
@@ -134,7 +134,7 @@ export async function isKnown(
   return known !== null && known.created_at >= keysSince(new Date(clock()));
 }
 
-/** Ends a request that changed no payment; null: there is no answer to keep, and the key is free. */
+/** Ends a request that changed no record; null: there is no answer to keep, and the key is free. */
 export async function endKeyed(
   { database, clock }: KeyDeps,
   key: HeldKey,

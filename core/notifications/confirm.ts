@@ -8,11 +8,12 @@ import { together } from "../../db/together.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { meansUnknown } from "../gateway/errors.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
-import { adopt, endNotification, hear, type Heard } from "../payments/gate.ts";
-import { amountOf } from "../payments/gateway_word.ts";
+import { endNotification, hear, type Heard } from "../payments/gate.ts";
 import { isOurs } from "../payments/recognize.ts";
 import { refresh } from "../payments/refresh.ts";
-import { isStatus } from "../payments/states.ts";
+import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
+import { lookAtNamesakes } from "../subscriptions/namesakes.ts";
+import { linkOf } from "./link.ts";
 import { note } from "./note.ts";
 
 const SOURCE = "notification";
@@ -27,7 +28,7 @@ export async function confirmNotification(
     const { heard } = await refresh(deps, payment, SOURCE, notification);
     if (heard) return await noteHeard(deps, notification, heard);
   }
-  return await takeOver(deps, notification, payment);
+  return await takeOverTold(deps, notification, payment);
 }
 
 /** The payment that it is about, as far as can be told by its ids. */
@@ -55,7 +56,7 @@ export async function noteHeard(
  * A transaction that is not to be found by its order: of a payment that waits for its first answer
  * (G§3.11), or of none of ours. It was made by a link then, by a subscription, by somebody else.
  */
-async function takeOver(
+async function takeOverTold(
   deps: PaymentDeps,
   notification: GatewayNotification,
   waiting: GatewayPayment | null,
@@ -70,13 +71,8 @@ async function takeOver(
     const heard = await hear(deps, waiting, { ...hearing, askedAt: waiting.version });
     return await noteHeard(deps, notification, heard);
   }
-  const adopted = await adopt(deps, { ...hearing, askedAt: null });
-  if (adopted) return endNotification(notification, adopted, "forward");
-  // Somebody else was quicker.
-  const { transaction_id } = answer;
-  const payment = await findTold(deps, { ...notification, transaction_id });
-  if (!payment) throw new Error(`The transaction of order ${notification.order_id} is gone`);
-  const heard = await hear(deps, payment, { ...hearing, askedAt: null });
+  const heard = await takeOver(deps, hearing, await linkOf(deps, answer));
+  await lookAtNamesakes(deps, heard.payment);
   return await noteHeard(deps, notification, heard);
 }
 
@@ -98,7 +94,6 @@ function isAsTold(
   { order_id, transaction_id }: GatewayNotification,
   answer: Transaction,
 ): boolean {
-  return answer.order_id === order_id && answer.transaction_id !== null &&
-    answer.transaction_id === (transaction_id ?? answer.transaction_id) &&
-    isStatus(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
+  return answer.order_id === order_id && canBeTakenOver(answer) &&
+    answer.transaction_id === (transaction_id ?? answer.transaction_id);
 }

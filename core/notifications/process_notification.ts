@@ -1,8 +1,8 @@
 /** `process_notification`: finishes one that the gateway could not be asked about in time. */
 
-import { v7 as uuidv7 } from "uuid";
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
+import { newJob } from "../jobs/new_job.ts";
 import type { Task } from "../jobs/task.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
 import { confirmNotification } from "./confirm.ts";
@@ -11,15 +11,8 @@ import { note } from "./note.ts";
 export const PROCESS_NOTIFICATION = "process_notification";
 
 export function processingJob({ id }: GatewayNotification, now: Date): NewJob {
-  return {
-    id: uuidv7(),
-    task: PROCESS_NOTIFICATION,
-    subject_id: id,
-    payload: { notification_id: id },
-    user_id: null,
-    run_at: now,
-    created_at: now,
-  };
+  const subject = { id, user_id: null };
+  return newJob(PROCESS_NOTIFICATION, subject, { notification_id: id }, { runAt: now, now });
 }
 
 export function createProcessNotification(deps: PaymentDeps): Task {

@@ -5,7 +5,9 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError } from "../gateway/errors.ts";
+import type { JsonObject } from "../gateway/json.ts";
 import { hear } from "../payments/gate.ts";
+import { takeHint } from "../subscriptions/hint.ts";
 import { type Claim, readClaim } from "./claim.ts";
 import { confirmNotification, findTold, noteHeard } from "./confirm.ts";
 import type { NotificationDeps } from "./deps.ts";
@@ -27,7 +29,10 @@ export async function receiveNotification(
   payload: unknown,
 ): Promise<Receipt> {
   const claim = readClaim(payload);
-  if (!claim) return { notificationId: null };
+  if (!claim) {
+    await takeHint(deps, payload as JsonObject);
+    return { notificationId: null };
+  }
   const { orderId, statusCode, grossAmount, signature } = claim;
   if (!deps.gateway.verifySignature(orderId, statusCode, grossAmount, signature)) {
     throw new ServiceError("signature_invalid");
@@ -81,8 +86,10 @@ async function ask(
 }
 
 function impatient({ background, clock }: NotificationDeps, until: number): GatewayClient {
+  const left = () => Math.max(until - clock(), 1);
   return {
     ...background,
-    getStatus: (id) => background.getStatus(id, { deadlineMs: Math.max(until - clock(), 1) }),
+    getStatus: (id) => background.getStatus(id, { deadlineMs: left() }),
+    getInvoice: (id) => background.getInvoice(id, { deadlineMs: left() }),
   };
 }

@@ -2,7 +2,7 @@
 
 import type { Caller } from "../auth/caller.ts";
 import { GatewayError } from "../gateway/errors.ts";
-import { lookProblem } from "../payments/problems.ts";
+import { lookProblem } from "../records/problems.ts";
 import { confirmNotification } from "./confirm.ts";
 import type { NotificationDeps } from "./deps.ts";
 import { findForStaff } from "./read.ts";

@@ -7,15 +7,19 @@ import { adoptPayment } from "../../db/adopt_payment.ts";
 import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment, NewHistory } from "../../db/payments.ts";
+import type { NewHistory } from "../../db/history.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
 import { parseMoney } from "../money.ts";
 import { adoptedPayment } from "./adopted_payment.ts";
-import { type Change, changePayment, drawUp } from "./change.ts";
-import { graceEnd, nextCheck, UNANSWERED_CHECK_MS } from "./check_times.ts";
+import { drawUp } from "../records/change.ts";
+import { type Change, changePayment } from "./change.ts";
+import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { graceEnd } from "./grace.ts";
 import type { PaymentDeps } from "./deps.ts";
+import { paymentKind } from "./kind.ts";
 import { amountOf, fieldsOf, type GatewayFields, refundsOf } from "./gateway_word.ts";
 import {
   type MergedRefunds,
@@ -38,6 +42,8 @@ export type Source =
   | "deny"
   | "check_status"
   | "check_payment_status"
+  | "check_invoice_status"
+  | "check_subscription_status"
   | "notification";
 
 export interface Hearing extends RefundHearing {
@@ -114,20 +120,28 @@ export function endNotification(
   return { ...notification, payment_id: id, status, error_message: null };
 }
 
+/** Whose a payment is that was made outside of the service: of an invoice, or of a subscription. */
+export interface Link {
+  user_id: string;
+  invoice_id: string | null;
+  subscription_id: string | null;
+}
+
 /**
- * A transaction that was made outside of the service is heard of for the first time. It belongs to
- * nobody, so that staff alone see it. Null: it has a payment already.
+ * A transaction that was made outside of the service is heard of for the first time. One that is not
+ * linked belongs to nobody, so that staff alone see it. Null: it has a payment already.
  */
 export async function adopt(
   deps: PaymentDeps,
   hearing: Hearing,
+  link: Link | null,
 ): Promise<GatewayPayment | null> {
   const now = new Date(deps.clock());
-  const unknown = adoptedPayment(hearing.answer, now);
+  const unknown = { ...adoptedPayment(hearing.answer, now), ...link };
   const refunds = mergeRefunds(unknown, hearing, now);
   const word = readWord(unknown, hearing, refunds.all);
   const change = decide(unknown, hearing, { step: "forward", word, refunds, now });
-  const write = drawUp(deps, unknown, change!);
+  const write = drawUp(deps, paymentKind, unknown, change!);
   const history = [madeBy(unknown, hearing.source), ...write.history];
   const { isWritten, jobs } = await deps.database.query(
     (sql) => adoptPayment(sql, { ...write, history }),
@@ -135,12 +149,27 @@ export async function adopt(
   );
   if (!isWritten) return null;
   for (const job of jobs) deps.carrier.carry(job);
-  return write.payment;
+  return write.record;
+}
+
+/** It turned out whose a payment is that was made outside of the service. */
+export async function linkPayment(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  link: Link,
+): Promise<GatewayPayment> {
+  return await changePayment(
+    deps,
+    known,
+    // One that was charged here is its caller's, for good.
+    (current) => current.user_id === null ? { set: { ...link } } : null,
+  );
 }
 
 function madeBy(payment: GatewayPayment, source: Source): NewHistory {
   return {
-    payment_id: payment.id,
+    resource: "payment",
+    resource_id: payment.id,
     from_status: null,
     to_status: payment.transaction_status,
     fraud_status: null,

@@ -2,6 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/answers.ts";
+import { parseWib } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
 
 /** Members of a payment that come from the gateway. */
@@ -51,13 +52,6 @@ function actionUrl({ actions }: Transaction, ...names: string[]): string | null 
     if (url) return url;
   }
   return null;
-}
-
-/** The gateway's times are of Western Indonesia (UTC+7), and do not say so; the year 1 is no time. */
-export function parseWib(text: string | null): Date | null {
-  const [, date, time] = text?.match(/^(2\d{3}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/) ?? [];
-  const parsed = date ? new Date(`${date}T${time}+07:00`) : null;
-  return parsed && !Number.isNaN(parsed.getTime()) ? parsed : null;
 }
 
 export interface GatewayRefundWord {

@@ -1,14 +1,10 @@
 /** `readPayment` and `listPayments`: what is stored here; the gateway is not asked. */
 
-import {
-  findPayment,
-  type GatewayPayment,
-  listPayments as list,
-  type Owner,
-} from "../../db/payments.ts";
+import { type GatewayPayment, listPayments as list } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import * as records from "../records/read.ts";
 import type { PaymentDeps } from "./deps.ts";
+import { paymentKind } from "./kind.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 
 export async function readPayment(
@@ -21,16 +17,11 @@ export async function readPayment(
 
 /** The payment, if it is the caller's to see; to everybody else it does not exist. */
 export async function findOwn(
-  { database }: PaymentDeps,
+  deps: PaymentDeps,
   caller: Caller,
   id: string,
 ): Promise<GatewayPayment> {
-  const payment = await database.query(
-    (sql) => findPayment(sql, id, ownerFor(caller)),
-    "find payment",
-  );
-  if (!payment) throw new ServiceError("not_found");
-  return payment;
+  return await records.findOwn(deps, paymentKind, caller, id);
 }
 
 export interface ListFilter {
@@ -50,20 +41,12 @@ export interface PaymentPage {
 export async function listPayments(
   { database }: PaymentDeps,
   caller: Caller,
-  { paymentType, status, limit, before }: ListFilter,
+  { limit, ...filter }: ListFilter,
 ): Promise<PaymentPage> {
-  // One more than asked for tells whether there is another page.
-  const rows = await database.query(
-    (sql) => list(sql, { owner: ownerFor(caller), paymentType, status, before, limit: limit + 1 }),
-    "list payments",
+  const owner = records.ownerFor(caller);
+  const { rows, next } = await records.readPage(
+    limit,
+    (limit) => database.query((sql) => list(sql, { owner, ...filter, limit }), "list payments"),
   );
-  const page = rows.slice(0, limit);
-  return {
-    payments: page.map(summarizePayment),
-    next: rows.length > limit ? page.at(-1)!.id : null,
-  };
-}
-
-function ownerFor({ isStaff, userId }: Caller): Owner {
-  return isStaff ? null : userId;
+  return { payments: rows.map(summarizePayment), next };
 }

@@ -7,12 +7,14 @@ import type { Caller } from "../auth/caller.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
 import { changePayment } from "./change.ts";
-import { UNANSWERED_CHECK_MS } from "./check_times.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { refreshed, transactionOf } from "./find_transaction.ts";
-import { keepingErrors } from "./keeping_errors.ts";
-import { type Asker, goesOn } from "./keyed_change.ts";
-import { gatewayIsDown, invalidState } from "./problems.ts";
+import { keepingErrors } from "../records/keeping_errors.ts";
+import { type Asker, goesOn } from "../records/keyed_change.ts";
+import { gatewayIsDown } from "../records/problems.ts";
+import { paymentKind } from "./kind.ts";
+import { invalidState } from "./problems.ts";
 import { findOwn } from "./read.ts";
 import { refundDenied, type RefundedPayment, sendRefund } from "./send_refund.ts";
 import { REFUNDABLE } from "./states.ts";
@@ -39,7 +41,7 @@ export async function refundPayment(
   if (begun && "body" in begun) return { body: begun.body as RefundedPayment, isReplayed: true };
   const key = begun?.key ?? null;
   const refundId = begun?.earlier?.refundId ?? undefined;
-  const body = await keepingErrors(deps, { key, refundId }, seen, async () => {
+  const body = await keepingErrors(deps, paymentKind, { key, refundId }, seen, async () => {
     // What was seen before the key was ours may lack what its last holder did.
     const known = begun?.earlier ? await findOwn(deps, caller, id) : seen;
     const left = known.refunds.find((refund) => refund.id === refundId);

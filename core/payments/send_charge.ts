@@ -10,10 +10,11 @@ import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { endUnknown } from "./end_unknown.ts";
+import { endUnknown } from "../records/end_unknown.ts";
 import { findByOrder, type Found } from "./find_by_order.ts";
 import { hear, hearRefusal } from "./gate.ts";
-import { answeredWith, type Asker, failedWith } from "./keyed_change.ts";
+import { paymentKind } from "./kind.ts";
+import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { gatewayProblem, problemAbout, unexplained } from "./problems.ts";
 import { answersCharge } from "./recognize.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
@@ -49,7 +50,13 @@ export async function sendCharge(
   }
   const gatewayMs = performance.now() - began;
   if (isStillRunning(answer) || !answersCharge(payment, answer.body)) {
-    throw await endUnknown(deps, request, payment, unexplained(payment, answer.statusCode));
+    throw await endUnknown(
+      deps,
+      paymentKind,
+      request,
+      payment,
+      unexplained(payment, answer.statusCode),
+    );
   }
   return { body: await takeChargeOver(deps, request, payment, answer.body, null), gatewayMs };
 }
@@ -68,7 +75,7 @@ export async function takeChargeOver(
     return viewPayment(heard.payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment));
+    throw await endUnknown(deps, paymentKind, asker, payment, gatewayProblem(error, payment));
   }
 }
 
@@ -83,7 +90,13 @@ export async function lookForCharge(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // That a look failed says nothing about the charge.
-    throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
+    throw await endUnknown(
+      deps,
+      paymentKind,
+      asker,
+      payment,
+      gatewayProblem(error, payment, "unknown"),
+    );
   }
 }
 
@@ -119,7 +132,13 @@ async function settle(
   // An order that is another's was not ours the time before either; one that is nobody's yet may be.
   const isCertain = isRefused && (!isSentBefore || (isTaken && found?.whose === "anothers"));
   if (!isCertain) {
-    throw await endUnknown(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
+    throw await endUnknown(
+      deps,
+      paymentKind,
+      asker,
+      payment,
+      gatewayProblem(error, payment, "unknown"),
+    );
   }
   const problem = isTaken
     ? problemAbout("duplicate_order", payment, "refused", {

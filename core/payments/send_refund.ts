@@ -9,10 +9,11 @@ import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
 import { changePayment } from "./change.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { endUnknown } from "./end_unknown.ts";
+import { endUnknown } from "../records/end_unknown.ts";
 import { hear, type Source } from "./gate.ts";
+import { paymentKind } from "./kind.ts";
 import { refundsOf } from "./gateway_word.ts";
-import { answeredWith, type Asker, failedWith } from "./keyed_change.ts";
+import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { sumOf } from "./merge_refunds.ts";
 import { gatewayProblem, invalidState, problemAbout, unexplained } from "./problems.ts";
 import { isAbout } from "./recognize.ts";
@@ -177,7 +178,9 @@ async function leaveOpen(
   payment: GatewayPayment,
   problem: ServiceError,
 ): Promise<ServiceError> {
-  return sending.source === "refund" ? await endUnknown(deps, sending, payment, problem) : problem;
+  return sending.source === "refund"
+    ? await endUnknown(deps, paymentKind, sending, payment, problem)
+    : problem;
 }
 
 interface End {

@@ -1,4 +1,4 @@
-/** What the verbs of payments work with. */
+/** What the verbs of payments, invoices and subscriptions work with. */
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
@@ -7,7 +7,7 @@ import type { GatewayClient } from "../gateway/client.ts";
 import type { Carrier } from "../jobs/carrier.ts";
 import type { Log } from "../log.ts";
 
-export interface PaymentDeps {
+export interface RecordDeps {
   database: Database;
   gateway: GatewayClient;
   clock: Clock;

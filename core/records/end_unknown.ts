@@ -1,24 +1,24 @@
 /** Ends a request whose end at the gateway nobody knows: a job will find out. */
 
-import type { GatewayPayment } from "../../db/payments.ts";
 import type { ServiceError } from "../errors.ts";
-import { changePayment } from "./change.ts";
-import { checkJob } from "./check_job.ts";
-import type { PaymentDeps } from "./deps.ts";
+import { changeRecord } from "./change.ts";
+import type { RecordDeps } from "./deps.ts";
 import { type Asker, failedWith } from "./keyed_change.ts";
+import type { GatewayRecord, Kind } from "./kind.ts";
 
 /** Notes it, frees the key for another try, and hands the problem back to be thrown. */
-export async function endUnknown(
-  deps: PaymentDeps,
+export async function endUnknown<R extends GatewayRecord>(
+  deps: RecordDeps,
+  kind: Kind<R>,
   asker: Asker,
-  payment: GatewayPayment,
+  record: R,
   problem: ServiceError,
 ): Promise<ServiceError> {
   const now = new Date(deps.clock());
-  const job = checkJob(payment, now);
-  await changePayment(deps, payment, () => ({
+  const job = kind.checkJob(record, now);
+  await changeRecord(deps, kind, record, () => ({
     // The sweep would find it, should the job be lost.
-    set: { check_at: job.run_at },
+    set: { check_at: job.run_at } as Partial<R>,
     jobs: [job],
     key: failedWith(asker, problem, now),
   }));

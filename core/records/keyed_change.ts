@@ -1,9 +1,9 @@
-/** What a change of a payment notes of the key it was asked with, in the same statement. */
+/** What a change of a record notes of the key it was asked with, in the same statement. */
 
 import type { HeldKey } from "../../db/idempotency_keys.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { KeyUpdate } from "../../db/write_payment.ts";
+import type { KeyUpdate } from "../../db/write_record.ts";
 import { type Reply, replyOf } from "../idempotency/reply.ts";
+import type { GatewayRecord } from "./kind.ts";
 
 /** A request under way, as far as its key goes. */
 export interface Asker {
@@ -13,32 +13,36 @@ export interface Asker {
   refundId?: string;
 }
 
-type NoteKey = (after: GatewayPayment) => KeyUpdate;
+type NoteKey<R> = (after: R) => KeyUpdate;
 
 /** The request ends with this answer, to be given again. */
-export function answeredWith(
+export function answeredWith<R extends GatewayRecord>(
   asker: Asker,
-  body: (after: GatewayPayment) => object,
+  body: (after: R) => object,
   now: Date,
-): NoteKey | null {
-  return noteKey(asker, (after) => ({ body: body(after) }), now);
+): NoteKey<R> | null {
+  return noteKey(asker, (after: R) => ({ body: body(after) }), now);
 }
 
 /** It ends with an error, which is given again only if it is certain. */
-export function failedWith(asker: Asker, error: unknown, now: Date): NoteKey | null {
+export function failedWith(
+  asker: Asker,
+  error: unknown,
+  now: Date,
+): NoteKey<GatewayRecord> | null {
   return noteKey(asker, () => replyOf(error), now);
 }
 
 /** It goes on; whoever takes it up again has to know of its refund. */
-export function goesOn(asker: Asker): NoteKey | null {
+export function goesOn(asker: Asker): NoteKey<GatewayRecord> | null {
   return asker.key && noteKey(asker, () => null, asker.key.lease_until);
 }
 
-function noteKey(
+function noteKey<R extends GatewayRecord>(
   { key, refundId }: Asker,
-  reply: (after: GatewayPayment) => Reply | null,
+  reply: (after: R) => Reply | null,
   leaseUntil: Date,
-): NoteKey | null {
+): NoteKey<R> | null {
   if (!key) return null;
   const { user_id, scope, lease_until: held_until } = key;
   return (after) => ({
@@ -46,7 +50,7 @@ function noteKey(
     scope,
     key: key.key,
     held_until,
-    payment_id: after.id,
+    resource_id: after.id,
     refund_id: refundId ?? null,
     reply: reply(after),
     lease_until: leaseUntil,

@@ -2,6 +2,7 @@
 
 import { amount, list, object, oneOf, text, wholeNumber } from "../fields.ts";
 import { MetadataSchema } from "../metadata.ts";
+import { orderId } from "../order_id.ts";
 import { CustomerSchema } from "./customer.ts";
 import { items, ItemSchema } from "./items.ts";
 
@@ -10,11 +11,7 @@ export const common = {
     description: "What the customer pays, in whole rupiah.",
     example: 150000,
   }),
-  // A dot or two alone would be another path where the gateway is asked for the order.
-  order_id: text(50).regex(
-    /^(?!\.{1,2}$)[A-Za-z0-9_~.-]+$/,
-    "must be made of letters, digits, - _ ~ and ., and not of dots alone",
-  ).optional().openapi({
+  order_id: orderId(50).optional().openapi({
     description: "Your number of the order; made up where left out. It is taken for good, unless " +
       "the gateway refuses the charge: then you may use it again.",
     example: "order-1893",

@@ -5,7 +5,8 @@ import { createCharge } from "../../core/payments/charge.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../payments/codes.ts";
+import { locationHeader } from "../location.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { PaymentSchema } from "../payments/schemas.ts";
 import { problems } from "../problem.ts";
 import { createRouter, type Router } from "../router.ts";
@@ -40,11 +41,7 @@ const chargeRoute = createRoute({
     201: {
       description: "The payment",
       headers: {
-        Location: {
-          description: "The path of the payment.",
-          schema: { type: "string" },
-          example: "/payments/0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5/",
-        },
+        ...locationHeader("payment", "/payments/"),
         ...REPLAY_HEADER,
       },
       content: { "application/json": { schema: PaymentSchema } },

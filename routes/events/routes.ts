@@ -3,14 +3,13 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
-import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { OF_CALLERS } from "../payments/codes.ts";
+import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem.ts";
 import { createRouter, type Router } from "../router.ts";
-import { EventSchema } from "./schemas.ts";
+import { EventNameSchema, EventSchema } from "./schemas.ts";
 
 const path = "/events/";
 
@@ -20,19 +19,20 @@ const eventsRoute = createRoute({
   operationId: "listEvents",
   summary: "List events",
   description:
-    "What happened to payments, each with the payment as it was then. The order never changes: " +
+    "What happened to payments, invoices and subscriptions, each as it was then. The order never " +
+    "changes: " +
     "nothing ever appears before what was already read. To follow what happens, read " +
     "`oldest_first`, and ask for the last page again for what has come since. For staff.",
   tags: ["Events"],
   request: {
     query: z.object({
-      name: oneOf(PAYMENT_EVENT_NAMES).optional().openapi({
+      name: oneOf(EventNameSchema.options).optional().openapi({
         description: "Only events of this name.",
       }),
       resource_id: z.guid("must be an id").toLowerCase().optional().openapi({
         type: "string",
         format: "uuid",
-        description: "Only events of the payment with this `id`.",
+        description: "Only events of the payment, invoice or subscription with this `id`.",
         example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
       }),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({

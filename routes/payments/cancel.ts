@@ -8,9 +8,9 @@ import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, NothingSchema, scopeOf } from "./action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "./codes.ts";
-import { paymentIdOf } from "./payment_id.ts";
+import { actionRequest, NothingSchema, scopeOf } from "../action.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 
 const path = "/payments/{pk}/cancel/";
@@ -26,7 +26,11 @@ const cancelRoute = createRoute({
     "refund it instead.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(NothingSchema, "Nothing is needed: leave it out, or send `{}`."),
+  request: actionRequest(
+    PaymentPath,
+    NothingSchema,
+    "Nothing is needed: leave it out, or send `{}`.",
+  ),
   responses: {
     200: {
       description: "The payment, cancelled",

@@ -9,9 +9,9 @@ import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, scopeOf } from "./action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "./codes.ts";
-import { paymentIdOf } from "./payment_id.ts";
+import { actionRequest, scopeOf } from "../action.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 
 const CaptureSchema = object({
@@ -35,7 +35,7 @@ const captureRoute = createRoute({
     "refuses (`capture_denied`) the payment stays as it is, to be tried again or cancelled.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(CaptureSchema, "Leave it out to take all that is held."),
+  request: actionRequest(PaymentPath, CaptureSchema, "Leave it out to take all that is held."),
   responses: {
     200: {
       description: "The payment, captured",

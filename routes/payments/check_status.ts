@@ -6,7 +6,7 @@ import { getStatus } from "../../core/payments/get_status.ts";
 import { callerOf } from "../app_env.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
-import { OF_CALLERS, OF_GATEWAY } from "./codes.ts";
+import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 

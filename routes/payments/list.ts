@@ -10,7 +10,7 @@ import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
-import { OF_CALLERS } from "./codes.ts";
+import { OF_CALLERS } from "../codes.ts";
 import { PaymentSummarySchema } from "./schemas.ts";
 
 const path = "/payments/";

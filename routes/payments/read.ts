@@ -6,7 +6,7 @@ import { readPayment } from "../../core/payments/read.ts";
 import { callerOf } from "../app_env.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
-import { OF_CALLERS } from "./codes.ts";
+import { OF_CALLERS } from "../codes.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 

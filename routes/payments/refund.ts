@@ -9,9 +9,9 @@ import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, scopeOf } from "./action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "./codes.ts";
-import { paymentIdOf } from "./payment_id.ts";
+import { actionRequest, scopeOf } from "../action.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema, RefundSchema } from "./schemas.ts";
 
 const RefundInputSchema = object({
@@ -48,7 +48,11 @@ const refundRoute = createRoute({
     "unknown` the amount stays reserved until the service has found out.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(RefundInputSchema, "Leave it out to refund all that is left."),
+  request: actionRequest(
+    PaymentPath,
+    RefundInputSchema,
+    "Leave it out to refund all that is left.",
+  ),
   responses: {
     200: {
       description: "The payment after the refund, and the refund",

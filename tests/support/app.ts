@@ -10,7 +10,7 @@ import {
 } from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/exchange_log.ts";
 import { createLog } from "../../core/log.ts";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import type { TaskDeps } from "../../core/tasks.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
@@ -44,7 +44,7 @@ export interface TestApp extends App, AsyncDisposable {
   /** The jobs that were handed over to be brought to a worker; none runs by itself. */
   carried: DueJob[];
   /** What the verbs of the core work with. */
-  deps: PaymentDeps;
+  deps: TaskDeps;
   /** What was logged so far, line by line. */
   logged(): Record<string, unknown>[];
   createKey(owner?: Partial<KeyOwner>): Promise<string>;
@@ -75,7 +75,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...options.gatewayOptions,
   });
   const carried: DueJob[] = [];
-  const deps: PaymentDeps = {
+  const deps: TaskDeps = {
     database,
     gateway,
     carrier: {
@@ -85,6 +85,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     log,
     clock: options.now ?? Date.now,
     events: options.events ?? createEvents(),
+    invoicePayments: config.invoicePayments,
   };
   const app = createApp({
     ...deps,

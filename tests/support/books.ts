@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { formatMoney } from "../../core/money.ts";
 import type { Database } from "../../db/database.ts";
 import type { GatewayEvent } from "../../db/events.ts";
-import type { GatewayPayment, PaymentHistory } from "../../db/payments.ts";
+import type { History } from "../../db/history.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Json, TestSandbox } from "./sandbox.ts";
 
 interface KeptPayment extends Omit<GatewayPayment, "items"> {
-  history: PaymentHistory[];
+  history: History[];
   events: GatewayEvent[];
 }
 
@@ -35,8 +36,8 @@ async function readPayments(database: Database): Promise<KeptPayment[]> {
       select payment.*,
         coalesce((select json_agg(refund) from gateway.refunds refund
           where refund.payment_id = payment.id), '[]') as refunds,
-        coalesce((select json_agg(entry order by entry.id) from gateway.payment_history entry
-          where entry.payment_id = payment.id), '[]') as history,
+        coalesce((select json_agg(entry order by entry.id) from gateway.history entry
+          where entry.resource_id = payment.id), '[]') as history,
         coalesce((select json_agg(event order by event.sequence) from gateway.events event
           where event.resource_id = payment.id), '[]') as events
       from gateway.payments payment order by id desc limit 300`

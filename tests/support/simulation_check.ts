@@ -5,12 +5,13 @@ import { formatMoney } from "../../core/money.ts";
 import type { Database } from "../../db/database.ts";
 import type { GatewayEvent } from "../../db/events.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment, PaymentHistory } from "../../db/payments.ts";
+import type { History } from "../../db/history.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Json } from "./sandbox.ts";
 import type { Bystander } from "./simulation_mutations.ts";
 import { isForged, type Lived } from "./simulation_run.ts";
 
-type Entry = Pick<PaymentHistory, "from_status" | "to_status" | "fraud_status" | "created_at">;
+type Entry = Pick<History, "from_status" | "to_status" | "fraud_status" | "created_at">;
 type Event = Pick<GatewayEvent, "name" | "sequence" | "created_at"> & { data: Json };
 
 /** All that is stored of a payment. */
@@ -26,8 +27,8 @@ export async function readKept(database: Database, orderIds: string[]): Promise<
       select payment.*,
         coalesce((select json_agg(refund) from gateway.refunds refund
           where refund.payment_id = payment.id), '[]') as refunds,
-        coalesce((select json_agg(entry order by entry.id) from gateway.payment_history entry
-          where entry.payment_id = payment.id), '[]') as history,
+        coalesce((select json_agg(entry order by entry.id) from gateway.history entry
+          where entry.resource_id = payment.id), '[]') as history,
         coalesce((select json_agg(event order by event.sequence) from gateway.events event
           where event.resource_id = payment.id), '[]') as events,
         coalesce((select json_agg(told order by told.id) from gateway.notifications told

@@ -1,0 +1,93 @@
+/** `check_invoice_status`: fetches one invoice's state, and the payment that paid it. */
+
+import type { GatewayJob } from "../../db/jobs.ts";
+import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
+import { hasPaymentOfInvoice } from "../../db/payments.ts";
+import { meansUnknown } from "../gateway/errors.ts";
+import type { Task } from "../jobs/task.ts";
+import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
+import { changeRecord } from "../records/change.ts";
+import type { InvoiceDeps } from "./deps.ts";
+import { linkTo } from "./link.ts";
+import { invoiceKind } from "./kind.ts";
+import { refreshInvoice } from "./refresh.ts";
+import { mayBeSentAgain, sendInvoice } from "./send_invoice.ts";
+
+const SOURCE = "check_invoice_status";
+
+export function createCheckInvoiceStatus(deps: InvoiceDeps): Task {
+  return {
+    retries: 3,
+    firstDelayMs: 60_000,
+    run: async ({ subject_id, payload }: GatewayJob) =>
+      await checkInvoiceStatus(
+        deps,
+        subject_id!,
+        (payload.notification_id ?? null) as string | null,
+      ),
+  };
+}
+
+/** What it found, for the job's record. */
+export interface Check {
+  status: string;
+}
+
+export async function checkInvoiceStatus(
+  deps: InvoiceDeps,
+  id: string,
+  notificationId: string | null = null,
+): Promise<Check | null> {
+  const known = await deps.database.query((sql) => findInvoice(sql, id), "find invoice");
+  if (!known) return null;
+  const { status } = await look(deps, known, notificationId);
+  return { status };
+}
+
+async function look(
+  deps: InvoiceDeps,
+  known: GatewayInvoice,
+  notificationId: string | null,
+): Promise<GatewayInvoice> {
+  if (known.gateway_invoice_id === null) return await finishCreation(deps, known);
+  if (known.status !== "paid") return await refreshInvoice(deps, known, SOURCE, notificationId);
+  await findItsPayment(deps, known);
+  return known;
+}
+
+/** Its creation was not answered: while that is safe, it is sent again. */
+async function finishCreation(
+  deps: InvoiceDeps,
+  invoice: GatewayInvoice,
+): Promise<GatewayInvoice> {
+  if (invoice.status !== "pending") return invoice;
+  if (mayBeSentAgain(invoice, deps.clock())) {
+    return await sendInvoice(deps, { key: null }, invoice, true);
+  }
+  // All that is left is that the gateway tells of it by itself.
+  return await changeRecord(
+    deps,
+    invoiceKind,
+    invoice,
+    ({ check_at }) => check_at ? { set: { check_at: null } } : null,
+  );
+}
+
+/**
+ * The gateway says that an invoice was paid, but not by what. Mostly that was told by a notification;
+ * where that was lost, the first payment on an invoice has its order.
+ */
+async function findItsPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
+  const isKnown = await deps.database.query(
+    (sql) => hasPaymentOfInvoice(sql, invoice.id),
+    "find payment of invoice",
+  );
+  if (isKnown) return;
+  try {
+    const { body } = await deps.gateway.getStatus(invoice.order_id);
+    if (body.order_id !== invoice.order_id || !canBeTakenOver(body)) return;
+    await takeOver(deps, { answer: body, source: SOURCE }, linkTo(invoice));
+  } catch (error) {
+    if (!meansUnknown(error)) throw error;
+  }
+}

@@ -1,0 +1,46 @@
+/** Invoices as callers and listeners see them: every member is always there, and absent is null. */
+
+import type { GatewayInvoice, GatewayInvoiceItem } from "../../db/invoices.ts";
+import { formatMoney } from "../money.ts";
+
+export type InvoiceView = ReturnType<typeof viewInvoice>;
+
+export function viewInvoice(invoice: GatewayInvoice) {
+  const { status } = invoice;
+  return {
+    id: invoice.id,
+    invoice_number: invoice.invoice_number,
+    order_id: invoice.order_id,
+    gateway_invoice_id: invoice.gateway_invoice_id,
+    status,
+    customer_name: invoice.customer_name,
+    customer_email: invoice.customer_email,
+    customer_phone: invoice.customer_phone,
+    customer_id: invoice.customer_id,
+    total_amount: formatMoney(invoice.total_amount),
+    currency: invoice.currency,
+    due_date: invoice.due_date,
+    paid_at: invoice.paid_at?.toISOString() ?? null,
+    notes: invoice.notes,
+    // That it was to be voided is not that it was.
+    void_reason: status === "void" ? invoice.void_reason : null,
+    payment_link_url: invoice.payment_link_url,
+    pdf_url: invoice.pdf_url,
+    items: invoice.items.map(viewItem),
+    is_overdue: status === "overdue",
+    metadata: invoice.metadata,
+    created_at: invoice.created_at.toISOString(),
+    updated_at: invoice.updated_at.toISOString(),
+  };
+}
+
+function viewItem(item: GatewayInvoiceItem) {
+  return {
+    id: item.id,
+    item_id: item.item_id,
+    description: item.description,
+    quantity: item.quantity,
+    price: formatMoney(item.price),
+    subtotal: formatMoney(item.price * item.quantity),
+  };
+}

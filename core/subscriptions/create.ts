@@ -1,0 +1,50 @@
+/** `createSubscription`: written before the gateway is asked and finished when it answered. */
+
+import { insertingSubscriptions } from "../../db/subscriptions.ts";
+import type { Caller } from "../auth/caller.ts";
+import { invalidField } from "../errors.ts";
+import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
+import * as keys from "../idempotency/keys.ts";
+import { create } from "../records/create.ts";
+import type { RecordDeps } from "../records/deps.ts";
+import { answerAgain } from "../records/answer_again.ts";
+import { subscriptionKind } from "./kind.ts";
+import { newSubscription } from "./new_subscription.ts";
+import { mayBeSentAgain, sendSubscription } from "./send_subscription.ts";
+import type { SubscriptionInput } from "./subscription_input.ts";
+import { type SubscriptionView, viewSubscription } from "./views.ts";
+
+export async function createSubscription(
+  deps: RecordDeps,
+  caller: Caller,
+  input: SubscriptionInput,
+  attempt: KeyedAttempt | null,
+): Promise<Outcome<SubscriptionView>> {
+  const { start_time } = input;
+  const isLate = start_time !== undefined && start_time.getTime() <= deps.clock();
+  if (isLate && !(attempt && await keys.isKnown(deps, caller, attempt))) {
+    throw invalidField("start_time", "must be in the future");
+  }
+  return await create(deps, caller, attempt, {
+    kind: subscriptionKind,
+    inserting: insertingSubscriptions,
+    draw: (now) => newSubscription(input, caller.userId, now),
+    send: async (subscription, asker) =>
+      viewSubscription(await sendSubscription(deps, { input, ...asker }, subscription, false)),
+    isRefused: ({ status }) => status === "failed",
+    async finish(subscription, asker) {
+      const isAnswered = subscription.status !== "pending";
+      if (isAnswered || !mayBeSentAgain(subscription, deps.clock())) {
+        return await answerAgain(
+          deps,
+          subscriptionKind,
+          asker,
+          subscription,
+          isAnswered,
+        ) as SubscriptionView;
+      }
+      const request = { input, ...asker };
+      return viewSubscription(await sendSubscription(deps, request, subscription, true));
+    },
+  });
+}

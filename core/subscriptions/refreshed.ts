@@ -1,0 +1,23 @@
+/** Brings a subscription up to date for a caller. */
+
+import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import { GatewayError, type Outcome } from "../gateway/errors.ts";
+import type { RecordDeps } from "../records/deps.ts";
+import type { Source } from "./gate.ts";
+import { problems } from "./problems.ts";
+import { refreshSubscription } from "./refresh.ts";
+
+/** `outcome` is that of what the caller asked for, should the look fail. */
+export async function refreshed(
+  deps: RecordDeps,
+  subscription: GatewaySubscription,
+  source: Source,
+  outcome: Outcome,
+): Promise<GatewaySubscription> {
+  try {
+    return await refreshSubscription(deps, subscription, source);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw problems.gatewayProblem(error, subscription, outcome);
+  }
+}

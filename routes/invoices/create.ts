@@ -1,0 +1,53 @@
+/** `POST /invoices/`: a bill with a page to pay it on. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { createInvoice } from "../../core/invoices/create.ts";
+import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { locationHeader } from "../location.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { InvoiceInputSchema } from "./input.ts";
+import { InvoiceSchema } from "./schemas.ts";
+
+const path = "/invoices/";
+
+const createInvoiceRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createInvoice",
+  summary: "Create an invoice",
+  description:
+    "Makes a bill at the gateway, with a page where the customer pays it by whatever channel they " +
+    "like: send them `payment_link_url`. When it is paid, the invoice becomes `paid` by itself, " +
+    "and what was paid is a payment with its `invoice_id`.\n\n" +
+    "The invoice is stored before the gateway is asked. An error with `outcome: refused` means " +
+    "that nothing happened: mend the request and send it anew. With `outcome: unknown` it may " +
+    "have been made: read it at `invoice_id`, or send the same request with the same " +
+    "`Idempotency-Key` again, which never makes a second one.",
+  tags: ["Invoices"],
+  request: {
+    headers: IdempotencyHeaders,
+    body: { required: true, content: { "application/json": { schema: InvoiceInputSchema } } },
+  },
+  responses: {
+    201: {
+      description: "The invoice",
+      headers: { ...locationHeader("invoice", path), ...REPLAY_HEADER },
+      content: { "application/json": { schema: InvoiceSchema } },
+    },
+    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export function addCreate(router: Router, deps: InvoiceDeps): void {
+  router.openapi(createInvoiceRoute, async (c) => {
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, attempt);
+    const Location = `${basePathOf(c, path)}${path}${body.id}/`;
+    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+  });
+}

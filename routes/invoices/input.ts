@@ -1,0 +1,59 @@
+/** What an invoice is asked for with, held to the gateway's rules (G§8). */
+
+import { z } from "@hono/zod-openapi";
+import { totalOf } from "../../core/invoices/invoice_input.ts";
+import { endOfDayInWib } from "../../core/gateway/times.ts";
+import { MAX_AMOUNT } from "../../core/money.ts";
+import { email, list, note, nullIsLeftOut, object, text, wholeNumber } from "../fields.ts";
+import { MetadataSchema } from "../metadata.ts";
+import { orderId } from "../order_id.ts";
+
+const MAX_ITEMS = 100;
+const MOST = 99_999_999;
+
+const InvoiceItemInputSchema = object({
+  item_id: text(30).optional().openapi({ description: "Yours.", example: "sku-7" }),
+  description: text(150).openapi({ example: "Coffee beans, 1 kg" }),
+  price: wholeNumber(0, MOST).openapi({ description: "Of one, in rupiah.", example: 75000 }),
+  quantity: wholeNumber(1, MOST).openapi({ example: 2 }),
+}).openapi("InvoiceItemInput");
+
+const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, context) => {
+  const total = totalOf(items);
+  const refuse = (message: string) => context.addIssue({ code: "custom", message });
+  if (total === 0n) refuse("must come to more than 0");
+  if (total > BigInt(MAX_AMOUNT)) refuse(`must come to at most ${MAX_AMOUNT}`);
+});
+
+export const InvoiceInputSchema = nullIsLeftOut(object({
+  customer_name: text(40).openapi({ example: "Budi Utomo" }),
+  customer_email: email().optional(),
+  customer_phone: text(15).regex(
+    /^\+?[1-9]\d+$/,
+    "must be digits, with the country first (62812…) and no 0 before it",
+  ).optional().openapi({ example: "628123456789" }),
+  customer_id: text(36).optional().openapi({ description: "Yours.", example: "customer-12" }),
+  due_date: text(10).refine(
+    (day) => endOfDayInWib(day) !== null,
+    "must be a date such as 2026-12-31",
+  ).openapi({
+    format: "date",
+    description: "To be paid until the end of this day, in Western Indonesia (UTC+7). Today is " +
+      "the earliest.",
+    example: "2099-12-31",
+  }),
+  items,
+  notes: note(1000).optional().openapi({ example: "Thank you for your order." }),
+  order_id: orderId(36).optional().openapi({
+    description: "Your number of the order; made up where left out. It is taken for good, unless " +
+      "the gateway refuses the invoice: then you may use it again.",
+    example: "order-1893",
+  }),
+  invoice_number: text(40).optional().openapi({
+    description: "What the customer knows it by; made up where left out, and never used twice.",
+    example: "2026/11/0042",
+  }),
+  metadata: MetadataSchema.optional(),
+})).openapi("InvoiceInput");
+
+export type InvoiceInput = z.output<typeof InvoiceInputSchema>;

@@ -1,0 +1,51 @@
+/** `GET /invoices/`: the caller's invoices, newest first. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import { listInvoices } from "../../core/invoices/read.ts";
+import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { oneOf } from "../fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { InvoiceSchema } from "./schemas.ts";
+
+const path = "/invoices/";
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listInvoices",
+  summary: "List invoices",
+  description: "Your invoices, newest first; staff see everybody's. Follow `Link` for the next " +
+    "page: invoices that arrive meanwhile shift nothing.",
+  tags: ["Invoices"],
+  request: {
+    query: z.object({
+      status: oneOf(INVOICE_STATUSES).optional().openapi({
+        description: "Only invoices with this `status`.",
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of invoices",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(InvoiceSchema) } },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+export function addList(router: Router, deps: InvoiceDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { status, limit, cursor } = c.req.valid("query");
+    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { invoices, next } = await listInvoices(deps, callerOf(c), filter);
+    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    return c.json(invoices, 200, link);
+  });
+}

@@ -1,0 +1,38 @@
+/** `GET /invoices/{pk}/`: one invoice, as it is known here. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import { readInvoice } from "../../core/invoices/read.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { idOf, pathId } from "../path_id.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { InvoiceSchema } from "./schemas.ts";
+
+export const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/invoices/{pk}/",
+  operationId: "readInvoice",
+  summary: "Read an invoice",
+  description: "The invoice as it is known here. The service hears of its payment by itself, " +
+    "within moments.",
+  tags: ["Invoices"],
+  request: { params: InvoicePath },
+  responses: {
+    200: {
+      description: "The invoice",
+      content: { "application/json": { schema: InvoiceSchema } },
+    },
+    ...problems("not_found", ...OF_CALLERS),
+  },
+});
+
+export function addRead(router: Router, deps: InvoiceDeps): void {
+  router.openapi(readRoute, async (c) => {
+    const id = idOf(c.req.valid("param").pk);
+    return c.json(await readInvoice(deps, callerOf(c), id), 200);
+  });
+}

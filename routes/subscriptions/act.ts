@@ -1,0 +1,71 @@
+/** `POST /subscriptions/{pk}/{action_name}/`: disable, enable, cancel. */
+
+import { createRoute } from "@hono/zod-openapi";
+import type { RecordDeps } from "../../core/records/deps.ts";
+import * as actions from "../../core/subscriptions/act.ts";
+import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
+import { actionRequest, NothingSchema, scopeOf } from "../action.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { oneOf } from "../fields.ts";
+import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { optionalBody } from "../optional_body.ts";
+import { idOf } from "../path_id.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { SubscriptionPath } from "./read.ts";
+import { SubscriptionSchema } from "./schemas.ts";
+
+const ActionPath = SubscriptionPath.extend({
+  action_name: oneOf(SUBSCRIPTION_ACTIONS).openapi({
+    description: "- `disable`: pauses one that is `active`\n" +
+      "- `enable`: goes on with one that is `disabled`; cycles that it missed are not made up for\n" +
+      "- `cancel`: ends it, for good",
+    example: "disable",
+  }),
+});
+
+const VERBS = {
+  disable: actions.disableSubscription,
+  enable: actions.enableSubscription,
+  cancel: actions.cancelSubscription,
+};
+
+const path = "/subscriptions/{pk}/{action_name}/";
+
+const actRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "actOnSubscription",
+  summary: "Disable, enable or cancel a subscription",
+  description:
+    "An action that the subscription's state does not allow is `invalid_state`. With `outcome: " +
+    "unknown` the gateway did not answer in time: the service goes on asking until it does. " +
+    "Retries of a charge that failed still run after `disable`; `cancel` drops them.",
+  tags: ["Subscriptions"],
+  middleware: [optionalBody],
+  request: actionRequest(
+    ActionPath,
+    NothingSchema,
+    "Nothing is needed: leave it out, or send `{}`.",
+  ),
+  responses: {
+    200: {
+      description: "The subscription after it",
+      headers: REPLAY_HEADER,
+      content: { "application/json": { schema: SubscriptionSchema } },
+    },
+    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export function addAct(router: Router, deps: RecordDeps): void {
+  router.openapi(actRoute, async (c) => {
+    const { pk, action_name } = c.req.valid("param");
+    const id = idOf(pk);
+    const scope = scopeOf(path, id).replace("{action_name}", action_name);
+    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await VERBS[action_name](deps, callerOf(c), id, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
+}

@@ -1,0 +1,53 @@
+/** `POST /subscriptions/`: charges a customer time and again. */
+
+import { createRoute } from "@hono/zod-openapi";
+import type { RecordDeps } from "../../core/records/deps.ts";
+import { createSubscription } from "../../core/subscriptions/create.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { locationHeader } from "../location.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { SubscriptionInputSchema } from "./input.ts";
+import { SubscriptionSchema } from "./schemas.ts";
+
+const path = "/subscriptions/";
+
+const createSubscriptionRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createSubscription",
+  summary: "Create a subscription",
+  description:
+    "Has the gateway charge a customer by itself, time and again. Each charge becomes a payment " +
+    "with its `subscription_id`, also one that failed; each that was paid is told of by " +
+    "`subscription_charged`.\n\n" +
+    "The subscription is stored before the gateway is asked, its token is not. An error with " +
+    "`outcome: refused` means that nothing happened. With `outcome: unknown` it may have been " +
+    "made: read it at `subscription_id`, or send the same request with the same " +
+    "`Idempotency-Key` again, which never makes a second one.",
+  tags: ["Subscriptions"],
+  request: {
+    headers: IdempotencyHeaders,
+    body: { required: true, content: { "application/json": { schema: SubscriptionInputSchema } } },
+  },
+  responses: {
+    201: {
+      description: "The subscription",
+      headers: { ...locationHeader("subscription", path), ...REPLAY_HEADER },
+      content: { "application/json": { schema: SubscriptionSchema } },
+    },
+    ...problems(...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export function addCreate(router: Router, deps: RecordDeps): void {
+  router.openapi(createSubscriptionRoute, async (c) => {
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, attempt);
+    const Location = `${basePathOf(c, path)}${path}${body.id}/`;
+    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+  });
+}

@@ -1,0 +1,52 @@
+/** `GET /subscriptions/`: the caller's subscriptions, newest first. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { RecordDeps } from "../../core/records/deps.ts";
+import { listSubscriptions } from "../../core/subscriptions/read.ts";
+import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { oneOf } from "../fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { SubscriptionSchema } from "./schemas.ts";
+
+const path = "/subscriptions/";
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listSubscriptions",
+  summary: "List subscriptions",
+  description:
+    "Your subscriptions, newest first; staff see everybody's. Follow `Link` for the next " +
+    "page: subscriptions that arrive meanwhile shift nothing.",
+  tags: ["Subscriptions"],
+  request: {
+    query: z.object({
+      status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
+        description: "Only subscriptions with this `status`.",
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of subscriptions",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(SubscriptionSchema) } },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+export function addList(router: Router, deps: RecordDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { status, limit, cursor } = c.req.valid("query");
+    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { subscriptions, next } = await listSubscriptions(deps, callerOf(c), filter);
+    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    return c.json(subscriptions, 200, link);
+  });
+}
