@@ -9,6 +9,7 @@ import { sweepJobs } from "../core/jobs/sweep.ts";
 import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createSchedule } from "../core/schedule.ts";
+import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { Failure } from "./failure.ts";
@@ -40,7 +41,8 @@ export async function openJobs(config: Config, deps: JobsDeps): Promise<Jobs> {
     start() {
       carrier.start(worker.run);
       // What an earlier run left behind, a charge that it died in included.
-      Promise.all([sweepJobs(taskDeps), checkPendingPayments(taskDeps)])
+      const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices];
+      Promise.all(found.map((look) => look(taskDeps)))
         .catch((error) => deps.log.error("sweep_failed", error));
       for (const entry of createSchedule(taskDeps)) {
         Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));

@@ -20,6 +20,8 @@ export function createSchedule(deps: TaskDeps): ScheduleEntry[] {
       cron: "*/30 * * * *",
       run: () => syncSubscriptionStatus(deps),
     },
-    { name: "check_overdue_invoices", cron: "0 * * * *", run: () => checkOverdueInvoices(deps) },
+    // Hourly would do for their dates, but one whose creation was cut short can be sent again for five
+    // minutes only.
+    { name: "check_overdue_invoices", cron: "*/2 * * * *", run: () => checkOverdueInvoices(deps) },
   ];
 }

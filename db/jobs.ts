@@ -44,15 +44,21 @@ const COLUMNS = "id, task, subject_id, payload, user_id, run_at, created_at";
 /** Tasks that bring events to those who listen have names that begin so. */
 export const DELIVER = "deliver ";
 
-/** Where two become one, all that was to be done by either still is. */
-function earlierPayload(one: string, other: string): string {
-  return `case when (${one}.payload ->> 'sequence')::int < (${other}.payload ->> 'sequence')::int
-          then ${one}.payload else ${other}.payload end`;
+/**
+ * Where two become one, all that was to be done by either still is: of those that go through a
+ * sequence it begins where the earlier does, of all others it knows what either knew.
+ */
+function mergedPayload(older: string, newer: string): string {
+  return `case
+          when ${newer}.payload ->> 'sequence' is null
+          then (${older}.payload::jsonb || jsonb_strip_nulls(${newer}.payload::jsonb))::json
+          when (${newer}.payload ->> 'sequence')::int < (${older}.payload ->> 'sequence')::int
+          then ${newer}.payload else ${older}.payload end`;
 }
 
 /**
  * Writes jobs, and returns those that wait now: where one of the same task and subject waits already,
- * it is brought forward instead. Of those that go through a sequence, it begins where the earlier does.
+ * it is brought forward instead.
  */
 export function insertingJobs(statement: Statement, jobs: NewJob[], where = "true"): string {
   return `
@@ -61,7 +67,7 @@ export function insertingJobs(statement: Statement, jobs: NewJob[], where = "tru
       order by task, subject_id
       on conflict (task, subject_id) where status = 'queued' do update set
         run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,
-        payload = ${earlierPayload("excluded", "waiting")}
+        payload = ${mergedPayload("waiting", "excluded")}
       returning id, run_at, subject_id`;
 }
 
@@ -168,7 +174,7 @@ export async function handOverJob(
 ): Promise<string | null> {
   const [heir] = await sql<[{ id: string }?]>`
     with heir as (
-      update gateway.jobs waiting set payload = ${sql.unsafe(earlierPayload("held", "waiting"))}
+      update gateway.jobs waiting set payload = ${sql.unsafe(mergedPayload("held", "waiting"))}
       from gateway.jobs held
       where held.id = ${id} and held.status = 'running' and held.lease_until = ${lease_until}
         and waiting.task = held.task and waiting.subject_id = held.subject_id

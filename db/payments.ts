@@ -227,11 +227,15 @@ export async function findPayment(
   return row ? readPayment(row) : null;
 }
 
-/** Whether any payment is linked to the invoice that was paid. */
-export async function hasPaymentOfInvoice(sql: Sql, invoiceId: string): Promise<boolean> {
+/** Whether any payment is linked to the invoice that was paid, and since then. */
+export async function hasPaymentOfInvoice(
+  sql: Sql,
+  invoiceId: string,
+  since: Date,
+): Promise<boolean> {
   const rows = await sql`
     select from gateway.payments
-    where invoice_id = ${invoiceId} and paid_at is not null limit 1`;
+    where invoice_id = ${invoiceId} and paid_at >= ${since} limit 1`;
   return rows.length > 0;
 }
 

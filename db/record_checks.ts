@@ -12,6 +12,32 @@ export interface DueCheck {
   created_at: Date;
 }
 
+/** Somebody looks at a subscription now; by itself no change of it, so its version stays. */
+export async function noteLook(sql: Sql, id: string, now: Date): Promise<void> {
+  await sql`update gateway.subscriptions set checked_at = ${now} where id = ${id}`;
+}
+
+/**
+ * Takes the right to look at a subscription now, where nobody did for so long; else tells when it was
+ * looked at last. Of many who try at once, one gets it.
+ */
+export async function claimLook(
+  sql: Sql,
+  id: string,
+  now: Date,
+  since: Date,
+): Promise<{ isClaimed: boolean; checked_at: Date | null }> {
+  const [row] = await sql<[{ isClaimed: boolean; checked_at: Date | null }]>`
+    with claimed as (
+      update gateway.subscriptions set checked_at = ${now}
+      where id = ${id} and (checked_at is null or checked_at <= ${since} or checked_at > ${now})
+      returning id
+    )
+    select exists (select from claimed) as "isClaimed", checked_at
+    from gateway.subscriptions where id = ${id}`;
+  return row;
+}
+
 /** Those whose time for a look has come, the most overdue first. */
 export async function listDueChecks(
   sql: Sql,
@@ -32,10 +58,12 @@ export async function postponeChecks(
   checks: { id: string; check_at: Date }[],
 ): Promise<void> {
   const statement = new Statement();
+  // Locked in the order of their ids, as by whoever changes several at once.
+  const inOrder = checks.toSorted((a, b) => a.id < b.id ? -1 : 1);
   await statement.run(
     sql,
     `update gateway.${table} record set check_at = next.check_at
-    from ${statement.rows(table, checks)} next
+    from ${statement.rows(table, inOrder)} next
     where record.id = next.id and record.check_at <= ${statement.value(now)}`,
   );
 }

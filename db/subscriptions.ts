@@ -84,7 +84,6 @@ const CHANGING_COLUMNS = [
   "status",
   "intent",
   "ended_at",
-  "checked_at",
   "check_at",
   "event_count",
   "updated_at",
@@ -103,6 +102,7 @@ const COLUMNS = [
   "customer_phone",
   "metadata",
   "sent_at",
+  "checked_at",
   "created_at",
   ...CHANGING_COLUMNS,
   "version",
@@ -172,12 +172,12 @@ export async function listSubscriptions(
 /** Those that there may be news of, in the order of their making, from one on. */
 export async function listSubscriptionsToCheck(
   sql: Sql,
-  after: string | null,
-  limit: number,
+  { after, endedSince, limit }: { after: string | null; endedSince: Date; limit: number },
 ): Promise<Pick<GatewaySubscription, "id" | "user_id">[]> {
   return await sql<GatewaySubscription[]>`
     select id, user_id from gateway.subscriptions
     where check_at is not null and gateway_subscription_id is not null
+      and (ended_at is null or ended_at > ${endedSince})
       and id > ${after ?? NIL}::uuid
     order by id limit ${limit}`;
 }

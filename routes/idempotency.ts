@@ -14,7 +14,7 @@ export const IdempotencyHeaders = z.object({
     description:
       "A value of your own, new for each thing you want done (a UUID is good). Send the " +
       "request again with the same key, after a broken connection for instance, and you get the " +
-      "first answer again instead of a second payment. Kept for 24 hours.",
+      "first answer again instead of a second payment or invoice. Kept for 24 hours.",
   }),
 });
 

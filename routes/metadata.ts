@@ -25,8 +25,7 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
     refuse("must hold neither NUL characters, nor half characters, nor infinite numbers");
   }
 }).openapi("Metadata", {
-  description:
-    "Whatever you want to find again with the payment: any JSON object of up to 15,000 " +
+  description: "Whatever you want to find again with it: any JSON object of up to 15,000 " +
     `characters. The names ${NAMES} are taken.`,
   example: { cart: "c-1893", campaign: "ramadan" },
 });

@@ -8,8 +8,8 @@ import type { EventName, EventView } from "./views.ts";
 export type { EventName } from "./views.ts";
 
 /**
- * Called after the change is committed, at least once for each event, and for one payment in the
- * order of its events: none while another of the same payment is being handled, or was not handled
+ * Called after the change is committed, at least once for each event, and for one resource in the
+ * order of its events: none while another of the same resource is being handled, or was not handled
  * yet. What it throws makes it be called again later.
  */
 export type EventHandler<Name extends EventName = EventName> = (

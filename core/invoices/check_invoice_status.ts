@@ -4,14 +4,17 @@ import type { GatewayJob } from "../../db/jobs.ts";
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import { hasPaymentOfInvoice } from "../../db/payments.ts";
 import { meansUnknown } from "../gateway/errors.ts";
-import type { Task } from "../jobs/task.ts";
+import { PutOff, type Task } from "../jobs/task.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
+import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
+import { mayBeSentAgain, sendCreation } from "../records/send_creation.ts";
 import type { InvoiceDeps } from "./deps.ts";
-import { linkTo } from "./link.ts";
+import { invoiceNamedBy, linkTo } from "./link.ts";
 import { invoiceKind } from "./kind.ts";
 import { refreshInvoice } from "./refresh.ts";
-import { mayBeSentAgain, sendInvoice } from "./send_invoice.ts";
+import { isOpen } from "./states.ts";
+import { sendingInvoices } from "./send_invoice.ts";
 
 const SOURCE = "check_invoice_status";
 
@@ -41,6 +44,7 @@ export async function checkInvoiceStatus(
   const known = await deps.database.query((sql) => findInvoice(sql, id), "find invoice");
   if (!known) return null;
   const { status } = await look(deps, known, notificationId);
+  if (isOpen(status)) await waitForItsPayment(deps, id);
   return { status };
 }
 
@@ -55,14 +59,29 @@ async function look(
   return known;
 }
 
+/** What was paid a moment ago, the gateway may not have brought to the invoice yet. */
+async function waitForItsPayment(deps: InvoiceDeps, id: string): Promise<void> {
+  const now = deps.clock();
+  if (await isPaidBy(deps, id, new Date(now - SLOWNESS_MS))) throw new PutOff(soon(now));
+}
+
+async function isPaidBy({ database }: InvoiceDeps, id: string, since: Date): Promise<boolean> {
+  return await database.query(
+    (sql) => hasPaymentOfInvoice(sql, id, since),
+    "find payment of invoice",
+  );
+}
+
 /** Its creation was not answered: while that is safe, it is sent again. */
 async function finishCreation(
   deps: InvoiceDeps,
   invoice: GatewayInvoice,
 ): Promise<GatewayInvoice> {
   if (invoice.status !== "pending") return invoice;
-  if (mayBeSentAgain(invoice, deps.clock())) {
-    return await sendInvoice(deps, { key: null }, invoice, true);
+  const sending = sendingInvoices(deps);
+  if (mayBeSentAgain(invoice, sending, deps.clock())) {
+    const again = { asker: { key: null }, isSentBefore: true };
+    return await sendCreation(deps, invoiceKind, sending, again, invoice);
   }
   // All that is left is that the gateway tells of it by itself.
   return await changeRecord(
@@ -78,14 +97,12 @@ async function finishCreation(
  * where that was lost, the first payment on an invoice has its order.
  */
 async function findItsPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
-  const isKnown = await deps.database.query(
-    (sql) => hasPaymentOfInvoice(sql, invoice.id),
-    "find payment of invoice",
-  );
-  if (isKnown) return;
+  if (await isPaidBy(deps, invoice.id, new Date(0))) return;
   try {
     const { body } = await deps.gateway.getStatus(invoice.order_id);
-    if (body.order_id !== invoice.order_id || !canBeTakenOver(body)) return;
+    const isItsOwn = body.order_id === invoice.order_id &&
+      invoiceNamedBy(body) === invoice.gateway_invoice_id;
+    if (!isItsOwn || !canBeTakenOver(body)) return;
     await takeOver(deps, { answer: body, source: SOURCE }, linkTo(invoice));
   } catch (error) {
     if (!meansUnknown(error)) throw error;

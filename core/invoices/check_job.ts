@@ -13,7 +13,7 @@ export function checkJob(invoice: JobSubject, now: Date): NewJob {
 }
 
 /** It was paid. */
-export function findItsPayment(invoice: JobSubject, { now }: Cause): NewJob {
+export function lookForItsPayment(invoice: JobSubject, { now }: Cause): NewJob {
   return { ...checkJob(invoice, now), run_at: now };
 }
 

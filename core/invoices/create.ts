@@ -7,14 +7,14 @@ import { invalidField } from "../errors.ts";
 import { endOfDayInWib } from "../gateway/times.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
-import { answerAgain } from "../records/answer_again.ts";
 import { create } from "../records/create.ts";
+import { sendingBy } from "../records/send_creation.ts";
 import type { InvoiceDeps } from "./deps.ts";
 import type { InvoiceInput } from "./invoice_input.ts";
 import { invoiceKind } from "./kind.ts";
 import { newInvoice } from "./new_invoice.ts";
-import { mayBeSentAgain, sendInvoice } from "./send_invoice.ts";
-import { type InvoiceView, viewInvoice } from "./views.ts";
+import { sendingInvoices } from "./send_invoice.ts";
+import type { InvoiceView } from "./views.ts";
 
 export async function createInvoice(
   deps: InvoiceDeps,
@@ -53,14 +53,6 @@ async function tryCreate(
       const invoice_number = input.invoice_number ?? replaced?.invoice_number;
       return newInvoice({ ...input, order_id, invoice_number }, caller.userId, now);
     },
-    send: async (invoice, asker) => viewInvoice(await sendInvoice(deps, asker, invoice, false)),
-    isRefused: ({ status }) => status === "failed",
-    async finish(invoice, asker) {
-      const isAnswered = invoice.status !== "pending";
-      if (isAnswered || !mayBeSentAgain(invoice, deps.clock())) {
-        return await answerAgain(deps, invoiceKind, asker, invoice, isAnswered) as InvoiceView;
-      }
-      return viewInvoice(await sendInvoice(deps, asker, invoice, true));
-    },
+    ...sendingBy(deps, invoiceKind, sendingInvoices(deps)),
   });
 }

@@ -9,6 +9,7 @@ import { changeRecord } from "../records/change.ts";
 import { nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import type { Change } from "../records/kind.ts";
+import type { Seen } from "../records/look.ts";
 import { invoiceKind } from "./kind.ts";
 import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusAtGateway } from "./states.ts";
 
@@ -33,20 +34,14 @@ export interface Hearing {
   notificationId?: string | null;
 }
 
-export interface Heard {
-  invoice: GatewayInvoice;
-  /** It is another by now than the one that was asked about, so that the answer may be an old one. */
-  isOvertaken: boolean;
-}
-
 /** Takes over what the gateway says about an invoice, as far as it is news. */
 export async function hear(
   deps: RecordDeps,
   known: GatewayInvoice,
   { answer, source, askedAt, key, notificationId = null }: Hearing,
-): Promise<Heard> {
+): Promise<Seen<GatewayInvoice>> {
   let isOvertaken = false;
-  const invoice = await changeRecord(deps, invoiceKind, known, (current) => {
+  const record = await changeRecord(deps, invoiceKind, known, (current) => {
     const now = new Date(deps.clock());
     const said = statusAtGateway(answer.status, current.due_at, now);
     // What waits for its first answer can have had no newer one; and that it was paid stays true.
@@ -65,7 +60,7 @@ export async function hear(
     };
     return { ...change, set, key, told: { notification_id: notificationId } };
   });
-  return { invoice, isOvertaken };
+  return { record, isOvertaken };
 }
 
 /** The gateway voided it, as it was asked to. */
@@ -94,9 +89,11 @@ async function become(
   { source, set, key }: { source: Source; set?: Partial<GatewayInvoice>; key: Key },
 ): Promise<GatewayInvoice> {
   return await changeRecord(deps, invoiceKind, known, (current) => {
-    const change = moved(current, to, { source, now: new Date(deps.clock()) });
+    const now = new Date(deps.clock());
+    const change = moved(current, to, { source, now });
     if (!change) return key ? { key } : null;
-    return { ...change, set: { ...change.set, ...set, check_at: null }, key };
+    const check_at = checkTime(current, to, now);
+    return { ...change, set: { ...change.set, ...set, check_at }, key };
   });
 }
 
@@ -113,8 +110,13 @@ function moved(
   };
 }
 
+/** What a customer began to pay before an invoice was voided can be paid for a day (G§11). */
+const LAST_LOOK_MS = 25 * 3_600_000;
+
 /** The older, the later; but not later than when it is overdue. */
 function checkTime(invoice: GatewayInvoice, status: InvoiceStatus, now: Date): Date | null {
+  const isVoidNow = status === "void" && invoice.status !== "void";
+  if (isVoidNow) return new Date(now.getTime() + LAST_LOOK_MS);
   if (!isOpen(status)) return null;
   const next = nextCheck(invoice.created_at, now);
   const overdue = new Date(invoice.due_at.getTime() + 1_000);

@@ -1,7 +1,6 @@
 /** `getInvoiceStatus`: an invoice as the gateway sees it now. */
 
 import type { Caller } from "../auth/caller.ts";
-import { GatewayError } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { findOwn } from "../records/read.ts";
 import { invoiceKind } from "./kind.ts";
@@ -15,9 +14,9 @@ export async function getInvoiceStatus(
   id: string,
 ): Promise<InvoiceView> {
   const known = await findOwn(deps, invoiceKind, caller, id);
-  try {
-    return viewInvoice(await refreshInvoice(deps, known, "get_invoice_status"));
-  } catch (error) {
-    throw error instanceof GatewayError ? problems.gatewayProblem(error, known, "refused") : error;
-  }
+  return await problems.asking(
+    known,
+    "refused",
+    async () => viewInvoice(await refreshInvoice(deps, known, "get_invoice_status")),
+  );
 }

@@ -2,12 +2,12 @@
 
 import { findInvoice, type GatewayInvoice, writingInvoices } from "../../db/invoices.ts";
 import type { Kind } from "../records/kind.ts";
-import { checkJob, findItsPayment } from "./check_job.ts";
+import { checkJob, lookForItsPayment } from "./check_job.ts";
 import { problems } from "./problems.ts";
 import type { InvoiceStatus } from "./states.ts";
-import { viewInvoice } from "./views.ts";
+import { type InvoiceView, viewInvoice } from "./views.ts";
 
-export const invoiceKind: Kind<GatewayInvoice> = {
+export const invoiceKind: Kind<GatewayInvoice, InvoiceView> = {
   resource: "invoice",
   find: findInvoice,
   writing: writingInvoices,
@@ -21,7 +21,7 @@ export const invoiceKind: Kind<GatewayInvoice> = {
   isNews: (before, after) => before.status !== after.status,
   // The gateway says that it was paid, but not by what.
   followUps: (before, after, cause) =>
-    before.status !== "paid" && after.status === "paid" ? [findItsPayment(after, cause)] : [],
+    before.status !== "paid" && after.status === "paid" ? [lookForItsPayment(after, cause)] : [],
   checkJob,
   problems,
 };

@@ -5,11 +5,14 @@ import {
   findInvoiceOfOrder,
   type GatewayInvoice,
 } from "../../db/invoices.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Invoice, Transaction } from "../gateway/answers.ts";
 import { id as idField } from "../gateway/fields.ts";
 import { meansNoSuch } from "../gateway/errors.ts";
 import type { Link } from "../payments/gate.ts";
 import type { RecordDeps } from "../records/deps.ts";
+import { lookAtInvoice } from "./check_job.ts";
 import { hear } from "./gate.ts";
 import { isAbout } from "./recognize.ts";
 
@@ -17,20 +20,19 @@ export function linkTo({ id, user_id }: GatewayInvoice): Link {
   return { user_id, invoice_id: id, subscription_id: null };
 }
 
-/**
- * By what the gateway itself says of the transaction: the invoice's id there, or its order. Throws a
- * `GatewayError` where that has to be asked for and does not answer.
- */
+/** The invoice that the gateway itself says a transaction is of, by its id there. */
+export function invoiceNamedBy({ metadata }: Transaction): string | null {
+  return idField.parse(metadata?.midtrans_invoice_id);
+}
+
+/** Throws a `GatewayError` where the gateway has to be asked for it and does not answer. */
 export async function findInvoiceOf(
   deps: RecordDeps,
-  { metadata, order_id }: Transaction,
+  answer: Transaction,
 ): Promise<GatewayInvoice | null> {
-  const { database } = deps;
-  const gatewayId = idField.parse(metadata?.midtrans_invoice_id);
-  if (gatewayId === null) {
-    return await database.query((sql) => findInvoiceOfOrder(sql, order_id!), "find invoice");
-  }
-  const known = await database.query(
+  const gatewayId = invoiceNamedBy(answer);
+  if (gatewayId === null) return null;
+  const known = await deps.database.query(
     (sql) => findInvoiceAtGateway(sql, gatewayId),
     "find invoice",
   );
@@ -51,7 +53,7 @@ async function findUnanswered(
   );
   if (!invoice || !isAbout(invoice, answer)) return null;
   const hearing = { answer, source: "notification", askedAt: invoice.version } as const;
-  return (await hear(deps, invoice, hearing)).invoice;
+  return (await hear(deps, invoice, hearing)).record;
 }
 
 async function ask({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice | null> {
@@ -61,4 +63,22 @@ async function ask({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice 
     if (meansNoSuch(error)) return null;
     throw error;
   }
+}
+
+/**
+ * By its order alone a transaction is nobody's: order ids are callers' to choose, and others may have
+ * used the same elsewhere. It is a reason to look, though.
+ */
+export async function lookAtInvoiceOfOrder(
+  { database, carrier, clock }: RecordDeps,
+  payment: GatewayPayment,
+): Promise<void> {
+  if (payment.user_id !== null) return;
+  const { order_id } = payment;
+  const invoice = await database.query((sql) => findInvoiceOfOrder(sql, order_id), "find invoice");
+  if (!invoice) return;
+  const cause = { now: new Date(clock()), notificationId: null };
+  const look = lookAtInvoice(invoice.id, payment, cause);
+  const waiting = await database.query((sql) => insertJobs(sql, [look]), "queue look");
+  for (const each of waiting) carrier.carry(each);
 }

@@ -4,11 +4,9 @@ import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Invoice } from "../gateway/answers.ts";
 import { GatewayAPIError, meansNoSuch } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/deps.ts";
+import { look } from "../records/look.ts";
 import { hear, type Source } from "./gate.ts";
 import { isAbout } from "./recognize.ts";
-
-/** An answer that others overtook is asked for again, but not for ever. */
-const MAX_LOOKS = 3;
 
 /** Throws a `GatewayError` where there is no answer that says anything. */
 export async function refreshInvoice(
@@ -19,17 +17,13 @@ export async function refreshInvoice(
 ): Promise<GatewayInvoice> {
   // There is no way to ask for one that the gateway has not given an id.
   if (known.gateway_invoice_id === null) return known;
-  for (let looks = 1, current = known;; looks++) {
-    const answer = await ask(deps, current);
-    const { invoice, isOvertaken } = await hear(deps, current, {
-      answer,
-      source,
-      askedAt: current.version,
-      notificationId,
-    });
-    if (!isOvertaken || looks >= MAX_LOOKS) return invoice;
-    current = invoice;
-  }
+  const { record } = await look(
+    known,
+    (invoice) => ask(deps, invoice),
+    (invoice, answer) =>
+      hear(deps, invoice, { answer, source, askedAt: invoice.version, notificationId }),
+  );
+  return record;
 }
 
 async function ask({ gateway, log }: RecordDeps, invoice: GatewayInvoice): Promise<Invoice> {

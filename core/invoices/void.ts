@@ -3,7 +3,6 @@
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Voided } from "../gateway/answers.ts";
-import { GatewayError } from "../gateway/errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { act } from "../records/act.ts";
 import type { RecordDeps } from "../records/deps.ts";
@@ -21,7 +20,7 @@ export async function voidInvoice(
   reason: string | undefined,
   attempt: KeyedAttempt | null,
 ): Promise<Outcome<InvoiceView>> {
-  const { gatewayProblem, invalidState } = problems;
+  const { asking, invalidState } = problems;
   return await act<GatewayInvoice, Voided, InvoiceView>(
     deps,
     invoiceKind,
@@ -34,19 +33,13 @@ export async function voidInvoice(
         throw invalidState(invoice, `An invoice that is ${invoice.status} cannot be voided.`);
       },
       ready: (invoice) => Promise.resolve(invoice),
-      mark: () => ({ void_reason: reason ?? null }),
       call: ({ gateway_invoice_id }) =>
         deps.gateway.voidInvoice(gateway_invoice_id!, reason, { idempotencyKey: `${id}:void` }),
       take: async (invoice, { body }, key) =>
         body.success === true ? await hearVoided(deps, invoice, reason ?? null, key) : null,
       isStateRefusal: ({ statusCode }) => statusCode === "409",
-      async refresh(invoice, outcome) {
-        try {
-          return await refreshInvoice(deps, invoice, "void");
-        } catch (error) {
-          throw error instanceof GatewayError ? gatewayProblem(error, invoice, outcome) : error;
-        }
-      },
+      refresh: (invoice, outcome) =>
+        asking(invoice, outcome, () => refreshInvoice(deps, invoice, "void")),
       isIn: ({ status }) => status === "void",
     }),
   );

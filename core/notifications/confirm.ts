@@ -7,6 +7,7 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import { together } from "../../db/together.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { meansUnknown } from "../gateway/errors.ts";
+import { lookAtInvoiceOfOrder } from "../invoices/link.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
 import { endNotification, hear, type Heard } from "../payments/gate.ts";
 import { isOurs } from "../payments/recognize.ts";
@@ -72,6 +73,7 @@ async function takeOverTold(
     return await noteHeard(deps, notification, heard);
   }
   const heard = await takeOver(deps, hearing, await linkOf(deps, answer));
+  await lookAtInvoiceOfOrder(deps, heard.payment);
   await lookAtNamesakes(deps, heard.payment);
   return await noteHeard(deps, notification, heard);
 }

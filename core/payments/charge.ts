@@ -50,7 +50,7 @@ async function finish(
   payment: GatewayPayment,
 ): Promise<PaymentView | null> {
   if (payment.transaction_id !== null) {
-    return await answerAgain(deps, paymentKind, request, payment, true) as PaymentView;
+    return await answerAgain(deps, paymentKind, request, payment);
   }
   const found = await lookForCharge(deps, request, payment);
   if (found.whose === "ours") {

@@ -1,10 +1,10 @@
 /** Brings a payment up to date for an action on it. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import { GatewayError, type Outcome } from "../gateway/errors.ts";
+import type { Outcome } from "../gateway/errors.ts";
 import type { PaymentDeps } from "./deps.ts";
 import type { Source } from "./gate.ts";
-import { gatewayProblem, notYetKnown } from "./problems.ts";
+import { notYetKnown, problems } from "./problems.ts";
 import { refresh } from "./refresh.ts";
 
 /** The payment with its transaction: one whose charge was not answered has to be found first. */
@@ -26,9 +26,9 @@ export async function refreshed(
   source: Source,
   outcome: Outcome,
 ): Promise<GatewayPayment> {
-  try {
-    return (await refresh(deps, payment, source)).payment;
-  } catch (error) {
-    throw error instanceof GatewayError ? gatewayProblem(error, payment, outcome) : error;
-  }
+  return await problems.asking(
+    payment,
+    outcome,
+    async () => (await refresh(deps, payment, source)).payment,
+  );
 }

@@ -1,9 +1,8 @@
 /** `getStatus`: a payment as the gateway sees it now, together with its very words. */
 
 import type { Caller } from "../auth/caller.ts";
-import { GatewayError } from "../gateway/errors.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { gatewayProblem } from "./problems.ts";
+import { problems } from "./problems.ts";
 import { findOwn } from "./read.ts";
 import { refresh } from "./refresh.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
@@ -20,12 +19,12 @@ export async function getStatus(
   id: string,
 ): Promise<CheckedStatus> {
   const known = await findOwn(deps, caller, id);
-  try {
-    const { payment, raw } = await refresh(deps, known, "check_status");
-    return { payment: viewPayment(payment), gateway_response: raw && withoutSignature(raw) };
-  } catch (error) {
-    throw error instanceof GatewayError ? gatewayProblem(error, known, "refused") : error;
-  }
+  const { payment, raw } = await problems.asking(
+    known,
+    "refused",
+    () => refresh(deps, known, "check_status"),
+  );
+  return { payment: viewPayment(payment), gateway_response: raw && withoutSignature(raw) };
 }
 
 /** Whoever has it could sign a notification with it. */

@@ -8,9 +8,9 @@ import { lookAtSubscription } from "../subscriptions/check_job.ts";
 import { checkJob } from "./check_job.ts";
 import { problems } from "./problems.ts";
 import type { PaymentStatus } from "./states.ts";
-import { viewPayment } from "./views.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
 
-export const paymentKind: Kind<GatewayPayment> = {
+export const paymentKind: Kind<GatewayPayment, PaymentView> = {
   resource: "payment",
   find: findPayment,
   writing: writingPayments,
@@ -34,7 +34,9 @@ export const paymentKind: Kind<GatewayPayment> = {
     (before.fraud_status !== after.fraud_status && before.transaction_id !== null),
   followUps(before, after, cause) {
     const { invoice_id, subscription_id } = after;
-    const isNews = before.transaction_status !== after.transaction_status;
+    // A challenge that is accepted stays a capture, but is paid.
+    const isNews = before.transaction_status !== after.transaction_status ||
+      before.paid_at !== after.paid_at;
     return [
       ...invoice_id !== null && (isNews || before.invoice_id === null)
         ? [lookAtInvoice(invoice_id, after, cause)]

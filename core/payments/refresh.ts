@@ -5,6 +5,7 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { GatewayAPIError, meansUnknown } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
+import { look } from "../records/look.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { findByOrder } from "./find_by_order.ts";
 import { hear, type Heard, type Source } from "./gate.ts";
@@ -23,9 +24,6 @@ export interface Refreshed {
   heard: Heard | null;
 }
 
-/** An answer that others overtook is asked for again, but not for ever. */
-const MAX_LOOKS = 3;
-
 /** Throws a `GatewayError` where there is no answer that says anything. */
 export async function refresh(
   deps: PaymentDeps,
@@ -35,21 +33,18 @@ export async function refresh(
 ): Promise<Refreshed> {
   // There is nothing that the gateway could know of.
   if (known.is_refused) return nothingKnown(known);
-  for (let looks = 1, payment = known;; looks++) {
-    const answer = await ask(deps, payment);
-    if (!answer) return nothingKnown(payment);
-    const heard = await hear(deps, payment, {
-      answer: answer.body,
-      source,
-      askedAt: payment.version,
-      notification,
-    });
-    const isOvertaken = heard.step === "stale" && heard.payment.version !== payment.version;
-    if (!isOvertaken || looks >= MAX_LOOKS) {
-      return { payment: heard.payment, raw: answer.raw, isKnown: true, heard };
-    }
-    payment = heard.payment;
-  }
+  const { record: payment, answer, heard } = await look(
+    known,
+    (payment) => ask(deps, payment),
+    async (payment, answer) => {
+      if (!answer) return { record: payment, isOvertaken: false, heard: null };
+      const hearing = { answer: answer.body, source, askedAt: payment.version, notification };
+      const heard = await hear(deps, payment, hearing);
+      const isOvertaken = heard.step === "stale" && heard.payment.version !== payment.version;
+      return { record: heard.payment, isOvertaken, heard };
+    },
+  );
+  return answer ? { payment, raw: answer.raw, isKnown: true, heard } : nothingKnown(payment);
 }
 
 function nothingKnown(payment: GatewayPayment): Refreshed {

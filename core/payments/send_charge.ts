@@ -15,7 +15,7 @@ import { findByOrder, type Found } from "./find_by_order.ts";
 import { hear, hearRefusal } from "./gate.ts";
 import { paymentKind } from "./kind.ts";
 import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
-import { gatewayProblem, problemAbout, unexplained } from "./problems.ts";
+import { gatewayProblem, problems, unexplained } from "./problems.ts";
 import { answersCharge } from "./recognize.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
@@ -140,12 +140,7 @@ async function settle(
       gatewayProblem(error, payment, "unknown"),
     );
   }
-  const problem = isTaken
-    ? problemAbout("duplicate_order", payment, "refused", {
-      detail: "The order id is taken at the gateway.",
-      cause: error,
-    })
-    : gatewayProblem(error, payment);
+  const problem = isTaken ? problems.orderTaken(payment, error) : gatewayProblem(error, payment);
   await hearRefusal(deps, payment, error, failedWith(asker, problem, new Date(deps.clock())));
   throw problem;
 }

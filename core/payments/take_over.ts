@@ -1,11 +1,13 @@
 /** Takes over a transaction that was made outside of the service: by a link, or by a subscription. */
 
 import { findingToldPayments } from "../../db/find_told_payments.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import { together } from "../../db/together.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { adopt, hear, type Heard, type Hearing, type Link, linkPayment } from "./gate.ts";
 import { amountOf } from "./gateway_word.ts";
+import { refresh } from "./refresh.ts";
 import { isStatus } from "./states.ts";
 
 /** Whether an answer says enough to make a payment of. */
@@ -27,6 +29,18 @@ export async function takeOver(
   const told = { order_id: order_id!, transaction_id, payment_ref: null };
   const known = await together(deps.database, findingToldPayments, told);
   if (!known) throw new Error(`The transaction of order ${order_id} is gone`);
-  const heard = await hear(deps, known, { ...hearing, askedAt: null });
+  const heard = await hearOf(deps, known, hearing);
   return link ? { ...heard, payment: await linkPayment(deps, heard.payment, link) } : heard;
+}
+
+/** One that was over here may have been paid after all: only an answer of its own can say so. */
+async function hearOf(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  hearing: Omit<Hearing, "askedAt">,
+): Promise<Heard> {
+  const heard = await hear(deps, known, { ...hearing, askedAt: null });
+  if (heard.step !== "stale") return heard;
+  const { source, notification } = hearing;
+  return (await refresh(deps, heard.payment, source, notification)).heard ?? heard;
 }

@@ -5,6 +5,7 @@ import type { Answer } from "../gateway/answers.ts";
 import { GatewayError, type Outcome as GatewayOutcome } from "../gateway/errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
+import { answerAgain } from "./answer_again.ts";
 import { changeRecord } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import type { RecordDeps } from "./deps.ts";
@@ -45,7 +46,7 @@ interface Performance<R extends GatewayRecord, A> {
 
 export async function act<R extends GatewayRecord, A, View extends object>(
   deps: RecordDeps,
-  kind: Kind<R>,
+  kind: Kind<R, View>,
   caller: Caller,
   id: string,
   attempt: KeyedAttempt | null,
@@ -63,7 +64,7 @@ export async function act<R extends GatewayRecord, A, View extends object>(
     if (isResumed && action.isIn(record)) return await answer(deps, kind, asker, record);
     return await perform(deps, { kind, action, asker, isResumed }, record);
   });
-  return { body: kind.view(done) as View, isReplayed: false };
+  return { body: kind.view(done), isReplayed: false };
 }
 
 async function perform<R extends GatewayRecord, A>(
@@ -99,6 +100,8 @@ async function mark<R extends GatewayRecord, A>(
 ): Promise<R> {
   const checkAt = new Date(deps.clock() + UNANSWERED_CHECK_MS);
   return await changeRecord(deps, kind, record, (current) => {
+    // It may be another by now.
+    action.check(current);
     const { check_at } = current;
     const isEarlier = check_at !== null && check_at < checkAt;
     return {
@@ -129,10 +132,10 @@ async function settle<R extends GatewayRecord, A>(
 
 async function answer<R extends GatewayRecord>(
   deps: RecordDeps,
-  { view }: Kind<R>,
-  { key }: Asker,
+  kind: Kind<R>,
+  asker: Asker,
   record: R,
 ): Promise<R> {
-  if (key) await keys.endKeyed(deps, key, { body: view(record) });
+  await answerAgain(deps, kind, asker, record);
   return record;
 }

@@ -6,13 +6,13 @@ import type { Asker } from "./keyed_change.ts";
 import type { GatewayRecord, Kind } from "./kind.ts";
 
 /** `isAnswered`: the gateway's answer is known. Else it never will be, and the problem says so. */
-export async function answerAgain<R extends GatewayRecord>(
+export async function answerAgain<R extends GatewayRecord, View extends object>(
   deps: RecordDeps,
-  { view, problems }: Kind<R>,
+  { view, problems }: Kind<R, View>,
   { key }: Asker,
   record: R,
-  isAnswered: boolean,
-): Promise<object> {
+  isAnswered = true,
+): Promise<View> {
   const body = view(record);
   if (key) await keys.endKeyed(deps, key, isAnswered ? { body } : null);
   if (!isAnswered) throw problems.neverAnswered(record);

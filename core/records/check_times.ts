@@ -7,6 +7,13 @@ const HOUR = 60 * MINUTE;
 /** A call whose end is unknown is looked into after this; longer than any call takes. */
 export const UNANSWERED_CHECK_MS = MINUTE;
 
+/** The gateway's parts hear of each other, and may take their time. */
+export const SLOWNESS_MS = HOUR;
+
+export function soon(now: number): Date {
+  return new Date(now + MINUTE);
+}
+
 const [SHORTEST, LONGEST] = [5 * MINUTE, 6 * HOUR];
 
 /** The next look at what waits for its customer: the older it is, the later. */

@@ -14,7 +14,7 @@ import { gatewayIsDown } from "./problems.ts";
 
 /** How one kind of record is made. */
 export interface Creation<R extends GatewayRecord, View extends object> {
-  kind: Kind<R>;
+  kind: Kind<R, View>;
   inserting: Together<RecordInsert<R>, Inserted>;
   /** A new one; in place of one that an earlier request with the key left, and that came to nothing. */
   draw(now: Date, replaced: R | null): R;

@@ -27,12 +27,12 @@ export interface GatewayRecord {
 /** Whose records may be touched; null: everybody's. */
 export type Owner = string | null;
 
-export interface Kind<R extends GatewayRecord> {
+export interface Kind<R extends GatewayRecord, View extends object = object> {
   resource: Resource;
   find(sql: Sql, id: string, owner?: Owner): Promise<R | null>;
   writing: Together<RecordWrite<R>, Written>;
   /** As callers and listeners see it. */
-  view(record: R): object;
+  view(record: R): View;
   stateOf(record: R): State;
   /** The record as the change leaves it, but for what every change does to every record. */
   apply(current: R, change: Change<R>): R;

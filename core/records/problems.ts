@@ -49,7 +49,23 @@ export function createProblems<R>(namesOf: (record: R) => object, stateOf: (reco
         members: { ...stateOf(record) },
       }),
 
-    /** As above; and there is no way to ask for it, nor a safe one to make it again. */
+    orderTaken: (record: R, cause: gateway.GatewayError) =>
+      problemAbout("duplicate_order", record, "refused", {
+        detail: "The order id is taken at the gateway.",
+        cause,
+      }),
+
+    /** The gateway was to be asked; `outcome` is that of what it was asked for. */
+    async asking<T>(record: R, outcome: gateway.Outcome, work: () => Promise<T>): Promise<T> {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof gateway.GatewayError)) throw error;
+        throw problemAbout(codeFor(error), record, outcome, optionsFor(error));
+      }
+    },
+
+    /** There is no way to ask for it, nor a safe one to make it again. */
     neverAnswered: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {
         detail: "The gateway never said what became of it, and asking it again could make a " +

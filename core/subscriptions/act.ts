@@ -40,6 +40,11 @@ export async function callFor(
   return await operations[action](gateway_subscription_id!);
 }
 
+/** Whether the gateway says that it was done (G§7): not every answer does. */
+export function isDone({ statusCode, body }: Answer<Message>): boolean {
+  return statusCode === "200" && body.status_message !== null;
+}
+
 /** What was asked for is written before the call, and asked for again until it is answered. */
 async function act(
   action: SubscriptionAction,
@@ -48,9 +53,14 @@ async function act(
   const { invalidState, notYetKnown } = problems;
   const drawUp = (): records.Action<GatewaySubscription, Message> => ({
     check(subscription) {
-      if (allows(subscription.status, action)) return;
-      const detail = `A subscription that is ${subscription.status} cannot be ${PAST[action]}.`;
-      throw invalidState(subscription, detail);
+      const { intent } = subscription;
+      // Cancelled is for good, be it answered or not.
+      const isOver = intent === "cancel" && action !== "cancel";
+      // What was asked for and not answered may be done already.
+      const states = [subscription.status, ...intent ? [stateAfter(intent)] : []];
+      if (!isOver && states.some((status) => allows(status, action))) return;
+      const status = isOver ? "being cancelled" : subscription.status;
+      throw invalidState(subscription, `One that is ${status} cannot be ${PAST[action]}.`);
     },
     ready(subscription) {
       if (subscription.gateway_subscription_id !== null) return Promise.resolve(subscription);
@@ -59,7 +69,8 @@ async function act(
     },
     mark: () => ({ intent: action }),
     call: (subscription) => callFor(deps.gateway, action, subscription),
-    take: (subscription, _, key) => hearDone(deps, subscription, action, key),
+    take: async (subscription, answer, key) =>
+      isDone(answer) ? await hearDone(deps, subscription, action, key) : null,
     unmark: (subscription) => giveUpIntent(deps, subscription, action),
     // It says the same of whatever it does not like.
     isStateRefusal: ({ statusCode }) => statusCode === "400",

@@ -7,12 +7,12 @@ import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
 import { create } from "../records/create.ts";
 import type { RecordDeps } from "../records/deps.ts";
-import { answerAgain } from "../records/answer_again.ts";
+import { sendingBy } from "../records/send_creation.ts";
 import { subscriptionKind } from "./kind.ts";
 import { newSubscription } from "./new_subscription.ts";
-import { mayBeSentAgain, sendSubscription } from "./send_subscription.ts";
+import { sendingSubscriptions } from "./send_subscription.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
-import { type SubscriptionView, viewSubscription } from "./views.ts";
+import type { SubscriptionView } from "./views.ts";
 
 export async function createSubscription(
   deps: RecordDeps,
@@ -29,22 +29,6 @@ export async function createSubscription(
     kind: subscriptionKind,
     inserting: insertingSubscriptions,
     draw: (now) => newSubscription(input, caller.userId, now),
-    send: async (subscription, asker) =>
-      viewSubscription(await sendSubscription(deps, { input, ...asker }, subscription, false)),
-    isRefused: ({ status }) => status === "failed",
-    async finish(subscription, asker) {
-      const isAnswered = subscription.status !== "pending";
-      if (isAnswered || !mayBeSentAgain(subscription, deps.clock())) {
-        return await answerAgain(
-          deps,
-          subscriptionKind,
-          asker,
-          subscription,
-          isAnswered,
-        ) as SubscriptionView;
-      }
-      const request = { input, ...asker };
-      return viewSubscription(await sendSubscription(deps, request, subscription, true));
-    },
+    ...sendingBy(deps, subscriptionKind, sendingSubscriptions(deps, input)),
   });
 }

@@ -12,6 +12,7 @@ import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import type { Change } from "../records/kind.ts";
+import type { Seen } from "../records/look.ts";
 import { checkJob } from "./check_job.ts";
 import { subscriptionKind } from "./kind.ts";
 import * as states from "./states.ts";
@@ -34,24 +35,16 @@ export interface Hearing {
   /** The version of the subscription that was known when the gateway was asked. */
   askedAt: number;
   key?: Key;
-  /** The notification that made somebody ask. */
-  notificationId?: string | null;
-}
-
-export interface Heard {
-  subscription: GatewaySubscription;
-  /** It is another by now than the one that was asked about, so that the answer may be an old one. */
-  isOvertaken: boolean;
 }
 
 /** Takes over what the gateway says about a subscription, as far as it is news. */
 export async function hear(
   deps: RecordDeps,
   known: GatewaySubscription,
-  { answer, source, askedAt, key, notificationId = null }: Hearing,
-): Promise<Heard> {
+  { answer, source, askedAt, key }: Hearing,
+): Promise<Seen<GatewaySubscription>> {
   let isOvertaken = false;
-  const subscription = await changeRecord(deps, subscriptionKind, known, (current) => {
+  const record = await changeRecord(deps, subscriptionKind, known, (current) => {
     // What waits for its first answer can have had no newer one.
     const isFirst = current.gateway_subscription_id === null;
     isOvertaken = !isFirst && current.version !== askedAt;
@@ -69,15 +62,13 @@ export async function hear(
         ...fieldsOf(current, answer),
         ...change?.set,
         ...isBack && { intent: "cancel" as const },
-        checked_at: now,
         check_at: checkTime({ ...current, ...change?.set, status: to }, now),
       },
       jobs: isBack ? [checkJob(current, now)] : [],
-      told: { notification_id: notificationId },
       key,
     };
   });
-  return { subscription, isOvertaken };
+  return { record, isOvertaken };
 }
 
 /** The gateway did what it was asked. */
@@ -89,14 +80,19 @@ export async function hearDone(
 ): Promise<GatewaySubscription> {
   return await changeRecord(deps, subscriptionKind, known, (current) => {
     const now = new Date(deps.clock());
-    // Another who asked for it may have been answered first, and it may have been undone since.
-    const isMeant = current.intent === action && states.allows(current.status, action);
     const wanted = states.stateAfter(action);
+    // By this very call, though a look was quicker to see that it is over.
+    const isOurEnd = action !== "enable" && current.status === "inactive";
+    // Another who asked for it may have been answered first, and it may have been undone since.
+    const isMeant = isOurEnd ||
+      (current.intent === action && states.allows(current.status, action));
     const to = isMeant ? wanted : current.status;
+    // It may have come there after what undid it: then that is asked for once more.
+    const again = to === wanted ? null : states.actionTo(to);
     const change = moved(current, to, { source: action, now });
     const set = {
       ...change?.set,
-      intent: current.intent === action ? null : current.intent,
+      intent: current.intent === action ? again : current.intent ?? again,
       check_at: checkTime({ ...current, ...change?.set, status: to }, now),
     };
     return { ...change, set, key, jobs: to === wanted ? [] : [checkJob(current, now)] };
@@ -169,10 +165,10 @@ function fieldsOf(current: GatewaySubscription, answer: Subscription) {
   const { schedule } = answer;
   return {
     gateway_subscription_id: answer.id ?? current.gateway_subscription_id,
-    name: answer.name ?? current.name,
-    amount: parseMoney(answer.amount) ?? current.amount,
-    interval: schedule?.interval ?? current.interval,
-    current_interval: answer.current_interval ?? schedule?.current_interval ??
+    name: answer.name && answer.name.length <= MAX_NAME ? answer.name : current.name,
+    amount: parseMoney(answer.amount) || current.amount,
+    interval: count(schedule?.interval) ?? current.interval,
+    current_interval: count(answer.current_interval) ?? count(schedule?.current_interval) ??
       current.current_interval,
     start_time: parseTime(schedule?.start_time ?? null) ?? current.start_time,
     // Null is an answer: there is no next one.
@@ -180,10 +176,18 @@ function fieldsOf(current: GatewaySubscription, answer: Subscription) {
   };
 }
 
+/** What the gateway takes itself. */
+const MAX_NAME = 40;
+
+/** An odd number must not keep the rest of an answer from being taken. */
+function count(said: number | null | undefined): number | null {
+  return said !== null && said !== undefined && said >= 0 && said < 2 ** 31 ? said : null;
+}
+
 const HALF_AN_HOUR_MS = 30 * 60_000;
 
 /** Retries of one that was ended may still run (G§7). */
-const AFTERWARDS_MS = 7 * 24 * 3_600_000;
+export const AFTERWARDS_MS = 7 * 24 * 3_600_000;
 
 /** Null: there is nothing more to be learned of it. */
 function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date | null {

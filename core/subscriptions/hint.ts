@@ -2,6 +2,7 @@
 
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
+import { claimLook } from "../../db/record_checks.ts";
 import {
   findSubscription,
   findSubscriptionAtGateway,
@@ -47,11 +48,16 @@ export async function queueLook(
   gatewayId: string | null,
 ): Promise<void> {
   const now = new Date(clock());
-  const earliest = (subscription.checked_at?.getTime() ?? 0) + SHORTEST_PAUSE_MS;
+  const since = new Date(now.getTime() - SHORTEST_PAUSE_MS);
+  const { isClaimed, checked_at } = await database.query(
+    (sql) => claimLook(sql, subscription.id, now, since),
+    "claim look",
+  );
+  const last = checked_at?.getTime() ?? 0;
   const job = checkJob(subscription, now);
   const look = {
     ...job,
-    run_at: new Date(Math.max(now.getTime(), earliest)),
+    run_at: isClaimed ? now : new Date(last + SHORTEST_PAUSE_MS),
     payload: { ...job.payload, ...gatewayId && { gateway_subscription_id: gatewayId } },
   };
   const waiting = await database.query((sql) => insertJobs(sql, [look]), "queue look");

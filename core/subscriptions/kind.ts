@@ -9,9 +9,9 @@ import type { Kind } from "../records/kind.ts";
 import { checkJob } from "./check_job.ts";
 import { problems } from "./problems.ts";
 import type { SubscriptionStatus } from "./states.ts";
-import { viewSubscription } from "./views.ts";
+import { type SubscriptionView, viewSubscription } from "./views.ts";
 
-export const subscriptionKind: Kind<GatewaySubscription> = {
+export const subscriptionKind: Kind<GatewaySubscription, SubscriptionView> = {
   resource: "subscription",
   find: findSubscription,
   writing: writingSubscriptions,

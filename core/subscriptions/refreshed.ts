@@ -1,7 +1,7 @@
 /** Brings a subscription up to date for a caller. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import { GatewayError, type Outcome } from "../gateway/errors.ts";
+import type { Outcome } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import type { Source } from "./gate.ts";
 import { problems } from "./problems.ts";
@@ -14,10 +14,9 @@ export async function refreshed(
   source: Source,
   outcome: Outcome,
 ): Promise<GatewaySubscription> {
-  try {
-    return await refreshSubscription(deps, subscription, source);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    throw problems.gatewayProblem(error, subscription, outcome);
-  }
+  return await problems.asking(
+    subscription,
+    outcome,
+    async () => (await refreshSubscription(deps, subscription, source)).subscription,
+  );
 }

@@ -1,6 +1,10 @@
 /** The states of a subscription, and which may follow which (contract 5). */
 
-import type { SubscriptionAction, SubscriptionStatus } from "../../db/subscriptions.ts";
+import {
+  SUBSCRIPTION_ACTIONS,
+  type SubscriptionAction,
+  type SubscriptionStatus,
+} from "../../db/subscriptions.ts";
 
 export { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../db/subscriptions.ts";
 export type { SubscriptionAction, SubscriptionStatus } from "../../db/subscriptions.ts";
@@ -29,6 +33,11 @@ export function allows(status: SubscriptionStatus, action: SubscriptionAction): 
 
 export function stateAfter(action: SubscriptionAction): SubscriptionStatus {
   return ACTIONS[action].to;
+}
+
+/** What brings a subscription to where it is; null: nothing that we could ask for. */
+export function actionTo(status: SubscriptionStatus): SubscriptionAction | null {
+  return SUBSCRIPTION_ACTIONS.find((action) => stateAfter(action) === status) ?? null;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { act } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import type { RecordDeps } from "../records/deps.ts";
+import { isDone } from "./act.ts";
 import { subscriptionKind } from "./kind.ts";
 import { problems } from "./problems.ts";
 import { refreshed } from "./refreshed.ts";
@@ -42,15 +43,17 @@ export async function updateSubscription(
           subscription.gateway_subscription_id!,
           updatePayload(update, subscription),
         ),
-      take: (subscription, _, key) =>
-        changeRecord(deps, subscriptionKind, subscription, (current) => ({
-          set: {
-            name: name ?? current.name,
-            amount: amount ?? current.amount,
-            interval: interval ?? current.interval,
-          },
-          key,
-        })),
+      take: async (subscription, answer, key) =>
+        isDone(answer)
+          ? await changeRecord(deps, subscriptionKind, subscription, (current) => ({
+            set: {
+              name: name ?? current.name,
+              amount: amount ?? current.amount,
+              interval: interval ?? current.interval,
+            },
+            key,
+          }))
+          : null,
       isStateRefusal: () => false,
       refresh: (subscription, outcome) => refreshed(deps, subscription, "update", outcome),
       // Whether its token is another nobody can tell: it is sent once more.

@@ -103,8 +103,6 @@ create table gateway.subscriptions (
 create index subscriptions_by_user on gateway.subscriptions (user_id, id);
 create index subscriptions_by_user_and_status on gateway.subscriptions (user_id, status, id);
 create index subscriptions_by_status on gateway.subscriptions (status, id);
-create index subscriptions_to_check on gateway.subscriptions (check_at)
-  where check_at is not null;
 -- Their charges have orders that begin with it.
 create index subscriptions_by_name on gateway.subscriptions (name);
 

@@ -1,6 +1,5 @@
 /** What an invoice is asked for with, held to the gateway's rules (G§8). */
 
-import { z } from "@hono/zod-openapi";
 import { totalOf } from "../../core/invoices/invoice_input.ts";
 import { endOfDayInWib } from "../../core/gateway/times.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
@@ -55,5 +54,3 @@ export const InvoiceInputSchema = nullIsLeftOut(object({
   }),
   metadata: MetadataSchema.optional(),
 })).openapi("InvoiceInput");
-
-export type InvoiceInput = z.output<typeof InvoiceInputSchema>;
