@@ -433,7 +433,9 @@ Deno.test("a clock that went wrong and was put right does not hold a key for hou
   const { id } = await parsePayment(await first, 201);
   await payments.app.database.query((sql) =>
     sql`update gateway.idempotency_keys
-      set reply = null, lease_until = ${new Date(right + 3 * 60 * MINUTE)} where resource_id = ${id}`
+      set reply = null, lease_until = ${new Date(
+      right + 3 * 60 * MINUTE,
+    )} where resource_id = ${id}`
   );
   const again = await parsePayment(await payments.post("/charge/", body, key), 201);
   assert.equal(again.id, id);
