@@ -15,9 +15,34 @@ export interface Run {
 const DEBIAN = "/usr/lib/postgresql";
 
 /** Transactions a second, from when all clients are connected. */
-export async function runPgbench(
+export async function runPgbench(run: Run): Promise<number> {
+  const output = await start(run, []);
+  const rate = output.match(/^tps = ([\d.]+)/m)?.[1];
+  if (!rate) throw new Error(`pgbench told no rate: ${output}`);
+  return Number(rate);
+}
+
+/** How long each transaction took, in milliseconds from when it was due, at this pace. */
+export async function pacePgbench(run: Run, perSecond: number): Promise<number[]> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const log = join(folder, "log");
+    await start(run, ["-R", perSecond.toFixed(1), "-l", `--log-prefix=${log}`]);
+    const files = await Array.fromAsync(Deno.readDir(folder));
+    const texts = await Promise.all(
+      files.map(({ name }) => Deno.readTextFile(join(folder, name))),
+    );
+    // Client, number, microseconds, …
+    return texts.join("").trim().split("\n").map((line) => Number(line.split(" ")[2]) / 1000);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function start(
   { url, script, clients, transactions, variables }: Run,
-): Promise<number> {
+  more: string[],
+): Promise<string> {
   const file = await Deno.makeTempFile({ suffix: ".sql" });
   try {
     await Deno.writeTextFile(file, script);
@@ -26,16 +51,16 @@ export async function runPgbench(
         ...["-n", "-M", "prepared", "-f", file, "-t", String(transactions)],
         ...["-c", String(clients), "-j", String(Math.min(clients, 2))],
         ...Object.entries(variables).flatMap(([name, value]) => ["-D", `${name}=${value}`]),
+        ...more,
         url,
       ],
     }).output();
     const output = new TextDecoder().decode(stdout);
-    const rate = output.match(/^tps = ([\d.]+)/m)?.[1];
     const wanted = clients * transactions;
-    if (code !== 0 || !rate || !output.includes(`processed: ${wanted}/${wanted}`)) {
+    if (code !== 0 || !output.includes(`processed: ${wanted}/${wanted}`)) {
       throw new Error(`pgbench failed: ${new TextDecoder().decode(stderr)}${output}`);
     }
-    return Number(rate);
+    return output;
   } finally {
     await Deno.remove(file);
   }

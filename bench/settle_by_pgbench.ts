@@ -3,7 +3,7 @@
 import { newPayment } from "../core/payments/new_payment.ts";
 import { viewPayment } from "../core/payments/views.ts";
 import { idOf, nthRow, PENDING, settlement, STRIDE } from "./pending_payments.ts";
-import { runPgbench } from "./pgbench.ts";
+import { pacePgbench, type Run, runPgbench } from "./pgbench.ts";
 
 export interface Share {
   /** Of the table. */
@@ -43,12 +43,22 @@ commit;
 `;
 
 /** Transactions a second. */
-export async function settleByPgbench(
+export async function settleByPgbench(url: string, share: Share): Promise<number> {
+  return await runPgbench(runOf(url, share));
+}
+
+/** How long each took, at this pace. */
+export async function settlePacedByPgbench(
   url: string,
-  { rows, first, clients, transactions }: Share,
-): Promise<number> {
+  share: Share,
+  perSecond: number,
+): Promise<number[]> {
+  return await pacePgbench(runOf(url, share), perSecond);
+}
+
+function runOf(url: string, { rows, first, clients, transactions }: Share): Run {
   const { signature_key: _, ...payload } = settlement(rows);
-  return await runPgbench({
+  return {
     url,
     script: SCRIPT,
     clients,
@@ -61,7 +71,7 @@ export async function settleByPgbench(
       payload: JSON.stringify(payload),
       data: JSON.stringify(eventData()),
     },
-  });
+  };
 }
 
 /** A payment as listeners see it. */

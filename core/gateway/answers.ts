@@ -1,10 +1,11 @@
 /** The gateway's answers as types; no JSON object fails them, and fields that nobody knows are kept. */
 
-import { z } from "zod";
 import {
+  type Answered,
   bool,
   id,
   listOf,
+  looseObject,
   lowerCase,
   money,
   object,
@@ -25,9 +26,9 @@ export interface Answer<T> {
 
 const common = { status_code: text, status_message: text };
 
-const Action = z.looseObject({ name: text, method: text, url: text });
+const Action = looseObject({ name: text, method: text, url: text });
 
-const Refund = z.looseObject({
+const Refund = looseObject({
   refund_chargeback_id: text,
   refund_amount: money,
   refund_key: id,
@@ -38,51 +39,53 @@ const Refund = z.looseObject({
 });
 
 /** What charge, status and every action on a transaction answer with. */
-export const Transaction = z.preprocess(
-  withOneExpiryName,
-  z.looseObject({
-    ...common,
-    transaction_id: id,
-    order_id: id,
-    merchant_id: text,
-    gross_amount: money,
-    currency: text,
-    payment_type: text,
-    transaction_status: lowerCase,
-    fraud_status: lowerCase,
-    transaction_time: text,
-    settlement_time: text,
-    expiry_time: text,
-    channel_response_code: text,
-    channel_response_message: text,
-    bank: text,
-    va_numbers: listOf(z.looseObject({ bank: text, va_number: text })),
-    permata_va_number: text,
-    bill_key: text,
-    biller_code: text,
-    payment_code: text,
-    store: text,
-    acquirer: text,
-    issuer: text,
-    qr_string: text,
-    redirect_url: text,
-    actions: listOf(Action),
-    masked_card: text,
-    approval_code: text,
-    installment_term: wholeNumber,
-    saved_token_id: text,
-    saved_token_id_expired_at: text,
-    refund_chargeback_id: text,
-    refund_amount: money,
-    refund_key: id,
-    refunds: listOf(Refund),
-    custom_field1: text,
-    custom_field2: text,
-    custom_field3: text,
-    metadata: object,
-  }),
-);
-export type Transaction = z.output<typeof Transaction>;
+const TransactionFields = looseObject({
+  ...common,
+  transaction_id: id,
+  order_id: id,
+  merchant_id: text,
+  gross_amount: money,
+  currency: text,
+  payment_type: text,
+  transaction_status: lowerCase,
+  fraud_status: lowerCase,
+  transaction_time: text,
+  settlement_time: text,
+  expiry_time: text,
+  channel_response_code: text,
+  channel_response_message: text,
+  bank: text,
+  va_numbers: listOf(orNull(looseObject({ bank: text, va_number: text }))),
+  permata_va_number: text,
+  bill_key: text,
+  biller_code: text,
+  payment_code: text,
+  store: text,
+  acquirer: text,
+  issuer: text,
+  qr_string: text,
+  redirect_url: text,
+  actions: listOf(orNull(Action)),
+  masked_card: text,
+  approval_code: text,
+  installment_term: wholeNumber,
+  saved_token_id: text,
+  saved_token_id_expired_at: text,
+  refund_chargeback_id: text,
+  refund_amount: money,
+  refund_key: id,
+  refunds: listOf(orNull(Refund)),
+  custom_field1: text,
+  custom_field2: text,
+  custom_field3: text,
+  metadata: object,
+});
+
+export type Transaction = ReturnType<typeof TransactionFields.parse>;
+
+export const Transaction: Answered<Transaction> = {
+  parse: (body) => TransactionFields.parse(withOneExpiryName(body)),
+};
 
 /** QRIS says `expire_time`, all else `expiry_time`. */
 function withOneExpiryName(body: unknown): unknown {
@@ -92,25 +95,28 @@ function withOneExpiryName(body: unknown): unknown {
     : { ...body as JsonObject, expiry_time: expiry_time ?? expire_time };
 }
 
-export const TransactionList = z.looseObject({ ...common, transactions: listOf(Transaction) });
+export const TransactionList = looseObject({
+  ...common,
+  transactions: listOf(orNull(Transaction)),
+});
 
-export const CardToken = z.looseObject({ ...common, token_id: text, hash: text });
+export const CardToken = looseObject({ ...common, token_id: text, hash: text });
 
-export const RegisteredCard = z.looseObject({
+export const RegisteredCard = looseObject({
   ...common,
   saved_token_id: text,
   transaction_id: text,
   masked_card: text,
 });
 
-export const Points = z.looseObject({
+export const Points = looseObject({
   ...common,
   transaction_time: text,
   point_balance_amount: money,
 });
 
-export const Bin = z.looseObject({
-  data: orNull(z.looseObject({
+export const Bin = looseObject({
+  data: orNull(looseObject({
     bin: text,
     bank: text,
     bank_code: text,
@@ -124,18 +130,18 @@ export const Bin = z.looseObject({
   })),
 });
 
-export const PayAccount = z.looseObject({
+export const PayAccount = looseObject({
   ...common,
   account_id: text,
   account_status: upperCase,
   payment_type: text,
   channel_response_code: text,
   channel_response_message: text,
-  actions: listOf(Action),
+  actions: listOf(orNull(Action)),
   metadata: object,
 });
 
-export const Subscription = z.looseObject({
+export const Subscription = looseObject({
   id,
   name: text,
   status: lowerCase,
@@ -144,8 +150,8 @@ export const Subscription = z.looseObject({
   payment_type: text,
   created_at: text,
   current_interval: wholeNumber,
-  transaction_ids: listOf(z.string().min(1).max(255)),
-  schedule: orNull(z.looseObject({
+  transaction_ids: listOf((value) => typeof value === "string" ? id(value) : null),
+  schedule: orNull(looseObject({
     interval: wholeNumber,
     interval_unit: lowerCase,
     max_interval: wholeNumber,
@@ -156,13 +162,13 @@ export const Subscription = z.looseObject({
   })),
   metadata: object,
 });
-export type Subscription = z.output<typeof Subscription>;
+export type Subscription = ReturnType<typeof Subscription.parse>;
 
 /** What the actions on a subscription answer with. */
-export const Message = z.looseObject({ status_message: text });
-export type Message = z.output<typeof Message>;
+export const Message = looseObject({ status_message: text });
+export type Message = ReturnType<typeof Message.parse>;
 
-export const Invoice = z.looseObject({
+export const Invoice = looseObject({
   id,
   order_id: id,
   invoice_number: text,
@@ -177,7 +183,7 @@ export const Invoice = z.looseObject({
   void_reason: text,
   metadata: object,
 });
-export type Invoice = z.output<typeof Invoice>;
+export type Invoice = ReturnType<typeof Invoice.parse>;
 
-export const Voided = z.looseObject({ success: bool });
-export type Voided = z.output<typeof Voided>;
+export const Voided = looseObject({ success: bool });
+export type Voided = ReturnType<typeof Voided.parse>;

@@ -1,6 +1,6 @@
 /** How operations reach the gateway. */
 
-import type { z } from "zod";
+import type { Answered } from "./fields.ts";
 import type { Answer } from "./answers.ts";
 import type { Draft } from "./draft.ts";
 
@@ -13,7 +13,7 @@ export interface CallOptions {
 }
 
 export type Ask = <T>(
-  schema: z.ZodType<T>,
+  schema: Answered<T>,
   draft: Draft,
   options?: CallOptions,
 ) => Promise<Answer<T>>;

@@ -1,6 +1,6 @@
 /** One operation from begin to end: its deadline, its place in line, the breaker, and tries again. */
 
-import type { z } from "zod";
+import type { Answered } from "./fields.ts";
 import type { Answer } from "./answers.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import { decide } from "./decide.ts";
@@ -29,7 +29,7 @@ export function createCall(deps: CallDeps) {
 
   return async function call<T>(
     request: GatewayRequest,
-    schema: z.ZodType<T>,
+    schema: Answered<T>,
     { deadlineMs, signal }: CallLimits,
   ): Promise<Answer<T>> {
     using limits = startDeadline(deadlineMs, signal);

@@ -1,6 +1,6 @@
 /** Tells whether what the gateway said is an answer or an error, and which. */
 
-import type { z } from "zod";
+import type { Answered } from "./fields.ts";
 import type { Answer } from "./answers.ts";
 import * as errors from "./errors.ts";
 import { type Json, type JsonObject, parseObject } from "./json.ts";
@@ -21,7 +21,7 @@ const KINDS: Record<number, typeof errors.GatewayError> = {
 export function decide<T>(
   reply: Reply,
   request: GatewayRequest,
-  schema: z.ZodType<T>,
+  schema: Answered<T>,
   now: number,
 ): Answer<T> {
   const raw = reply.isWhole ? parseObject(reply.text) : null;

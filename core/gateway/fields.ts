@@ -4,67 +4,91 @@
  * guise is brought into shape.
  */
 
-import { z } from "zod";
+/** What a value is taken for. */
+export type Read<T> = (value: unknown) => T;
 
-/**
- * A field by a function of our own: a schema for each guise it comes in would say the same and cost
- * every answer, of forty fields, several times as much.
- */
-function field<T>(read: (value: unknown) => T | null) {
-  return z.unknown().optional().transform(read);
+/** An object of known fields; those that nobody knows are kept as they are. */
+export interface Answered<T> {
+  /** Of any object. */
+  parse(body: unknown): T;
 }
 
-export const text = field(readText);
+type Fields = Record<string, Read<unknown>>;
+
+type OutputOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> } & {
+  [unknown: string]: unknown;
+};
+
+/**
+ * By hand, though a library could do the same: forty fields of every answer and every notification
+ * would each cost several objects, of which most are for fields that are not there.
+ */
+export function looseObject<F extends Fields>(fields: F): Answered<OutputOf<F>> {
+  const readers = Object.entries(fields);
+  return {
+    parse(body) {
+      const result: Record<string, unknown> = { ...body as object };
+      for (const [name, read] of readers) result[name] = read(result[name]);
+      return result as OutputOf<F>;
+    },
+  };
+}
+
+export const text: Read<string | null> = (value) => {
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  return typeof value === "string" ? storable(value) : null;
+};
+
 /** What names something: dots alone are a folder in paths; no index takes what is longer. */
-export const id = field((value) => {
-  const name = readText(value);
+export const id: Read<string | null> = (value) => {
+  const name = text(value);
   return name !== null && /^(?!\.{0,2}$)[^]{1,255}$/.test(name) ? name : null;
-});
-export const lowerCase = field((value) =>
-  typeof value === "string" ? storable(value.toLowerCase()) : null
-);
-export const upperCase = field((value) =>
-  typeof value === "string" ? storable(value.toUpperCase()) : null
-);
-export const wholeNumber = field((value) => {
+};
+
+export const lowerCase: Read<string | null> = (value) =>
+  typeof value === "string" ? storable(value.toLowerCase()) : null;
+
+export const upperCase: Read<string | null> = (value) =>
+  typeof value === "string" ? storable(value.toUpperCase()) : null;
+
+export const wholeNumber: Read<number | null> = (value) => {
   const isDigits = typeof value === "string" && /^\d+$/.test(value);
   const number = isDigits ? Number(value) : value;
   return Number.isSafeInteger(number) ? number as number : null;
-});
-export const bool = field((value) => typeof value === "boolean" ? value : null);
-export const object = field((value) => isObject(value) ? value : null);
+};
+
+export const bool: Read<boolean | null> = (value) => typeof value === "boolean" ? value : null;
+
+export const object: Read<Record<string, unknown> | null> = (value) =>
+  isObject(value) ? value : null;
+
 /**
  * A decimal with two places, exactly what the gateway said; null where that cannot be had. Up to 15
  * digits a number in JSON is exact, too.
  */
-export const money = field((value) => {
+export const money: Read<string | null> = (value) => {
   const said = typeof value === "number" ? String(value) : value;
   const isDecimal = typeof said === "string" && /^\d{1,15}(\.\d{1,2}0*)?$/.test(said);
   return isDecimal ? twoPlaces(said) : null;
-});
+};
 
-export function orNull<T extends z.ZodType>(schema: T) {
-  // Absence is no error: most fields are absent most of the time, and an error costs time to make.
-  return schema.nullish().transform((value) => value ?? null).catch(null);
+export function orNull<T>({ parse }: Answered<T>): Read<T | null> {
+  return (value) => isObject(value) ? parse(value) : null;
 }
 
 /** Items that are no such thing are left out. */
-export function listOf<T extends z.ZodType>(item: T) {
-  return z.array(z.unknown()).catch([]).transform((items) =>
-    items.flatMap((each) => {
-      const { success, data } = item.safeParse(each);
-      return success ? [data] : [];
-    })
-  );
+export function listOf<T>(item: Read<T | null>): Read<T[]> {
+  return (value) =>
+    Array.isArray(value)
+      ? value.flatMap((each) => {
+        const read = item(each);
+        return read === null ? [] : [read];
+      })
+      : [];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function readText(value: unknown): string | null {
-  if (typeof value === "number" && Number.isFinite(value)) return String(value);
-  return typeof value === "string" ? storable(value) : null;
 }
 
 /** NUL and half characters no database keeps; nothing of the gateway's needs them. */

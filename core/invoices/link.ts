@@ -22,7 +22,7 @@ export function linkTo({ id, user_id }: GatewayInvoice): Link {
 
 /** The invoice that the gateway itself says a transaction is of, by its id there. */
 export function invoiceNamedBy({ metadata }: Transaction): string | null {
-  return idField.parse(metadata?.midtrans_invoice_id);
+  return idField(metadata?.midtrans_invoice_id);
 }
 
 /** Throws a `GatewayError` where the gateway has to be asked for it and does not answer. */

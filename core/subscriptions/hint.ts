@@ -19,7 +19,7 @@ const SHORTEST_PAUSE_MS = 60_000;
 /** Of one that is known here it makes somebody look, at most once a minute; of others nothing. */
 export async function takeHint(deps: RecordDeps, payload: JsonObject): Promise<void> {
   const told = (payload.subscription ?? payload) as JsonObject;
-  const gatewayId = idField.parse(told.id);
+  const gatewayId = idField(told.id);
   if (gatewayId === null) return;
   const known = await findTold(deps, gatewayId, told);
   if (known) await queueLook(deps, known, gatewayId);
