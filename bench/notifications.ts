@@ -45,7 +45,7 @@ interface Table {
 interface Figures {
   service: number[];
   pgbench: number[];
-  /** How long each took at half the service's rate, and pgbench's at the same pace. */
+  /** How long each took at half of what is to be reached, and pgbench's at the same pace. */
   atHalf: number[];
   pgbenchAtHalf: number[];
 }
@@ -72,9 +72,9 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 for (const table of tables) {
   await tidyUp(table);
-  for (const connections of CONNECTIONS) {
-    const { service, atHalf, pgbenchAtHalf } = figuresOf(table, connections);
-    const pace = median(service) / 2;
+  for (const { connections, share } of LOADS) {
+    const { pgbench, atHalf, pgbenchAtHalf } = figuresOf(table, connections);
+    const pace = share * median(pgbench) / 2;
     atHalf.push(...await paced(table, connections, pace));
     pgbenchAtHalf.push(...await pgbenchPaced(table, connections, pace));
   }

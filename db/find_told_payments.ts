@@ -26,12 +26,13 @@ export const findingToldPayments: Together<Told, GatewayPayment | null> = {
 async function findToldPayments(sql: Sql, told: Told[]): Promise<(GatewayPayment | null)[]> {
   const statement = new Statement();
   const json = statement.value(JSON.stringify(told.map((each, number) => ({ ...each, number }))));
-  const rows = await statement.run<GatewayPayment & { number: number }>(
+  // A row for each, in their order, so that none has to be taken apart.
+  const rows = await statement.run<GatewayPayment | Absent>(
     sql,
-    `select told.number, ${WHOLE_PAYMENT}
+    `select ${WHOLE_PAYMENT}
     from json_to_recordset(${json}::text::json) as told(
       number integer, order_id text, transaction_id text, payment_ref uuid)
-    cross join lateral (
+    left join lateral (
       select * from (
         select * from gateway.payments known
         where known.transaction_id = told.transaction_id and known.order_id = told.order_id
@@ -40,11 +41,13 @@ async function findToldPayments(sql: Sql, told: Told[]): Promise<(GatewayPayment
         where known.order_id = told.order_id and known.transaction_id is null and not is_refused
       ) candidate
       order by transaction_id, coalesce(id = told.payment_ref, false) desc, id desc limit 1
-    ) payment`,
+    ) payment on true
+    order by told.number`,
   );
-  const found = new Map(rows.map(({ number, ...payment }) => [number, payment]));
-  return told.map((_, number) => {
-    const payment = found.get(number);
-    return payment ? readPayment(payment) : null;
-  });
+  return rows.map((row) => row.id === null ? null : readPayment(row));
+}
+
+/** There is none: all its columns are null. */
+interface Absent {
+  id: null;
 }

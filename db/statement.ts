@@ -33,11 +33,16 @@ export class Statement {
   }
 
   /**
-   * Rows to be selected from, as from the table itself; members that are no columns are left out. They
-   * travel as JSON: any number of them, and the text stays the same.
+   * Rows to be selected from, as from the table itself; members that are no columns are left out, and
+   * so are those that are not among `names`, where given. They travel as JSON: any number of them, and
+   * the text stays the same.
    */
-  rows(table: Table, rows: readonly object[]): string {
-    const json = this.value(JSON.stringify(rows.map(withoutNulls)));
+  rows<Row extends object>(
+    table: Table,
+    rows: readonly Row[],
+    names?: readonly (keyof Row & string)[],
+  ): string {
+    const json = this.value(JSON.stringify(rows.map((row) => withoutNulls(row, names))));
     return `json_populate_recordset(null::gateway.${table}, ${json}::text::json)`;
   }
 
@@ -47,10 +52,13 @@ export class Statement {
 }
 
 /** What is absent is null, too, and half of a payment's columns mostly are. */
-function withoutNulls(row: object): object {
+function withoutNulls<Row extends object>(
+  row: Row,
+  names: readonly string[] = Object.keys(row),
+): object {
   const present: Record<string, unknown> = {};
-  for (const name in row) {
-    const value = row[name as keyof typeof row];
+  for (const name of names) {
+    const value = row[name as keyof Row];
     if (value !== null) present[name] = value;
   }
   return present;

@@ -64,10 +64,9 @@ async function write<R extends Versioned>(
   const statement = new Statement();
   // Locked in the order of their ids, by whoever changes several at once.
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
-  const rows = records.map((record) => only(record, columns));
   const notes = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
   const parts = [
-    `wanted as (select * from ${statement.rows(table, rows)})`,
+    `wanted as (select * from ${statement.rows(table, records, columns)})`,
     ...notes.length > 0 ? [`noted as (${noted(statement, notes)})`] : [],
     ...notes.some(({ isFenced }) => isFenced) ? [`held as (${HOLDING})`] : [],
     `changed as (
@@ -81,12 +80,6 @@ async function write<R extends Versioned>(
     ...notes.length > 0 ? [`with_keys as (${NOTING})`] : [],
   ];
   return await runWith(sql, statement, parts, writes);
-}
-
-function only<R>(record: R, columns: (keyof R & string)[]): object {
-  const row: Record<string, unknown> = {};
-  for (const name of columns) row[name] = record[name];
-  return row;
 }
 
 function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {

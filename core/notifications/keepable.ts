@@ -17,11 +17,17 @@ function keep(data: Json, depth: number): Json {
   // Nothing of the gateway's is that deep.
   if (depth > MAX_DEPTH) return null;
   if (Array.isArray(data)) return data.map((each) => keep(each, depth + 1));
-  const kept = Object.entries(data).filter(([name]) => !isSecretName(name));
-  return Object.fromEntries(kept.map(([name, value]) => [
-    keepText(name),
-    typeof value === "string" && isPaymentNumber(name) ? storable(value) : keep(value, depth + 1),
-  ]));
+  // Anybody chooses the names: none of them may mean more than a name.
+  const kept: JsonObject = Object.create(null);
+  for (const name in data) {
+    if (!isSecretName(name)) kept[keepText(name)] = keepMember(name, data[name]!, depth);
+  }
+  return kept;
+}
+
+function keepMember(name: string, value: Json, depth: number): Json {
+  const isNumber = typeof value === "string" && isPaymentNumber(name);
+  return isNumber ? storable(value) : keep(value, depth + 1);
 }
 
 function keepText(text: string): string {
