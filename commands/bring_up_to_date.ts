@@ -3,6 +3,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
 import { beginGeneration, isFromElsewhere } from "../db/event_generation.ts";
+import type { Queue } from "../core/config.ts";
+import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { Failure } from "./failure.ts";
 import { say } from "./say.ts";
@@ -12,11 +14,19 @@ const PATIENCE_MS = 30_000;
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
-export async function bringUpToDate(url: string, migrations: Migration[]): Promise<string[]> {
+export async function bringUpToDate(
+  url: string,
+  migrations: Migration[],
+  queue: Queue,
+): Promise<string[]> {
   await reach(url);
   const applied = await changing(
     "Migrations are missing, and this role may not apply them",
     () => migrate(url, migrations),
+  );
+  await changing(
+    "The queue has to be set up, and this role may not do that",
+    () => setUpQueue(url, queue),
   );
   await changing(
     "The database was moved to another server, and this role may not adapt it",
@@ -29,7 +39,8 @@ async function changing<T>(whatIsNotAllowed: string, change: () => Promise<T>): 
   try {
     return await change();
   } catch (error) {
-    if (error instanceof MigrationRefused) throw new Failure(error.message);
+    const isRefused = error instanceof MigrationRefused || error instanceof QueueRefused;
+    if (isRefused) throw new Failure(error.message);
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new Failure(`${whatIsNotAllowed}: ${(error as Error).message}`);
   }

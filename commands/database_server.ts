@@ -9,6 +9,8 @@ import { Failure } from "./failure.ts";
 export interface DatabaseServer extends AsyncDisposable {
   /** Starts it where it is ours to start, and returns its address. */
   start(onCrash?: (failedRestart?: unknown) => void): Promise<string>;
+  /** Others use it, too: it is no part of this process. */
+  isShared: boolean;
 }
 
 /** A service that is starting has its server up within this. */
@@ -25,6 +27,7 @@ export async function claimServer(config: Config, as: Holder): Promise<DatabaseS
   });
   let server: EmbeddedServer | undefined;
   return {
+    isShared: false,
     async start(onCrash) {
       server = await startServer(layout, { onCrash }).catch((error) => {
         throw new Failure(error.message);
@@ -60,7 +63,11 @@ export async function joinServer(config: Config): Promise<DatabaseServer> {
 }
 
 function given(url: string): DatabaseServer {
-  return { start: () => Promise.resolve(url), [Symbol.asyncDispose]: () => Promise.resolve() };
+  return {
+    isShared: true,
+    start: () => Promise.resolve(url),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
 }
 
 async function findLayout({ dataDir }: Config) {

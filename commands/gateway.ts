@@ -1,9 +1,11 @@
 /** The gateway a service talks to: the real one, or in the embedded default an emulated one beside it. */
 
 import { join } from "node:path";
+import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
 import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
+import { createPause } from "../core/gateway/pause.ts";
 import { logExchanges } from "../core/gateway/exchange_log.ts";
 import type { Log } from "../core/log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -35,6 +37,7 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     breaker: createCircuitBreaker(),
+    pause: createPause(systemClock),
   };
   return {
     client: createGatewayClient(options),

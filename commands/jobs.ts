@@ -6,11 +6,12 @@ import type { Carrier, OpenCarrier } from "../core/jobs/carrier.ts";
 import { JOBS_FILE, openKvCarrier } from "../core/jobs/kv_carrier.ts";
 import { tick } from "../core/jobs/schedule.ts";
 import { sweepJobs } from "../core/jobs/sweep.ts";
-import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
+import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createSchedule } from "../core/schedule.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
+import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { Failure } from "./failure.ts";
 
@@ -25,41 +26,52 @@ export interface Jobs extends AsyncDisposable {
   stop(graceMs: number): Promise<void>;
 }
 
-export type JobsDeps = Omit<TaskDeps, "carrier">;
+export type JobsDeps = Omit<TaskDeps, "carrier" | "secrets">;
 
-export async function openJobs(config: Config, deps: JobsDeps): Promise<Jobs> {
+export interface JobsConfig extends Pick<Config, "queue" | "dataDir" | "gateway"> {
+  /** Of the database that is used, be it the embedded one. */
+  databaseUrl: string;
+}
+
+export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs> {
   const carrier = await openCarrier(config, deps);
-  const taskDeps = { ...deps, carrier };
+  const secrets = createSecretBox(config.gateway.serverKey);
+  const taskDeps = { ...deps, carrier, secrets };
   const worker = createWorker({
     ...taskDeps,
     tasks: createTasks(taskDeps),
     maxRunning: MAX_RUNNING,
   });
+  const scheduleDeps = { ...taskDeps, deliver: worker.run };
   const crons = new AbortController();
+  // Deno Deploy wants to know of them before there is a server.
+  for (const entry of createSchedule(scheduleDeps)) {
+    Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
+  }
   return {
     carrier,
     start() {
       carrier.start(worker.run);
       // What an earlier run left behind, a charge that it died in included.
       const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices];
-      Promise.all(found.map((look) => look(taskDeps)))
+      Promise.all(found.map((look) => look(scheduleDeps)))
         .catch((error) => deps.log.error("sweep_failed", error));
-      for (const entry of createSchedule(taskDeps)) {
-        Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
-      }
     },
     async stop(graceMs) {
       crons.abort();
+      carrier.stop();
       await worker.close(graceMs);
     },
     [Symbol.asyncDispose]: () => carrier[Symbol.asyncDispose](),
   };
 }
 
-/** With a database of the integrator's own there may be no folder to write to. */
-async function openCarrier(config: Config, deps: JobsDeps): Promise<OpenCarrier> {
-  if (config.databaseUrl !== null) return createTimerCarrier(deps);
-  const path = join(config.dataDir, JOBS_FILE);
+async function openCarrier(
+  { queue, databaseUrl, dataDir }: JobsConfig,
+  deps: JobsDeps,
+): Promise<OpenCarrier> {
+  if (queue === "postgres") return openPostgresCarrier({ ...deps, databaseUrl });
+  const path = join(dataDir, JOBS_FILE);
   return await openKvCarrier({ ...deps, path }).catch((error) => {
     throw new Failure(
       `The queue in ${path} cannot be used (${error.message}). Remove the file: no job is lost.`,

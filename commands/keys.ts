@@ -21,9 +21,10 @@ type Action = (database: Database) => Promise<void>;
 
 export async function run(readConfig: () => Config, args: string[]): Promise<void> {
   const action = parseAction(args);
-  await using server = await joinServer(readConfig());
+  const config = readConfig();
+  await using server = await joinServer(config);
   const url = await server.start();
-  await bringUpToDate(url, await loadMigrations());
+  await bringUpToDate(url, await loadMigrations(), config.queue);
   const database = openDatabase({ url, poolSize: 1 });
   try {
     await action(database);

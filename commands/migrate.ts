@@ -6,8 +6,10 @@ import { bringUpToDate } from "./bring_up_to_date.ts";
 import { joinServer } from "./database_server.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
-  await using server = await joinServer(readConfig());
-  const applied = await bringUpToDate(await server.start(), await loadMigrations());
+  const config = readConfig();
+  await using server = await joinServer(config);
+  const url = await server.start();
+  const applied = await bringUpToDate(url, await loadMigrations(), config.queue);
   for (const name of applied) console.log(`applied ${name}`);
   if (applied.length === 0) console.log("Nothing to apply: the database is up to date.");
 }

@@ -4,7 +4,7 @@ import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
 import { createEvents } from "../core/events/hub.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
-import { createTimerCarrier } from "../core/jobs/timer_carrier.ts";
+import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
 import { createLog } from "../core/log.ts";
 import { openDatabase } from "../db/database.ts";
 import { createApp } from "../routes/app.ts";
@@ -12,16 +12,18 @@ import { createApp } from "../routes/app.ts";
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
   // Nothing is asked of these, so nothing connects.
+  const databaseUrl = "postgres://127.0.0.1/none";
+  const log = createLog(() => {});
   const gateway = createGatewayClient(config.gateway);
   const app = createApp({
     config,
-    database: openDatabase({ url: "postgres://127.0.0.1/none", poolSize: 1 }),
+    database: openDatabase({ url: databaseUrl, poolSize: 1 }),
     gateway,
     background: gateway,
     events: createEvents(),
-    carrier: createTimerCarrier({ clock: systemClock }),
+    carrier: openPostgresCarrier({ databaseUrl, log }),
     migrations: [],
-    log: createLog(() => {}),
+    log,
     clock: systemClock,
     isDraining: () => false,
     developmentKey: null,

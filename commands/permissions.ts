@@ -13,7 +13,7 @@ import { SANDBOX_FILES } from "./gateway.ts";
  * narrowed down: gateway, key sets and databases live anywhere.
  */
 export function permissionFlags(
-  config: Pick<Config, "dataDir"> | null,
+  config: Pick<Config, "dataDir" | "queue"> | null,
   layout: Layout | null,
   projectDir: string,
 ): string[] {
@@ -21,8 +21,18 @@ export function permissionFlags(
   const paths = (...list: string[]) =>
     list.map((path) => relative(projectDir, path) || ".").join(",");
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
+  // Where it would look for settings of its own, of which there are none.
+  if (config?.queue === "postgres") flags.push("--allow-sys=homedir");
   const migrations = `${projectDir}/db/migrations`;
-  if (!config || !layout) return [...flags, `--allow-read=${paths(migrations)}`, "--ignore-read"];
+  if (!config || !layout) {
+    const queue = config?.queue === "kv" ? [`${config.dataDir}/${JOBS_FILE}`] : [];
+    return [
+      ...flags,
+      `--allow-read=${paths(migrations, ...queue)}`,
+      "--ignore-read",
+      ...queue.length > 0 ? [`--allow-write=${paths(...queue)}`] : [],
+    ];
+  }
   // Nothing that it may write is anything that it may run.
   const ownFiles = [DEVELOPMENT_KEYS, JOBS_FILE, ...SANDBOX_FILES].map((name) =>
     `${config.dataDir}/${name}`

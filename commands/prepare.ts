@@ -12,6 +12,8 @@ import { say } from "./say.ts";
 export async function run(readConfig: () => Config): Promise<void> {
   const config = orNull(readConfig);
   const layout = config && config.databaseUrl === null ? await layOut(config.dataDir) : null;
+  // The service itself may write its queue there, but make no folder.
+  if (config?.queue === "kv") await Deno.mkdir(config.dataDir, { recursive: true });
   const projectDir = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
   console.log(permissionFlags(config, layout, decodeURIComponent(projectDir)).join(" "));
 }

@@ -6,6 +6,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
 import { createLog, type Log } from "../core/log.ts";
+import { measureStatus } from "../core/status/measure.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { within } from "../db/within.ts";
@@ -52,7 +53,9 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     failedRestart ? log.error("database_not_restarted", failedRestart) : log.info("database_died")
   );
   const migrations = await loadMigrations();
-  for (const name of await bringUpToDate(databaseUrl, migrations)) say(`Migrated: ${name}`);
+  for (const name of await bringUpToDate(databaseUrl, migrations, config.queue)) {
+    say(`Migrated: ${name}`);
+  }
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
 
@@ -63,9 +66,10 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
   const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
   const clock = systemClock;
-  const { invoicePayments } = config;
-  const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments };
-  const jobs = resources.use(await openJobs(config, jobsDeps));
+  const { invoicePayments, keep } = config;
+  const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
+  resources.use(measureStatus({ database, clock, log }));
+  const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
 
   let isDraining = false;
   const app = createApp({

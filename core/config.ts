@@ -38,6 +38,8 @@ const INVOICE_PAYMENTS = [
   "kredivo",
 ];
 
+const DAYS = "must be a number of days, 1 to 36500";
+
 const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
 
 interface About {
@@ -174,6 +176,36 @@ const SETTINGS = z.object({
     "must be names such as bca_va,gopay",
     (text) => /^[a-z0-9_]+(,[a-z0-9_]+)*$/.test(text) ? text.split(",") : undefined,
   ),
+  QUEUE: setting(
+    {
+      description:
+        "What brings jobs to their workers: `kv` on one machine, `postgres` on any number",
+      default: "`kv` in the embedded default, else `postgres`",
+      example: "kv",
+    },
+    "must be kv or postgres",
+    (text) => text === "kv" || text === "postgres" ? text : undefined,
+  ),
+  KEEP_JOBS_DAYS: setting(
+    { description: "How long finished jobs are kept", default: "`30`", example: "7" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  KEEP_NOTIFICATIONS_DAYS: setting(
+    { description: "How long processed notifications are kept", default: "`400`", example: "90" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  KEEP_KEYS_DAYS: setting(
+    { description: "How long idempotency keys are kept", default: "`1`", example: "7" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  KEEP_EVENTS_DAYS: setting(
+    { description: "How long delivered events are kept", default: "`400`", example: "90" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
   LOG_GATEWAY: setting(
     {
       description: "`true` logs what is said to the gateway and by it, secrets masked",
@@ -276,6 +308,16 @@ export type SettingName = keyof Settings;
 
 export const SETTING_NAMES = Object.keys(SETTINGS.shape) as SettingName[];
 
+/** What brings jobs to their workers. */
+export type Queue = "kv" | "postgres";
+
+export interface Keep {
+  jobs: number;
+  notifications: number;
+  keys: number;
+  events: number;
+}
+
 export interface Config {
   port: number;
   host: string;
@@ -296,6 +338,9 @@ export interface Config {
   notificationConfirm: "fit" | "paid";
   /** By which channels invoices can be paid, as the gateway calls them. */
   invoicePayments: readonly string[];
+  queue: Queue;
+  /** For how many days what is over is kept. */
+  keep: Keep;
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
@@ -367,6 +412,13 @@ export function parseConfig(
     logGateway: settings.LOG_GATEWAY ?? false,
     notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "fit",
     invoicePayments: settings.INVOICE_PAYMENTS ?? INVOICE_PAYMENTS,
+    queue: settings.QUEUE ?? (settings.DATABASE_URL === undefined ? "kv" : "postgres"),
+    keep: {
+      jobs: settings.KEEP_JOBS_DAYS ?? 30,
+      notifications: settings.KEEP_NOTIFICATIONS_DAYS ?? 400,
+      keys: settings.KEEP_KEYS_DAYS ?? 1,
+      events: settings.KEEP_EVENTS_DAYS ?? 400,
+    },
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
     rateLimit: {

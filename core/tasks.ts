@@ -1,6 +1,8 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
+import type { Keep } from "./config.ts";
 import { createDeliveries } from "./events/deliver.ts";
+import { gently } from "./jobs/gently.ts";
 import type { Tasks } from "./jobs/task.ts";
 import {
   createProcessNotification,
@@ -11,17 +13,29 @@ import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
 import type { InvoiceDeps } from "./invoices/deps.ts";
 import { CHECK_PAYMENT_STATUS } from "./payments/check_job.ts";
 import { createCheckPaymentStatus } from "./payments/check_payment_status.ts";
+import { createExpireStalePayment, EXPIRE_STALE_PAYMENT } from "./payments/expire_stale_payment.ts";
+import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
+import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/process_refund_async.ts";
+import type { SecretBox } from "./secret_box.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "./subscriptions/check_job.ts";
 import { createCheckSubscriptionStatus } from "./subscriptions/check_subscription_status.ts";
 
-export type TaskDeps = InvoiceDeps;
+export interface TaskDeps extends InvoiceDeps {
+  /** How many days what is over is kept. */
+  keep: Keep;
+  /** A card's token waits in it. */
+  secrets: SecretBox;
+}
 
 export function createTasks(deps: TaskDeps): Tasks {
   return {
-    [CHECK_PAYMENT_STATUS]: createCheckPaymentStatus(deps),
-    [CHECK_INVOICE_STATUS]: createCheckInvoiceStatus(deps),
-    [CHECK_SUBSCRIPTION_STATUS]: createCheckSubscriptionStatus(deps),
-    [PROCESS_NOTIFICATION]: createProcessNotification(deps),
+    [CHECK_PAYMENT_STATUS]: gently(deps, createCheckPaymentStatus(deps)),
+    [EXPIRE_STALE_PAYMENT]: gently(deps, createExpireStalePayment(deps)),
+    [CHECK_INVOICE_STATUS]: gently(deps, createCheckInvoiceStatus(deps)),
+    [CHECK_SUBSCRIPTION_STATUS]: gently(deps, createCheckSubscriptionStatus(deps)),
+    [PROCESS_NOTIFICATION]: gently(deps, createProcessNotification(deps)),
+    [PROCESS_CHARGE_ASYNC]: gently(deps, createProcessChargeAsync(deps)),
+    [PROCESS_REFUND_ASYNC]: gently(deps, createProcessRefundAsync(deps)),
     ...createDeliveries(deps),
   };
 }

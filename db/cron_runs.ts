@@ -7,6 +7,8 @@ export interface CronRun {
   minute: Date;
   started_at: Date;
   finished_at: Date | null;
+  /** What it came to, where it ended well. */
+  result: unknown;
   error: string | null;
 }
 
@@ -23,25 +25,35 @@ export async function claimTick(
     insert into gateway.cron_runs as last (task, minute, started_at)
     values (${task}, ${minute}, ${started_at})
     on conflict (task) do update set
-      (minute, started_at, finished_at, error) =
-        row(excluded.minute, excluded.started_at, null::timestamptz, null::text)
+      (minute, started_at, finished_at, result, error) = row(
+        excluded.minute, excluded.started_at, null::timestamptz, null::json, null::text)
     where last.minute < excluded.minute
       or last.minute > excluded.minute + interval '10 minutes'
     returning true`;
   return rows.length > 0;
 }
 
+export interface TickEnd extends Omit<CronRun, "started_at" | "result"> {
+  /** JSON; null is no result. */
+  result: string | null;
+}
+
 /** Records the end of a tick, unless the next one has begun. */
 export async function endTick(
   sql: Sql,
-  { task, minute, finished_at, error }: Pick<CronRun, "task" | "minute" | "finished_at" | "error">,
+  { task, minute, finished_at, result, error }: TickEnd,
 ): Promise<void> {
   await sql`
-    update gateway.cron_runs set finished_at = ${finished_at}, error = ${error}
+    update gateway.cron_runs
+    set finished_at = ${finished_at}, result = ${result}::text::json, error = ${error}
     where task = ${task} and minute = ${minute}`;
 }
 
 export async function findCronRun(sql: Sql, task: string): Promise<CronRun | null> {
   const [run] = await sql<[CronRun?]>`select * from gateway.cron_runs where task = ${task}`;
   return run ?? null;
+}
+
+export async function listCronRuns(sql: Sql): Promise<CronRun[]> {
+  return await sql<CronRun[]>`select * from gateway.cron_runs`;
 }

@@ -35,7 +35,7 @@ export interface EventFilter {
   /** Null: of whichever resource. */
   resourceId: string | null;
   order: EventOrder;
-  /** Only those that come after this one, in that order. */
+  /** Only those that come after this one, in that order; it may be gone. */
   before: string | null;
   limit: number;
 }
@@ -46,7 +46,8 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
  * Only what is settled: events of transactions that began before every one that still runs. All that
- * can still come, comes after them, and so the order in which they are read never changes.
+ * can still come, comes after them, and so the order in which they are read never changes. After one
+ * that was deleted for its age comes the oldest that is left; before it nothing is.
  * Each kind of list is found by an index of its own (see `listPayments` for the way it is asked for).
  */
 export async function listEvents(sql: Sql, filter: EventFilter): Promise<GatewayEvent[]> {
@@ -76,6 +77,9 @@ async function listOfAll(
       select event.generation, event.xact_id, event.id from gateway.events event, settled
       where event.id = ${before}::uuid
         and (event.generation, event.xact_id) < (settled.generation, settled.xact_id)
+      union all
+      select generation, xact_id, id from start
+      where not exists (select from gateway.events where id = ${before}::uuid)
     )
     select ${found(sql)}
     from ${isUp && place ? place : sql`start`} low, ${!isUp && place ? place : sql`settled`} high,
@@ -99,7 +103,7 @@ async function listOfResource(
   const direction = isUp ? sql`asc` : sql`desc`;
   const place = before === null
     ? null
-    : sql`(select sequence from gateway.events where id = ${before})`;
+    : sql`coalesce((select sequence from gateway.events where id = ${before}), 0)`;
   return await sql<GatewayEvent[]>`
     select ${found(sql)} from gateway.events found
     where (resource_id, sequence) > (${resourceId}::uuid, ${isUp && place ? place : 0})

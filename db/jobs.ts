@@ -1,6 +1,8 @@
 /** Jobs: the model, and the statements by which each is run by one worker at a time. */
 
+import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import { type ClaimedKey, claimingKeys } from "./idempotency_keys.ts";
 import { Statement } from "./statement.ts";
 
 export interface GatewayJob {
@@ -9,6 +11,8 @@ export interface GatewayJob {
   /** What it is about, such as a payment: of one task one job waits for each. */
   subject_id: string | null;
   payload: Record<string, unknown>;
+  /** What it needs and nobody may read, encrypted; empty once it was erased, null without one. */
+  secret: string | null;
   user_id: string | null;
   status: JobStatus;
   /** How often it was begun. */
@@ -31,6 +35,7 @@ export interface NewJob {
   task: string;
   subject_id: string | null;
   payload: object;
+  secret?: string | null;
   user_id: string | null;
   run_at: Date;
   created_at: Date;
@@ -39,7 +44,7 @@ export interface NewJob {
 /** What a carrier has to know of a job. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
-const COLUMNS = "id, task, subject_id, payload, user_id, run_at, created_at";
+const COLUMNS = "id, task, subject_id, payload, secret, user_id, run_at, created_at";
 
 /** Tasks that bring events to those who listen have names that begin so. */
 export const DELIVER = "deliver ";
@@ -75,6 +80,19 @@ export async function insertJobs(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
   const statement = new Statement();
   const waiting = await statement.run<DueJob>(sql, insertingJobs(statement, jobs));
   return waiting.map(({ id, run_at }) => ({ id, run_at }));
+}
+
+/** Writes a job unless its key is known already: then nothing is written, and false. */
+export async function insertKeyedJob(
+  sql: Sql,
+  job: NewJob,
+  { key, keysSince }: { key: ClaimedKey; keysSince: Date },
+): Promise<boolean> {
+  const statement = new Statement();
+  const claiming = claimingKeys(statement, [key], { keysSince, replaced: [] });
+  const inserting = insertingJobs(statement, [job], "exists (select from claimed)");
+  const rows = await statement.run(sql, `with claimed as (${claiming}) ${inserting}`);
+  return rows.length > 0;
 }
 
 export interface Claim {
@@ -119,7 +137,10 @@ export interface LeftJob {
   error: string | null;
 }
 
-/** Ends a worker's hold; false where its lease ran out and somebody else has the job. */
+/**
+ * Ends a worker's hold; false where its lease ran out and somebody else has the job. With the job its
+ * secret ends, too.
+ */
 export async function leaveJob(
   sql: Sql,
   { id, lease_until }: HeldJob,
@@ -129,7 +150,8 @@ export async function leaveJob(
   const rows = await sql`
     update gateway.jobs
     set status = ${status}, attempts = ${attempts}, run_at = ${run_at},
-      result = ${result}::text::json, error = ${error}, lease_until = null, updated_at = ${now}
+      result = ${result}::text::json, error = ${error}, lease_until = null, updated_at = ${now},
+      secret = case when ${status}::text = 'queued' or secret is null then secret else '' end
     where id = ${id} and status = 'running' and lease_until = ${lease_until}
     returning true`;
   return rows.length > 0;
@@ -207,4 +229,52 @@ export async function hasToWait(
     where task = ${task} and subject_id = ${subject_id} and status = 'queued'
       and (payload ->> 'sequence')::int < ${sequence}`;
   return rows.length > 0;
+}
+
+export interface JobFilter {
+  /** Null: of whichever task. */
+  task: string | null;
+  status: JobStatus | null;
+  /** Only those before this one. */
+  before: string | null;
+  limit: number;
+}
+
+/** Newest first; each page is found by an index (see `listPayments`). */
+export async function listJobs(
+  sql: Sql,
+  { task, status, before, limit }: JobFilter,
+): Promise<GatewayJob[]> {
+  const end = before ?? MAX;
+  if (task !== null) {
+    const statuses = status === null ? JOB_STATUSES : [status];
+    return await sql<GatewayJob[]>`
+      select found.*
+      from unnest(${sql.array([...statuses])}::text[]) wanted_status
+      cross join lateral (
+        select * from gateway.jobs
+        where (task, status, id) < (${task}::text, wanted_status, ${end}::uuid)
+          and (task, status, id) >= (${task}::text, wanted_status, ${NIL}::uuid)
+        order by task desc, status desc, id desc limit ${limit}
+      ) found
+      order by found.id desc limit ${limit}`;
+  }
+  const [ofStatus, theStatus, byStatus] = status === null
+    ? [sql``, sql``, sql``]
+    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
+  return await sql<GatewayJob[]>`
+    select * from gateway.jobs
+    where (${ofStatus} id) < (${theStatus} ${end}::uuid)
+      and (${ofStatus} id) >= (${theStatus} ${NIL}::uuid)
+    order by ${byStatus} id desc limit ${limit}`;
+}
+
+/** Has a failed job begun anew; null where there is none, or what it needs was erased. */
+export async function queueAgain(sql: Sql, id: string, now: Date): Promise<GatewayJob | null> {
+  const [job] = await sql<[GatewayJob?]>`
+    update gateway.jobs
+    set status = 'queued', attempts = 0, run_at = ${now}, error = null, updated_at = ${now}
+    where id = ${id} and status = 'failed' and secret is distinct from ''
+    returning *`;
+  return job ?? null;
 }

@@ -119,6 +119,7 @@ async function applyOnce(sql: Sql, migration: Migration): Promise<boolean> {
   return true;
 }
 
-async function takeLock(sql: Sql): Promise<void> {
+/** Of all who change the schema, until the transaction ends. */
+export async function takeLock(sql: Sql): Promise<void> {
   await sql`select pg_advisory_xact_lock(${LOCK.toString()}::bigint)`;
 }

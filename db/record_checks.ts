@@ -10,6 +10,8 @@ export interface DueCheck {
   id: string;
   user_id: string | null;
   created_at: Date;
+  /** Of payments alone: until when it can be paid. */
+  expiry_time: Date | null;
 }
 
 /** Somebody looks at a subscription now; by itself no change of it, so its version stays. */
@@ -39,15 +41,41 @@ export async function claimLook(
 }
 
 /** Those whose time for a look has come, the most overdue first. */
-export async function listDueChecks(
+export async function listDueInvoices(sql: Sql, now: Date, limit: number): Promise<DueCheck[]> {
+  return await sql<DueCheck[]>`
+    select id, user_id, created_at, null as expiry_time from gateway.invoices
+    where check_at <= ${now} order by check_at limit ${limit}`;
+}
+
+export interface DuePayments {
+  now: Date;
+  /** What waits for its customer and could be paid until then, or not even as long, is stale. */
+  staleSince: Date;
+  limit: number;
+}
+
+/** As above; without those that are stale, unless they are due since `leftSince`, or even longer. */
+export async function listDuePayments(
   sql: Sql,
-  table: CheckedTable,
-  now: Date,
-  limit: number,
+  { now, staleSince, leftSince, limit }: DuePayments & { leftSince: Date },
 ): Promise<DueCheck[]> {
   return await sql<DueCheck[]>`
-    select id, user_id, created_at from gateway.${sql.unsafe(table)}
-    where check_at <= ${now} order by check_at limit ${limit}`;
+    select id, user_id, created_at, expiry_time from gateway.payments
+    where check_at <= ${now}
+      and (check_at <= ${leftSince} or transaction_status <> 'pending' or expiry_time is null
+        or expiry_time > ${staleSince})
+    order by check_at limit ${limit}`;
+}
+
+/** Those that are stale, and due: whoever waits is due when that is over, so no other index is needed. */
+export async function listStalePayments(
+  sql: Sql,
+  { now, staleSince, limit }: DuePayments,
+): Promise<DueCheck[]> {
+  return await sql<DueCheck[]>`
+    select id, user_id, created_at, expiry_time from gateway.payments
+    where check_at <= ${now} and transaction_status = 'pending' and expiry_time <= ${staleSince}
+    order by check_at limit ${limit}`;
 }
 
 /** The next look at each that is due; by itself no change of a record, so its version stays. */

@@ -1,6 +1,5 @@
 /** Subscriptions: the model, and the statements that read and write it. */
 
-import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { inserting } from "./insert_record.ts";
 import { type ListOptions, pageOf } from "./list_records.ts";
@@ -169,15 +168,14 @@ export async function listSubscriptions(
     select * from (${pageOf(sql, "subscriptions", options)}) subscription order by id desc`;
 }
 
-/** Those that there may be news of, in the order of their making, from one on. */
+/** Those that there may be news of; first those that were looked at the longest ago. */
 export async function listSubscriptionsToCheck(
   sql: Sql,
-  { after, endedSince, limit }: { after: string | null; endedSince: Date; limit: number },
+  { endedSince, limit }: { endedSince: Date; limit: number },
 ): Promise<Pick<GatewaySubscription, "id" | "user_id">[]> {
   return await sql<GatewaySubscription[]>`
     select id, user_id from gateway.subscriptions
     where check_at is not null and gateway_subscription_id is not null
       and (ended_at is null or ended_at > ${endedSince})
-      and id > ${after ?? NIL}::uuid
-    order by id limit ${limit}`;
+    order by checked_at nulls first, id limit ${limit}`;
 }

@@ -4,6 +4,8 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 
 export type Document = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
 
+export const VERSION = "1.0.0";
+
 const DESCRIPTION = `
 Stands between your software and the payment gateway (Midtrans): it charges customers, keeps every
 payment, and makes sure that nothing is charged twice and nothing is lost.
@@ -24,12 +26,16 @@ as leaving a member out. In responses every member is always there; what is abse
 **Once, however often sent.** Give every POST an \`Idempotency-Key\`. After a time-out or a broken
 connection send the same request with the same key: the first answer comes again, with
 \`Idempotency-Replayed: true\`, or the service goes on where it was cut short. It never makes a second
-payment or refund. Keys are yours, hold for one path, and are kept for 24 hours.
+payment, refund, invoice or subscription. Keys are yours, hold for one path, and are kept for 24
+hours.
 
 **Notifications.** The gateway tells what happens to a payment by itself: set its notification address
 to \`POST /notification/\` here, which is open to everybody and believes only what the gateway signed
 or says when asked. Staff see what came and what came of it (\`GET /notifications/\`), and every change
 of every payment, whoever caused it, in an order that never changes (\`GET /events/\`).
+
+**Without waiting.** With \`Prefer: respond-async\` a charge or a refund is answered at once with 202
+and a job; its address is in \`Location\`. A job that is tried again never charges twice.
 
 **Lists** are arrays, newest first, a page at a time; the next page is in the header \`Link\`.
 
@@ -52,7 +58,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
     openapi: "3.1.0",
     info: {
       title: "Payment Gateway Integration Service",
-      version: "1.0.0",
+      version: VERSION,
       description: DESCRIPTION,
     },
     servers: [{ url: basePath || "/" }],
@@ -70,12 +76,32 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "is paid (cancel, expire), take what a card holds ready (capture), pay back (refund).",
       },
       {
+        name: "Invoices",
+        description: "Bills with a page to pay them on. They become paid by themselves, and what " +
+          "was paid is a payment.",
+      },
+      {
+        name: "Subscriptions",
+        description: "What the gateway charges a customer for by itself, time and again. Each " +
+          "charge becomes a payment.",
+      },
+      {
         name: "Notifications",
         description:
           "What the gateway tells by itself: where it tells it, and for staff what came " +
           "of it.",
       },
-      { name: "Events", description: "What happened to payments, one by one; for staff." },
+      {
+        name: "Events",
+        description:
+          "What happened to payments, invoices and subscriptions, one by one; for staff.",
+      },
+      {
+        name: "Jobs",
+        description:
+          "What is done in the background: a charge or a refund that was asked for with " +
+          "`Prefer: respond-async`, and for staff all the rest.",
+      },
       { name: "Callers", description: "Who is calling." },
       { name: "Health", description: "For balancers and supervisors." },
     ],

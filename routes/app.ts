@@ -10,6 +10,7 @@ import type { Events } from "../core/events/hub.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { Carrier } from "../core/jobs/carrier.ts";
 import type { Log } from "../core/log.ts";
+import { createSecretBox } from "../core/secret_box.ts";
 import type { Database } from "../db/database.ts";
 import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
@@ -23,18 +24,21 @@ import { mount } from "./door/mount.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { createHealth } from "./health.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
+import { createJobRoutes } from "./jobs/routes.ts";
 import { me } from "./me.ts";
 import { createNotificationRoute } from "./notification/routes.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
+import { createStatusRoutes } from "./status/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
 
 export interface AppDeps {
   config: Pick<
     Config,
     | "basePath"
+    | "gateway"
     | "invoicePayments"
     | "isEmbeddedDefault"
     | "jwt"
@@ -85,12 +89,14 @@ export function createApp(deps: AppDeps): App {
   ];
   const resources = [
     me,
-    createChargeRoutes(deps),
+    createChargeRoutes({ ...deps, secrets: createSecretBox(config.gateway.serverKey) }),
     createPaymentRoutes(deps),
     createInvoiceRoutes(invoiceDeps),
     createSubscriptionRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
+    createStatusRoutes(deps),
+    createJobRoutes(deps),
     ...deps.resources ?? [],
   ];
 

@@ -32,8 +32,12 @@ export function attemptOf(
   input: unknown,
 ): KeyedAttempt | null {
   const key = headers["Idempotency-Key"];
-  if (key === undefined) return null;
-  return { key, scope, bodyHash: createHash("sha256").update(canonical(input)).digest() };
+  return key === undefined ? null : { key, ...questionOf(scope, input) };
+}
+
+/** What the same key has to come with. */
+export function questionOf(scope: string, input: unknown): Omit<KeyedAttempt, "key"> {
+  return { scope, bodyHash: createHash("sha256").update(canonical(input)).digest() };
 }
 
 /** The same for inputs that mean the same: white space and the order of members are nothing. */

@@ -114,7 +114,7 @@ Deno.test("what is rolled back delays readers while it lasts, and is never read"
   const kept = await write(writers);
   await untilRead(app, 1);
   assert.deepEqual(await readAll(app), [kept]);
-  assert.deepEqual((await page(app, { before: lost })).ids, []);
+  assert.ok(!(await page(app, { before: lost })).ids.includes(lost));
 });
 
 Deno.test("whoever reads along while many write at once sees each event once, in one order", async () => {
@@ -205,7 +205,10 @@ Deno.test("pages, filters and both directions agree", async () => {
         assert.ok((await page(app, filter)).ids.length <= limit);
       }
       assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
-      assert.deepEqual((await page(app, { name, resourceId, before: randomUUID() })).ids, []);
+      // One that is gone: of those before it nothing is left, of those after it the oldest come.
+      const gone = { name, resourceId, before: randomUUID() };
+      assert.deepEqual((await page(app, gone)).ids, expected);
+      assert.deepEqual((await page(app, { ...gone, order: "newest_first" })).ids, []);
     }
   }
 });
@@ -242,7 +245,7 @@ Deno.test("in a database moved to another server, what happened before stays bef
     (await ask(url, "select distinct generation from gateway.events order by 1"))
       .map(({ generation }) => generation);
   const low = await write(writers);
-  await bringUpToDate(url, migrations);
+  await bringUpToDate(url, migrations, "kv");
   const old = [low, await write(writers), await write(writers)];
   assert.deepEqual(await generations(), [0], "nothing was moved yet");
 
@@ -251,7 +254,7 @@ Deno.test("in a database moved to another server, what happened before stays bef
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
   }
-  await Promise.all([1, 2, 3].map(() => bringUpToDate(url, migrations)));
+  await Promise.all([1, 2, 3].map(() => bringUpToDate(url, migrations, "kv")));
   assert.deepEqual(await readAll(app), old, "they can be read at once");
   const fresh = [await write(writers), await write(writers)];
   await untilRead(app, 5);
@@ -261,7 +264,7 @@ Deno.test("in a database moved to another server, what happened before stays bef
     [...old, ...fresh].reverse(),
   );
   assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [...old, ...fresh]);
-  await bringUpToDate(url, migrations);
+  await bringUpToDate(url, migrations, "kv");
   await write(writers);
   assert.deepEqual(await generations(), [0, 1], "once is enough");
 });

@@ -203,6 +203,7 @@ for (const absence of ["cut", "slam"] as const) {
 }
 
 Deno.test("a role that may change nothing can serve what is migrated, and is told what is not", async () => {
+  await using folder = await dataFolder();
   const migrated = new URL(await createDatabase());
   const empty = new URL(await createDatabase({ template: null }));
   const role = `limited_${migrated.pathname.slice(-8)}`;
@@ -214,7 +215,13 @@ Deno.test("a role that may change nothing can serve what is migrated, and is tol
     grant select, insert, update on all tables in schema gateway to ${role}`,
   );
   const as = (url: URL) => Object.assign(url, { username: role, password: "x" }).href;
-  const settings = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  const settings = {
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    HOST: "127.0.0.1",
+    // The other one has an owner of its own.
+    QUEUE: "kv",
+    DATA_DIR: folder.path,
+  };
   {
     await using service = await startService({
       settings: { ...settings, DATABASE_URL: as(migrated) },

@@ -516,7 +516,14 @@ Deno.test("refused notifications are counted, each by what it was refused for", 
     },
     command: [
       ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
-      ...["--allow-net", "--allow-env", "--allow-read=db/migrations", "--ignore-read", "main.ts"],
+      ...[
+        "--allow-net",
+        "--allow-env",
+        "--allow-sys=homedir",
+        "--allow-read=db/migrations",
+        "--ignore-read",
+        "main.ts",
+      ],
     ],
   });
   try {

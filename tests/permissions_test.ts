@@ -88,10 +88,26 @@ Deno.test("with DATABASE_URL the service can write no file and start no program"
     "--allow-net",
     `--allow-env=${SETTING_NAMES.join(",")}`,
     "--ignore-env",
+    "--allow-sys=homedir",
     "--allow-read=db/migrations",
     "--ignore-read",
   ]);
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), NOTHING);
+});
+
+Deno.test("with DATABASE_URL and QUEUE=kv it can write its queue, and nothing else", async () => {
+  await using folder = await dataFolder();
+  const flags = await flagsFor({
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    QUEUE: "kv",
+    DATA_DIR: folder.path,
+  });
+  assert.ok(!flags.some((flag) => /--allow-(sys|run)/.test(flag)));
+  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
+    ...NOTHING,
+    writeQueue: true,
+  });
 });
 
 Deno.test("embedded, it can write a few files of its own and run the database server, nothing else", async () => {

@@ -12,7 +12,8 @@ const STAFF_KEY = `gk_${randomBytes(32).toString("base64url")}`;
 /** Not as a task, so that it is the service itself that gets a signal. */
 const COMMAND = [
   ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
-  ...["--allow-net", "--allow-env", "--allow-read=db/migrations", "--ignore-read", "main.ts"],
+  ...["--allow-net", "--allow-env", "--allow-sys=homedir"],
+  ...["--allow-read=db/migrations", "--ignore-read", "main.ts"],
 ];
 
 /** The real service, exporting to a collector of the test's own. */

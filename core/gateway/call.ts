@@ -4,8 +4,9 @@ import type { Answered } from "./fields.ts";
 import type { Answer } from "./answers.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import { decide } from "./decide.ts";
-import { GatewayAPIError, GatewayError } from "./errors.ts";
+import { GatewayAPIError, GatewayError, GatewayRateLimitError } from "./errors.ts";
 import type { InFlight } from "./in_flight.ts";
+import type { Pause } from "./pause.ts";
 import type { GatewayRequest } from "./request.ts";
 import { type Limits, type RetryOptions, retryRead } from "./retry.ts";
 import { GivenUp, type Reply, type Send } from "./transport.ts";
@@ -13,6 +14,7 @@ import { GivenUp, type Reply, type Send } from "./transport.ts";
 export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"> {
   send: Send;
   breaker: CircuitBreaker;
+  pause: Pause;
   inFlight: InFlight;
 }
 
@@ -24,7 +26,7 @@ export interface CallLimits {
 }
 
 export function createCall(deps: CallDeps) {
-  const { send, breaker, inFlight, clock, wait } = deps;
+  const { send, breaker, pause, inFlight, clock, wait } = deps;
   const mayCall = () => breaker.state() !== "open";
 
   return async function call<T>(
@@ -33,8 +35,15 @@ export function createCall(deps: CallDeps) {
     { deadlineMs, signal }: CallLimits,
   ): Promise<Answer<T>> {
     using limits = startDeadline(deadlineMs, signal);
-    const attempt = async (number: number) =>
-      decide(await tryOnce(request, limits, number), request, schema, clock());
+    const attempt = async (number: number) => {
+      const reply = await tryOnce(request, limits, number);
+      try {
+        return decide(reply, request, schema, clock());
+      } catch (error) {
+        if (error instanceof GatewayRateLimitError) pause.begin(error.retryAfterSeconds);
+        throw error;
+      }
+    };
     // A write is sent once, whatever becomes of it: whoever asked for it knows what a second would do.
     return request.isRead
       ? await retryRead(attempt, limits, { ...deps, mayCall })

@@ -10,6 +10,7 @@ import { invoiceOperations } from "./operations/invoices.ts";
 import { payAccountOperations } from "./operations/pay_accounts.ts";
 import { paymentOperations } from "./operations/payments.ts";
 import { subscriptionOperations } from "./operations/subscriptions.ts";
+import { createPause, type Pause } from "./pause.ts";
 import { buildRequest, credentialsOf } from "./request.ts";
 import type { Wait } from "./retry.ts";
 import { verifySignature } from "./signature.ts";
@@ -24,6 +25,8 @@ export interface GatewayClientOptions {
   clientKey: string | null;
   /** To be shared by clients of the same gateway. */
   breaker?: CircuitBreaker;
+  /** Likewise. */
+  pause?: Pause;
   maxInFlight?: number;
   /** Told every exchange, secrets masked. */
   onExchange?: (exchange: Exchange) => void;
@@ -54,9 +57,10 @@ export function createGatewayClient(options: GatewayClientOptions) {
   if (!/^[\x21-\x7e]+$/.test(serverKey)) throw new TypeError("The gateway needs a server key");
   const credentials = credentialsOf(serverKey);
   const breaker = options.breaker ?? createCircuitBreaker({ clock });
+  const pause = options.pause ?? createPause(clock);
   const inFlight = createInFlight(options.maxInFlight ?? 50);
   const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
-  const call = createCall({ send, breaker, inFlight, clock, wait, random });
+  const call = createCall({ send, breaker, pause, inFlight, clock, wait, random });
 
   const ask: Ask = async (schema, draft, options = {}) => {
     const { idempotencyKey, deadlineMs = DEADLINE_MS, signal } = options;
@@ -84,5 +88,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
     /** Whether the gateway is being called. */
     breakerState: () => breaker.state(),
+
+    /** For how long the gateway asked to be left alone; callers ask all the same. */
+    pauseMs: () => pause.leftMs(),
   };
 }

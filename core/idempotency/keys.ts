@@ -8,6 +8,7 @@ import {
   endKey,
   findKey,
   type HeldKey,
+  type IdempotencyKey,
   type KeyId,
   takeOverKey,
 } from "../../db/idempotency_keys.ts";
@@ -43,7 +44,7 @@ export interface Answered {
   body: object;
 }
 
-function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
+export function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
   return { user_id: userId, scope, key };
 }
 
@@ -99,11 +100,7 @@ export async function meetKey(
   const known = await deps.database.query((sql) => findKey(sql, id), "find key");
   // Pruned in this very moment: as good as running, and new the next time.
   if (!known) throw inProgress(now, now);
-  if (Buffer.compare(known.body_hash, attempt.bodyHash) !== 0) {
-    throw new ServiceError("idempotency_key_reused", {
-      detail: "This Idempotency-Key was used for another request; take a new one.",
-    });
-  }
+  checkSame(known, attempt);
   if (known.reply !== null) return { body: replay(known.reply) };
   if (isRunning(known, now)) throw inProgress(known.lease_until, now);
   const leaseUntil = leaseEnd(now);
@@ -116,6 +113,14 @@ export async function meetKey(
     key: { ...id, lease_until: leaseUntil },
     earlier: { resourceId: left.resource_id, refundId: left.refund_id },
   };
+}
+
+/** A key stands for one request: with another it is refused. */
+export function checkSame(known: IdempotencyKey, { bodyHash }: KeyedAttempt): void {
+  if (Buffer.compare(known.body_hash, bodyHash) === 0) return;
+  throw new ServiceError("idempotency_key_reused", {
+    detail: "This Idempotency-Key was used for another request; take a new one.",
+  });
 }
 
 /** A lease that ends later than any could was given by a clock that went wrong. */

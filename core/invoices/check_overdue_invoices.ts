@@ -3,10 +3,16 @@
  * its due date is over.
  */
 
+import { listDueInvoices } from "../../db/record_checks.ts";
 import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
-import { checkJob } from "./check_job.ts";
+import { CHECK_INVOICE_STATUS, checkJob } from "./check_job.ts";
 
 /** How many looks were queued. */
 export async function checkOverdueInvoices(deps: QueueDeps): Promise<number> {
-  return await queueChecks(deps, "invoices", checkJob);
+  return await queueChecks(deps, {
+    table: "invoices",
+    task: CHECK_INVOICE_STATUS,
+    list: listDueInvoices,
+    job: checkJob,
+  });
 }

@@ -3,6 +3,7 @@
 import type { HeldJob, LeftJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { recordJobRun } from "../telemetry.ts";
 import { errorText } from "./error_text.ts";
 import { findTask, PutOff, type Task, type Tasks } from "./task.ts";
 import { withTimeLimit } from "./time_limit.ts";
@@ -22,8 +23,13 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
   const { tasks, log } = deps;
   const about = { job: job.id, task: job.task, attempts: job.attempts };
   const began = performance.now();
+  const measure = (outcome: string) => {
+    const duration = performance.now() - began;
+    recordJobRun(duration, { task: job.task, outcome });
+    return Math.round(duration);
+  };
   const tell = (outcome: string) =>
-    log.info("job", { ...about, outcome, duration_ms: Math.round(performance.now() - began) });
+    log.info("job", { ...about, outcome, duration_ms: measure(outcome) });
 
   const task = findTask(tasks, job.task);
   try {
@@ -42,12 +48,15 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
       return queuedAgain(job, error.until, { attempts: job.attempts - 1 });
     }
     const text = errorText(error);
-    if (!task || job.attempts > task.retries) {
-      log.error("job_failed", error, about);
+    const isFinal = task?.isFinal?.(error) ?? false;
+    if (!task || isFinal || job.attempts > task.retries) {
+      // A no is no mistake of ours.
+      if (isFinal) tell("refused");
+      else log.error("job_failed", error, { ...about, duration_ms: measure("failed") });
       await task?.giveUp?.(job, text);
       return { ...job, status: "failed", result: null, error: text };
     }
-    log.error("job_attempt_failed", error, about);
+    log.error("job_attempt_failed", error, { ...about, duration_ms: measure("attempt_failed") });
     const runAt = new Date(deps.clock() + delayAfter(job.attempts, task));
     return queuedAgain(job, runAt, { error: text });
   }

@@ -18,4 +18,17 @@ export type Deliver = (jobId: string) => Promise<void>;
 export interface OpenCarrier extends Carrier {
   /** From now on jobs are delivered: at least once each, at their time. */
   start(deliver: Deliver): void;
+  /** Before a worker closes: what it will not run any more is left to other instances. */
+  stop(): void;
+}
+
+/** Only the id travels: what is to be done is in the row. */
+export interface Message {
+  job: string;
+}
+
+/** Queues outlive the program that wrote to them. */
+export function isMessage(message: unknown): message is Message {
+  return typeof message === "object" && message !== null && "job" in message &&
+    typeof message.job === "string";
 }

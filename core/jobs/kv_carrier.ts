@@ -2,18 +2,13 @@
 
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { OpenCarrier } from "./carrier.ts";
+import { isMessage, type Message, type OpenCarrier } from "./carrier.ts";
 
 /** In the data folder. It holds no more than what is on its way: the jobs are in the database. */
 export const JOBS_FILE = "jobs.kv";
 
 /** KV takes no longer delays; what is due later is left to the sweep. */
 const LONGEST_DELAY_MS = 30 * 24 * 3_600_000;
-
-/** Only the id travels: what is to be done is in the row. */
-interface Message {
-  job: string;
-}
 
 export interface KvCarrierOptions {
   path: string;
@@ -47,6 +42,8 @@ export async function openKvCarrier({ path, clock, log }: KvCarrierOptions): Pro
         if (isMessage(message)) await deliver(message.job);
       });
     },
+    // There are no others: what is not run now is found at the next start.
+    stop() {},
     async [Symbol.asyncDispose]() {
       isClosed = true;
       await Promise.all(underWay);
@@ -54,10 +51,4 @@ export async function openKvCarrier({ path, clock, log }: KvCarrierOptions): Pro
       await listening;
     },
   };
-}
-
-/** The file outlives the program that wrote it. */
-function isMessage(message: unknown): message is Message {
-  return typeof message === "object" && message !== null && "job" in message &&
-    typeof message.job === "string";
 }

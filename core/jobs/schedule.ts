@@ -10,6 +10,7 @@ export interface ScheduleEntry {
   name: string;
   /** Five fields, UTC. */
   cron: string;
+  /** What it returns is kept as JSON, until the next tick. */
   run(): Promise<unknown>;
 }
 
@@ -32,13 +33,14 @@ export async function tick({ database, clock, log }: TickDeps, entry: ScheduleEn
     const minute = new Date(Math.floor((now + EARLY_MS) / MINUTE_MS) * MINUTE_MS);
     const claim = { task, minute, started_at: new Date(now) };
     if (!await database.query((sql) => claimTick(sql, claim), "claim tick")) return;
-    const error = await failureOf(entry);
-    if (error !== null) log.error("tick_failed", error, { task });
+    const outcome = await outcomeOf(entry);
+    if (outcome.failure) log.error("tick_failed", outcome.failure.reason, { task });
     const end = {
       task,
       minute,
       finished_at: new Date(clock()),
-      error: error === null ? null : errorText(error),
+      result: JSON.stringify(outcome.value) ?? null,
+      error: outcome.failure ? errorText(outcome.failure.reason) : null,
     };
     await database.query((sql) => endTick(sql, end), "end tick");
   } catch (error) {
@@ -46,11 +48,12 @@ export async function tick({ database, clock, log }: TickDeps, entry: ScheduleEn
   }
 }
 
-async function failureOf(entry: ScheduleEntry): Promise<unknown> {
+async function outcomeOf(
+  entry: ScheduleEntry,
+): Promise<{ value?: unknown; failure?: { reason: unknown } }> {
   try {
-    await entry.run();
-    return null;
-  } catch (error) {
-    return error ?? new Error("It failed without a reason");
+    return { value: await entry.run() };
+  } catch (reason) {
+    return { failure: { reason } };
   }
 }

@@ -16,6 +16,8 @@ export interface Task {
    * as JSON; what it throws is a failure, unless it is `PutOff`.
    */
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
+  /** Whether an error is an answer, and no: it is not tried again. Where left out, none is. */
+  isFinal?(error: unknown): boolean;
   /** Told of a job that has failed for good, before that is written. */
   giveUp?(job: GatewayJob, error: string): Promise<void>;
 }

@@ -13,13 +13,16 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { attempt } from "./attempt.ts";
 import type { Carrier } from "./carrier.ts";
+import { holding } from "./hold.ts";
 import { createLine, type Line } from "./line.ts";
 import type { Tasks } from "./task.ts";
 
-/** Until it is over nobody else touches the job. */
-const LEASE_MS = 120_000;
+/**
+ * Until it is over nobody else touches the job. With the sweep's minute it makes 90 s until a job whose
+ * process was killed is taken up again.
+ */
+const LEASE_MS = 30_000;
 
-/** Well before a lease runs out and somebody else begins the same job. */
 const LIMIT_MS = 90_000;
 
 /** Timers fire a moment early, and clocks differ: no reason to wait for the next sweep. */
@@ -34,6 +37,7 @@ export interface WorkerOptions {
   log: Log;
   maxRunning: number;
   limitMs?: number;
+  leaseMs?: number;
 }
 
 export interface Worker {
@@ -44,7 +48,8 @@ export interface Worker {
 }
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { database, carrier, clock, log, maxRunning, limitMs = LIMIT_MS } = options;
+  const { database, carrier, clock, log, maxRunning } = options;
+  const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const line = createLine(maxRunning, runOrSendOn);
   const ownLines = new Map<string, Line>();
   for (const [name, { atOnce }] of Object.entries(options.tasks)) {
@@ -71,7 +76,9 @@ export function createWorker(options: WorkerOptions): Worker {
   async function run(jobId: string): Promise<void> {
     try {
       const job = await claim(jobId);
-      if (job) await leave(job, await attempt({ ...options, limitMs }, job));
+      if (!job) return;
+      const attempted = attempt({ ...options, limitMs }, job);
+      await leave(job, await holding({ ...options, leaseMs }, job, attempted));
     } catch (error) {
       // The database is away. Nothing is lost: the job waits, or its lease runs out.
       log.error("job_interrupted", error, { job: jobId });
@@ -83,7 +90,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const times = {
       now: new Date(now),
       dueBy: new Date(now + EARLY_MS),
-      leaseUntil: new Date(now + LEASE_MS),
+      leaseUntil: new Date(now + leaseMs),
     };
     return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
   }

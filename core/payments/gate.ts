@@ -42,6 +42,7 @@ export type Source =
   | "deny"
   | "check_status"
   | "check_payment_status"
+  | "expire_stale_payments"
   | "check_invoice_status"
   | "check_subscription_status"
   | "notification";
@@ -266,7 +267,8 @@ function decide(current: GatewayPayment, hearing: Hearing, findings: Findings): 
     ...isTaken && takenOver(current, hearing, word, now),
     ...step === "duplicate" && onlyMissing(current, fieldsFrom(hearing)),
   };
-  const checkAt = hearing.followUp?.run_at ?? checkTime(current, state, refunds.all, now);
+  const checkAt = hearing.followUp?.run_at ??
+    checkTime({ ...current, ...set }, state, refunds.all, now);
   const isDue = current.check_at !== null && current.check_at <= now;
   if (isTaken || isDue || (checkAt === null) !== (current.check_at === null)) {
     set.check_at = checkAt;
@@ -335,7 +337,9 @@ function checkTime(
   if (refunds.some(({ status }) => status === "pending")) {
     return new Date(now.getTime() + UNANSWERED_CHECK_MS);
   }
-  return states.canCancel(state.status) ? nextCheck(payment.created_at, now) : null;
+  return states.canCancel(state.status)
+    ? nextCheck(payment.created_at, now, payment.expiry_time)
+    : null;
 }
 
 export function standingOf(payment: GatewayPayment): states.Standing {

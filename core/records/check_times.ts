@@ -16,8 +16,16 @@ export function soon(now: number): Date {
 
 const [SHORTEST, LONGEST] = [5 * MINUTE, 6 * HOUR];
 
-/** The next look at what waits for its customer: the older it is, the later. */
-export function nextCheck(createdAt: Date, now: Date): Date {
+/** How long after its time the gateway may take to end a payment, before it is told to. */
+export const EXPIRY_GRACE_MS = MINUTE;
+
+/**
+ * The next look at what waits for its customer: the older it is, the later, but not long after it can
+ * no longer be paid.
+ */
+export function nextCheck(createdAt: Date, now: Date, expiryTime: Date | null = null): Date {
   const age = now.getTime() - createdAt.getTime();
-  return new Date(now.getTime() + Math.min(Math.max(age / 4, SHORTEST), LONGEST));
+  const next = now.getTime() + Math.min(Math.max(age / 4, SHORTEST), LONGEST);
+  const over = (expiryTime?.getTime() ?? Infinity) + EXPIRY_GRACE_MS;
+  return new Date(over > now.getTime() ? Math.min(next, over) : next);
 }

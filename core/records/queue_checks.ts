@@ -1,12 +1,10 @@
-/** Queues a look at every record whose time for one has come. */
+/** Queues a look at every record whose time for one has come: so many as can be looked at soon. */
 
+import type { Sql } from "../../db/database.ts";
+import { countDueJobs } from "../../db/due_jobs.ts";
 import { type DueJob, insertJobs, type NewJob } from "../../db/jobs.ts";
-import {
-  type CheckedTable,
-  type DueCheck,
-  listDueChecks,
-  postponeChecks,
-} from "../../db/record_checks.ts";
+import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
+import { restMs } from "../jobs/gently.ts";
 import { nextCheck } from "./check_times.ts";
 import type { RecordDeps } from "./deps.ts";
 
@@ -14,37 +12,61 @@ import type { RecordDeps } from "./deps.ts";
 const BATCH = 500;
 
 /** As many as can be looked at before the next run; the rest is still due then. */
-const MOST_BATCHES = 20;
+export const MOST_WAITING = 10_000;
 
-export type QueueDeps = Pick<RecordDeps, "database" | "clock" | "carrier">;
+export type QueueDeps = Pick<RecordDeps, "database" | "clock" | "carrier" | "gateway">;
 
-/** How many looks were queued. */
-export async function queueChecks(
-  deps: QueueDeps,
-  table: CheckedTable,
-  checkJob: (record: DueCheck, now: Date) => NewJob,
-): Promise<number> {
+/** A sweep over records of one kind. */
+export interface Sweep {
+  table: CheckedTable;
+  /** Of the jobs that it queues. */
+  task: string;
+  /** Those whose time has come, the most overdue first. */
+  list(sql: Sql, now: Date, limit: number): Promise<DueCheck[]>;
+  job(record: DueCheck, now: Date): NewJob;
+}
+
+/**
+ * How many looks were queued. Each batch is whole by itself: what a run that dies leaves behind is
+ * still due, and the next one goes on there.
+ */
+export async function queueChecks(deps: QueueDeps, sweep: Sweep): Promise<number> {
+  const room = await roomFor(deps, sweep.task);
   let queued = 0;
-  for (let batch = 0; batch < MOST_BATCHES; batch++) {
-    const jobs = await queueBatch(deps, table, checkJob);
+  while (queued < room && restMs(deps) === 0) {
+    const limit = Math.min(BATCH, room - queued);
+    const jobs = await queueBatch(deps, sweep, limit);
     for (const job of jobs) deps.carrier.carry(job);
     queued += jobs.length;
-    if (jobs.length < BATCH) break;
+    if (jobs.length < limit) break;
   }
   return queued;
 }
 
+/** How many more may wait: with a slow gateway each run would otherwise make a long line longer. */
+export async function roomFor({ database, clock }: QueueDeps, task: string): Promise<number> {
+  const now = new Date(clock());
+  const waiting = await database.query(
+    (sql) => countDueJobs(sql, task, now, MOST_WAITING),
+    "count due jobs",
+  );
+  return MOST_WAITING - waiting;
+}
+
 async function queueBatch(
   { database, clock }: QueueDeps,
-  table: CheckedTable,
-  checkJob: (record: DueCheck, now: Date) => NewJob,
+  { table, list, job }: Sweep,
+  limit: number,
 ): Promise<DueJob[]> {
   const now = new Date(clock());
   return await database.transaction(async (sql) => {
-    const due = await listDueChecks(sql, table, now, BATCH);
+    const due = await list(sql, now, limit);
     if (due.length === 0) return [];
-    const next = due.map(({ id, created_at }) => ({ id, check_at: nextCheck(created_at, now) }));
+    const next = due.map(({ id, created_at, expiry_time }) => ({
+      id,
+      check_at: nextCheck(created_at, now, expiry_time),
+    }));
     await postponeChecks(sql, table, now, next);
-    return await insertJobs(sql, due.map((each) => ({ ...checkJob(each, now), run_at: now })));
+    return await insertJobs(sql, due.map((each) => ({ ...job(each, now), run_at: now })));
   }, `queue checks of ${table}`);
 }

@@ -2,12 +2,13 @@
 
 import { createRoute } from "@hono/zod-openapi";
 import { createCharge } from "../../core/payments/charge.ts";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { askForCharge, type AsyncChargeDeps } from "../../core/payments/process_charge_async.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
-import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { locationHeader } from "../location.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { PaymentSchema } from "../payments/schemas.ts";
+import { ACCEPTED, accepted, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem.ts";
 import { createRouter, type Router } from "../router.ts";
 import { EXAMPLES } from "./examples.ts";
@@ -28,10 +29,12 @@ const chargeRoute = createRoute({
     "The payment is stored before the gateway is asked. An error with `outcome: refused` means " +
     "that nothing happened: mend the request and send it anew. With `outcome: unknown` the " +
     "charge may have gone through: read the payment at `payment_id`, or send the same request " +
-    "with the same `Idempotency-Key` again, which never makes a second one.",
+    "with the same `Idempotency-Key` again, which never makes a second one.\n\n" +
+    "With `Prefer: respond-async` all that is done by a job, whose `result` holds the payment; the " +
+    "token of a card waits encrypted, and is erased when the job ends.",
   tags: ["Charges"],
   request: {
-    headers: IdempotencyHeaders,
+    headers: AsyncHeaders,
     body: {
       required: true,
       content: { "application/json": { schema: ChargeSchema, examples: EXAMPLES } },
@@ -46,15 +49,23 @@ const chargeRoute = createRoute({
       },
       content: { "application/json": { schema: PaymentSchema } },
     },
+    ...ACCEPTED,
     ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },
 });
 
-export function createChargeRoutes(deps: PaymentDeps): Router {
+export function createChargeRoutes(deps: AsyncChargeDeps): Router {
   const router = createRouter();
   router.openapi(chargeRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const headers = c.req.valid("header");
+    const scope = `POST ${path}`;
+    if (prefersAsync(headers)) {
+      const key = headers["Idempotency-Key"] ?? null;
+      const request = { key, ...questionOf(scope, input) };
+      return accepted(c, path, await askForCharge(deps, callerOf(c), input, request));
+    }
+    const attempt = attemptOf(headers, scope, input);
     const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });

@@ -22,7 +22,9 @@ const eventsRoute = createRoute({
     "What happened to payments, invoices and subscriptions, each as it was then. The order never " +
     "changes: " +
     "nothing ever appears before what was already read. To follow what happens, read " +
-    "`oldest_first`, and ask for the last page again for what has come since. For staff.",
+    "`oldest_first`, and ask for the last page again for what has come since. Events are deleted " +
+    "when they are old; who comes back later than that goes on with the oldest that is left. For " +
+    "staff.",
   tags: ["Events"],
   request: {
     query: z.object({

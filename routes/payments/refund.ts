@@ -2,11 +2,13 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { askForRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { callerOf } from "../app_env.ts";
 import { amount, flag, object, text } from "../fields.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
+import { ACCEPTED, accepted, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
 import { actionRequest, scopeOf } from "../action.ts";
@@ -45,20 +47,21 @@ const refundRoute = createRoute({
     "instead. Cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo can be refunded in parts, " +
     "OVO only whole; bank transfers, bills and stores not at all. Where the bank refuses " +
     "(`refund_denied`), `refund` tells so and the payment stays as it is. With `outcome: " +
-    "unknown` the amount stays reserved until the service has found out.",
+    "unknown` the amount stays reserved until the service has found out.\n\n" +
+    "With `Prefer: respond-async` all that is done by a job, whose `result` holds the answer.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(
-    PaymentPath,
-    RefundInputSchema,
-    "Leave it out to refund all that is left.",
-  ),
+  request: {
+    ...actionRequest(PaymentPath, RefundInputSchema, "Leave it out to refund all that is left."),
+    headers: AsyncHeaders,
+  },
   responses: {
     200: {
       description: "The payment after the refund, and the refund",
       headers: REPLAY_HEADER,
       content: { "application/json": { schema: RefundedSchema } },
     },
+    ...ACCEPTED,
     ...problems(
       "not_found",
       "invalid_state",
@@ -74,7 +77,15 @@ export function addRefund(router: Router, deps: PaymentDeps): void {
   router.openapi(refundRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), scopeOf(path, id), input);
+    const headers = c.req.valid("header");
+    const scope = scopeOf(path, id);
+    if (prefersAsync(headers)) {
+      const key = headers["Idempotency-Key"] ?? null;
+      const request = { key, ...questionOf(scope, input) };
+      const asked = await askForRefund(deps, callerOf(c), id, input, request);
+      return accepted(c, refundRoute.getRoutingPath(), asked);
+    }
+    const attempt = attemptOf(headers, scope, input);
     const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -10,6 +10,7 @@ import {
 } from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/exchange_log.ts";
 import { createLog } from "../../core/log.ts";
+import { createSecretBox } from "../../core/secret_box.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import type { DueJob } from "../../db/jobs.ts";
@@ -61,7 +62,9 @@ export const REAL_INSTALLATION = {
 const NOWHERE = "http://127.0.0.1:2";
 
 export async function openApp(options: TestAppOptions): Promise<TestApp> {
-  const config = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
+  const settings = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
+  const { serverKey = settings.gateway.serverKey } = options;
+  const config = { ...settings, gateway: { ...settings.gateway, serverKey } };
   const poolSize = options.poolSize ?? 4;
   const opened = openDatabase({ url: options.databaseUrl, poolSize });
   const database = options.wrapDatabase?.(opened) ?? opened;
@@ -70,7 +73,6 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const gateway = createGatewayClient({
     ...config.gateway,
     baseUrl: options.gatewayUrl ?? NOWHERE,
-    ...options.serverKey && { serverKey: options.serverKey },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     ...options.gatewayOptions,
   });
@@ -86,6 +88,8 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     clock: options.now ?? Date.now,
     events: options.events ?? createEvents(),
     invoicePayments: config.invoicePayments,
+    keep: config.keep,
+    secrets: createSecretBox(serverKey),
   };
   const app = createApp({
     ...deps,

@@ -1,5 +1,7 @@
 /** A collector of telemetry in a test: takes what a process exports, over OTLP as JSON. */
 
+import { isDeepStrictEqual } from "node:util";
+
 export interface Span {
   /** Whose span it is: Deno's own are `deno`. */
   scope: string;
@@ -17,6 +19,8 @@ export interface Collector extends AsyncDisposable {
   spansOf(traceId: string): Span[];
   /** How often a histogram was given a value with these attributes. */
   countOf(metric: string, attributes: Record<string, unknown>): number;
+  /** What a gauge with these attributes told last; undefined where it told nothing. */
+  valueOf(metric: string, attributes: Record<string, unknown>): number | undefined;
   /** Everything that came, as it came. */
   text(): string;
 }
@@ -36,6 +40,7 @@ interface ExportedSpan extends Pick<Span, "name" | "spanId" | "parentSpanId"> {
 interface ExportedMetric {
   name: string;
   histogram?: { dataPoints: { count: string; attributes: ExportedAttribute[] }[] };
+  gauge?: { dataPoints: { asDouble: number; attributes: ExportedAttribute[] }[] };
 }
 
 interface ExportedAttribute {
@@ -54,6 +59,12 @@ export function openCollector(): Collector {
     return Response.json({});
   });
   const exported = () => texts.map((text): Exported => JSON.parse(text));
+  const metricsOf = (metric: string) =>
+    exported()
+      .flatMap(({ resourceMetrics = [] }) => resourceMetrics)
+      .flatMap(({ scopeMetrics }) => scopeMetrics)
+      .flatMap(({ metrics }) => metrics)
+      .filter(({ name }) => name === metric);
 
   return {
     settings: {
@@ -76,17 +87,17 @@ export function openCollector(): Collector {
           attributes: read(attributes),
         })),
     countOf(metric, attributes) {
-      const counts = exported()
-        .flatMap(({ resourceMetrics = [] }) => resourceMetrics)
-        .flatMap(({ scopeMetrics }) => scopeMetrics)
-        .flatMap(({ metrics }) => metrics)
-        .filter(({ name }) => name === metric)
+      const counts = metricsOf(metric)
         .flatMap(({ histogram }) => histogram?.dataPoints ?? [])
-        .filter((point) => JSON.stringify(read(point.attributes)) === JSON.stringify(attributes))
+        .filter((point) => isDeepStrictEqual(read(point.attributes), attributes))
         .map(({ count }) => Number(count));
       // Each export says how many there have been since the beginning.
       return Math.max(0, ...counts);
     },
+    valueOf: (metric, attributes) =>
+      metricsOf(metric)
+        .flatMap(({ gauge }) => gauge?.dataPoints ?? [])
+        .findLast((point) => isDeepStrictEqual(read(point.attributes), attributes))?.asDouble,
     text: () => texts.join("\n"),
     [Symbol.asyncDispose]: () => server.shutdown(),
   };

@@ -47,6 +47,7 @@ export interface Keyed {
   path: string;
   body: Json;
   key: string;
+  headers?: Record<string, string>;
 }
 
 export interface Reply {
@@ -107,7 +108,8 @@ export async function openInstallation(): Promise<Installation> {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
   const headers = { Authorization: `Bearer ${await beside.createKey()}` };
 
-  const command = ["run", "--no-prompt", ...permissionFlags(null, null, PROJECT), "main.ts"];
+  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
+  const command = ["run", "--no-prompt", ...flags, "main.ts"];
   const settings = {
     HOST: "127.0.0.1",
     DATABASE_URL: wire.url,
@@ -144,11 +146,16 @@ export async function openInstallation(): Promise<Installation> {
       });
       return body;
     },
-    async post({ path, body, key }) {
+    async post({ path, body, key, headers: more }) {
       try {
         const response = await fetch(service!.url + path, {
           method: "POST",
-          headers: { ...headers, "Content-Type": "application/json", "Idempotency-Key": key },
+          headers: {
+            ...headers,
+            ...more,
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+          },
           body: JSON.stringify(body),
         });
         const isReplayed = response.headers.get("Idempotency-Replayed") === "true";
@@ -160,8 +167,8 @@ export async function openInstallation(): Promise<Installation> {
     async sync() {
       carried.length = 0;
       await checkPendingPayments(deps);
-      await sweepJobs(deps);
       await Promise.all(carried.map(({ id }) => worker.run(id)));
+      await sweepJobs({ ...deps, deliver: worker.run });
       const open = await database.query((sql) =>
         sql`select status, error from gateway.jobs where status <> 'succeeded'`
       );

@@ -14,6 +14,7 @@ export interface InstanceOptions {
   now?: () => number;
   maxRunning?: number;
   limitMs?: number;
+  leaseMs?: number;
 }
 
 export interface Instance extends AsyncDisposable {
@@ -30,7 +31,7 @@ export interface Instance extends AsyncDisposable {
 }
 
 export function openInstance(options: InstanceOptions): Instance {
-  const { databaseUrl, tasks = {}, now = Date.now, maxRunning = 10, limitMs } = options;
+  const { databaseUrl, tasks = {}, now = Date.now, maxRunning = 10 } = options;
   const database = openDatabase({ url: databaseUrl, poolSize: 4 });
   let text = "";
   const log = createLog((lines) => text += lines);
@@ -39,7 +40,15 @@ export function openInstance(options: InstanceOptions): Instance {
     carry: ({ id, run_at }) => carried.push({ id, run_at }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-  const worker = createWorker({ database, tasks, carrier, clock: now, log, maxRunning, limitMs });
+  const worker = createWorker({
+    ...options,
+    database,
+    tasks,
+    carrier,
+    clock: now,
+    log,
+    maxRunning,
+  });
   return {
     database,
     worker,

@@ -75,7 +75,8 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
   const headers = { Authorization: `Bearer ${await beside.createKey()}` };
 
-  const command = ["run", "--no-prompt", ...permissionFlags(null, null, PROJECT), "main.ts"];
+  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
+  const command = ["run", "--no-prompt", ...flags, "main.ts"];
   const settings = {
     HOST: "127.0.0.1",
     DATABASE_URL: wire.url,
@@ -130,8 +131,8 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
       carried.length = 0;
       await checkOverdueInvoices(deps);
       await syncSubscriptionStatus(deps);
-      await sweepJobs(deps);
       await Promise.all(carried.map(({ id }) => worker.run(id)));
+      await sweepJobs({ ...deps, deliver: worker.run });
       const open = await database.query((sql) =>
         sql`select task, status, error from gateway.jobs where error is not null`
       );

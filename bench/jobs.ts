@@ -1,0 +1,211 @@
+/** `deno task bench`: jobs by both carriers, next to the same statements without any. */
+
+import { join } from "node:path";
+import { systemClock } from "../core/clock.ts";
+import type { Queue } from "../core/config.ts";
+import type { OpenCarrier } from "../core/jobs/carrier.ts";
+import { JOBS_FILE, openKvCarrier } from "../core/jobs/kv_carrier.ts";
+import { newJob } from "../core/jobs/new_job.ts";
+import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
+import type { Tasks } from "../core/jobs/task.ts";
+import { createWorker } from "../core/jobs/worker.ts";
+import { createLog } from "../core/log.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { claimJob, insertJobs, leaveJob, type NewJob } from "../db/jobs.ts";
+import { loadMigrations, migrate } from "../db/migrations.ts";
+import { setUpQueue } from "../db/queue.ts";
+import { dataFolder } from "../tests/support/service.ts";
+import { timed } from "./caller.ts";
+import { goal, median, milliseconds, perSecond, ratio, row } from "./figures.ts";
+import { startPostgres } from "./postgres.ts";
+
+const ROUNDS = 4;
+/** In each round, of each. */
+const JOBS = 1_000;
+/** Written in one statement: it is about bringing and running them. */
+const AT_ONCE = 100;
+const ALONE = 100;
+const WRITES = 200;
+
+/** As the service has them. */
+const MAX_RUNNING = 8;
+const POOL_SIZE = 10;
+
+const LEAST = 500;
+
+const log = createLog(() => {});
+
+interface Bench extends AsyncDisposable {
+  database: Database;
+  /** Null: the statements alone. */
+  carrier: OpenCarrier | null;
+  /** Told of each job when it is run. */
+  onRun: (jobId: string) => unknown;
+}
+
+await using folder = await dataFolder();
+await using server = await startPostgres(folder.path);
+await using plain = await open(null);
+await using kv = await open("kv");
+await using postgres = await open("postgres");
+
+const benches = { plain, kv, postgres };
+type Name = keyof typeof benches;
+const names = Object.keys(benches) as Name[];
+const each = <T>(make: () => T) => ({ plain: make(), kv: make(), postgres: make() });
+const rates = each((): number[] => []);
+const latencies = each((): number[] => []);
+const writes = each((): number[] => []);
+
+for (const name of names) await runAll(benches[name], JOBS);
+for (let round = 0; round < ROUNDS; round++) {
+  // Each goes first at times.
+  for (const name of [...names.slice(round % 3), ...names.slice(0, round % 3)]) {
+    rates[name].push(await runAll(benches[name], JOBS));
+    latencies[name].push(await latency(benches[name]));
+    writes[name].push(await writeTime(benches[name]));
+  }
+}
+
+console.log(row("jobs", names.map((name) => name === "plain" ? "statements alone" : name)));
+console.log(row(
+  "written, brought, claimed, run and left",
+  names.map((name) => perSecond(rates[name], "jobs")),
+  goal(`postgres at least ${LEAST} jobs/s`, median(rates.postgres) >= LEAST),
+));
+console.log(row("of the statements' rate", names.map((name) => ratio(rates[name], rates.plain))));
+console.log(
+  row(
+    "one alone, from its commit to its run, p50",
+    names.map((name) => milliseconds(median(latencies[name]))),
+  ),
+);
+console.log(
+  row(
+    "a transaction that writes one, p50",
+    names.map((name) => milliseconds(median(writes[name]))),
+  ),
+);
+console.log(row("of that without a queue", names.map((name) => ratio(writes[name], writes.plain))));
+
+async function open(queue: Queue | null): Promise<Bench> {
+  const url = await server.createDatabase(`jobs_${queue ?? "plain"}`);
+  await migrate(url, await loadMigrations());
+  await setUpQueue(url, queue ?? "kv");
+  const database = openDatabase({ url, poolSize: POOL_SIZE });
+  const carrier = queue && await openCarrier(queue, url);
+  const bench: Bench = {
+    database,
+    carrier,
+    onRun: () => {},
+    async [Symbol.asyncDispose]() {
+      await carrier?.[Symbol.asyncDispose]();
+      await database.close();
+    },
+  };
+  const tasks: Tasks = {
+    greet: {
+      retries: 0,
+      firstDelayMs: 0,
+      run: (job) => Promise.resolve(bench.onRun(job.id)),
+    },
+  };
+  if (carrier) {
+    const clock = systemClock;
+    const worker = createWorker({ database, tasks, carrier, clock, log, maxRunning: MAX_RUNNING });
+    carrier.start(worker.run);
+  }
+  return bench;
+}
+
+async function openCarrier(queue: Queue, databaseUrl: string): Promise<OpenCarrier> {
+  if (queue === "postgres") return openPostgresCarrier({ databaseUrl, log });
+  return await openKvCarrier({ path: join(folder.path, JOBS_FILE), clock: systemClock, log });
+}
+
+/** Jobs a second, from the first that is written to the last that is left. */
+async function runAll(bench: Bench, count: number): Promise<number> {
+  let runs = 0;
+  const all = Promise.withResolvers<void>();
+  bench.onRun = () => ++runs === count && all.resolve();
+  const ms = await timed(async () => {
+    for (let i = 0; i < count; i += AT_ONCE) await write(bench, AT_ONCE);
+    if (!bench.carrier) await runPlainly(bench);
+    await all.promise;
+    await allLeft(bench);
+  });
+  return count / (ms / 1000);
+}
+
+async function write({ database, carrier }: Bench, count: number): Promise<void> {
+  const jobs = Array.from({ length: count }, makeJob);
+  const written = await database.query((sql) => insertJobs(sql, jobs));
+  for (const job of written) carrier?.carry(job);
+}
+
+function makeJob(): NewJob {
+  const now = new Date();
+  const subject = { id: crypto.randomUUID(), user_id: null };
+  return newJob("greet", subject, {}, { runAt: now, now });
+}
+
+/** As many at once as the worker runs. */
+async function runPlainly(bench: Bench): Promise<void> {
+  const ids = await bench.database.query((sql) =>
+    sql<{ id: string }[]>`select id from gateway.jobs where status = 'queued' order by run_at`
+  );
+  let next = 0;
+  await Promise.all(Array.from({ length: MAX_RUNNING }, async () => {
+    while (next < ids.length) await claimAndLeave(bench, ids[next++]!.id);
+  }));
+}
+
+async function claimAndLeave({ database, onRun }: Bench, id: string): Promise<void> {
+  const now = new Date();
+  const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 30_000) };
+  const job = await database.query((sql) => claimJob(sql, id, times));
+  if (!job) throw new Error(`Job ${id} is not there`);
+  onRun(id);
+  const left = { ...job, status: "succeeded", result: null, error: null } as const;
+  await database.query((sql) => leaveJob(sql, job, left, new Date()));
+}
+
+/** The last few have been run, and are about to be left. */
+async function allLeft({ database }: Bench): Promise<void> {
+  const countOpen = () =>
+    database.query((sql) =>
+      sql`select from gateway.jobs where status in ('queued', 'running') limit 1`
+    );
+  while ((await countOpen()).length > 0);
+}
+
+/** The middle of many, one after the other. */
+async function latency(bench: Bench): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < ALONE; i++) {
+    const run = Promise.withResolvers<void>();
+    const job = makeJob();
+    bench.onRun = (id) => id === job.id && run.resolve();
+    const written = await bench.database.query((sql) => insertJobs(sql, [job]));
+    times.push(
+      await timed(async () => {
+        for (const each of written) bench.carrier?.carry(each);
+        if (!bench.carrier) await claimAndLeave(bench, job.id);
+        await run.promise;
+      }),
+    );
+  }
+  await allLeft(bench);
+  return median(times);
+}
+
+/** Far off, so that nobody is at work meanwhile. */
+async function writeTime({ database }: Bench): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < WRITES; i++) {
+    const job = { ...makeJob(), run_at: new Date(Date.now() + 24 * 3_600_000) };
+    times.push(await timed(() => database.transaction((sql) => insertJobs(sql, [job]))));
+  }
+  await database.query((sql) => sql`delete from gateway.jobs where status = 'queued'`);
+  return median(times);
+}

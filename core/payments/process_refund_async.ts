@@ -1,0 +1,42 @@
+/** `process_refund_async`: a refund whose caller did not want to wait for it. */
+
+import type { Caller } from "../auth/caller.ts";
+import type { Outcome } from "../idempotency/attempt.ts";
+import { askAsync, type AsyncRequest } from "../jobs/ask_async.ts";
+import { type Asked, askedTask } from "../jobs/run_asked.ts";
+import type { Task } from "../jobs/task.ts";
+import type { JobView } from "../jobs/views.ts";
+import type { PaymentDeps } from "./deps.ts";
+import { findOwn } from "./read.ts";
+import { type RefundInput, refundPayment } from "./refund.ts";
+import type { RefundedPayment } from "./send_refund.ts";
+
+export const PROCESS_REFUND_ASYNC = "process_refund_async";
+
+interface AskedRefund extends RefundInput {
+  payment_id: string;
+}
+
+/** Whose payment it is counts at once, its state only when the refund's turn has come. */
+export async function askForRefund(
+  deps: PaymentDeps,
+  caller: Caller,
+  paymentId: string,
+  input: RefundInput,
+  request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
+): Promise<Outcome<JobView>> {
+  await findOwn(deps, caller, paymentId);
+  const asked: AskedRefund = { ...input, payment_id: paymentId };
+  return await askAsync(deps, caller, { ...request, task: PROCESS_REFUND_ASYNC, input: asked });
+}
+
+export function createProcessRefundAsync(deps: PaymentDeps): Task {
+  return askedTask<AskedRefund>(deps.clock, (asked) => processRefundAsync(deps, asked));
+}
+
+export async function processRefundAsync(
+  deps: PaymentDeps,
+  { caller, input: { payment_id, ...input }, attempt }: Asked<AskedRefund>,
+): Promise<RefundedPayment> {
+  return (await refundPayment(deps, caller, payment_id, input, attempt)).body;
+}

@@ -1,0 +1,57 @@
+/** `GET /jobs/`: what is done outside of requests, a page at a time. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { listJobs, type ReadDeps } from "../../core/jobs/read.ts";
+import { JOB_STATUSES } from "../../db/jobs.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { oneOf, text } from "../fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { JobSchema } from "./schemas.ts";
+
+const path = "/jobs/";
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listJobs",
+  summary: "List jobs",
+  description: "What waits, runs, or is over and not yet forgotten, newest first. For staff.",
+  tags: ["Jobs"],
+  request: {
+    query: z.object({
+      task: text(255).optional().openapi({
+        description: "Only those of this `task`.",
+        example: "process_charge_async",
+      }),
+      status: oneOf(JOB_STATUSES).optional().openapi({
+        description: "Only those with this `status`.",
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of jobs",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(JobSchema) } },
+    },
+    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+  },
+});
+
+export function addList(router: Router, deps: ReadDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { task, status, limit, cursor } = c.req.valid("query");
+    const { jobs, next } = await listJobs(deps, callerOf(c), {
+      task: task ?? null,
+      status: status ?? null,
+      limit,
+      before: cursor ?? null,
+    });
+    const query = { task, status, limit };
+    return c.json(jobs, 200, linkHeader(basePathOf(c, path) + path, query, next));
+  });
+}

@@ -1,0 +1,31 @@
+/** `GET /jobs/{id}/`: how a job stands. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { type ReadDeps, readJob } from "../../core/jobs/read.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { idOf, pathId } from "../path_id.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { JobSchema } from "./schemas.ts";
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/jobs/{id}/",
+  operationId: "readJob",
+  summary: "Read a job",
+  description: "How far it is, and what came of it. For whoever asked for it, and for staff.",
+  tags: ["Jobs"],
+  request: { params: z.object({ id: pathId("The job's `id`.") }) },
+  responses: {
+    200: { description: "The job", content: { "application/json": { schema: JobSchema } } },
+    ...problems("not_found", ...OF_CALLERS),
+  },
+});
+
+export function addRead(router: Router, deps: ReadDeps): void {
+  router.openapi(
+    readRoute,
+    async (c) => c.json(await readJob(deps, callerOf(c), idOf(c.req.valid("param").id)), 200),
+  );
+}

@@ -1,0 +1,39 @@
+/** `GET /status/`: how the service stands, at a glance. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { readStatus, type StatusDeps } from "../../core/status/read.ts";
+import { VERSION } from "../../openapi/document.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { problems } from "../problem.ts";
+import { createRouter, type Router } from "../router.ts";
+import { StatusSchema } from "./schemas.ts";
+
+const statusRoute = createRoute({
+  method: "get",
+  path: "/status/",
+  operationId: "getStatus",
+  summary: "How does the service stand?",
+  description:
+    "What waits, what failed and what is late: jobs, the schedule, deliveries of events, " +
+    "notifications, and what the gateway has not answered. Cheap enough to be asked every few " +
+    "seconds, however much there is. For staff.",
+  tags: ["Health"],
+  responses: {
+    200: {
+      description: "How it stands",
+      content: { "application/json": { schema: StatusSchema } },
+    },
+    ...problems("forbidden", ...OF_CALLERS),
+  },
+});
+
+export function createStatusRoutes(deps: StatusDeps): Router {
+  const router = createRouter();
+  const startedAt = new Date(deps.clock());
+  router.openapi(statusRoute, async (c) => {
+    const status = await readStatus(deps, callerOf(c), startedAt);
+    return c.json({ version: VERSION, ...status }, 200);
+  });
+  return router;
+}
