@@ -2,6 +2,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { checkInvoiceStatus } from "../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
+import { newInvoice } from "../core/invoices/new_invoice.ts";
+import { sendingInvoices } from "../core/invoices/send_invoice.ts";
+import { mayBeSentAgain } from "../core/records/send_creation.ts";
+import { SCHEDULE } from "../core/schedule.ts";
 import { runDueJobs } from "./support/due_jobs.ts";
 import { isReplayed, newKey } from "./support/idempotency.ts";
 import {
@@ -341,3 +345,15 @@ async function idAtGateway(invoices: TestInvoices, { id }: Invoice): Promise<str
   assert.equal(again.http, 201, again.text);
   return again.body.id;
 }
+
+Deno.test("the schedule comes by often enough to send one again whose process died in the call", async () => {
+  await using invoices = await openInvoices();
+  const { cron } = SCHEDULE.find(({ name }) => name === "check_overdue_invoices")!;
+  const [, minutes] = cron.match(/^\*\/(\d+) \* \* \* \*$/) ?? [];
+  const items = [{ description: "Coffee", price: 22_000, quantity: 2 }];
+  const input = { customer_name: "Budi", due_date: "2099-12-31", items };
+  const invoice = newInvoice(input, "alice", new Date());
+  // It is due at its time, and the schedule may just have been by.
+  const latest = invoice.check_at!.getTime() + Number(minutes) * 60_000;
+  assert.ok(mayBeSentAgain(invoice, sendingInvoices(invoices.app.deps), latest));
+});

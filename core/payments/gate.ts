@@ -342,7 +342,7 @@ function checkTime(
     : null;
 }
 
-export function standingOf(payment: GatewayPayment): states.Standing {
+function standingOf(payment: GatewayPayment): states.Standing {
   return {
     status: payment.transaction_status,
     fraud: payment.fraud_status,

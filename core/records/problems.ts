@@ -5,7 +5,7 @@ import { type ErrorCode, ServiceError, type ServiceErrorOptions } from "../error
 import * as gateway from "../gateway/errors.ts";
 
 /** How long a caller is asked to wait where the gateway does not say. */
-export const RETRY_AFTER_SECONDS = 5;
+const RETRY_AFTER_SECONDS = 5;
 
 export type Problems<R> = ReturnType<typeof createProblems<R>>;
 

@@ -5,9 +5,9 @@ import { permissionFlags } from "../../commands/permissions.ts";
 import { sweepJobs } from "../../core/jobs/sweep.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
-import { createTasks } from "../../core/tasks.ts";
+import { createTasks, type TaskDeps } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
-import { openApp } from "./app.ts";
+import { openApp, type TestApp } from "./app.ts";
 import { createDatabase } from "./database.ts";
 import { openDatabaseWire, type Packet } from "./database_wire.ts";
 import { createGate, type Gate } from "./gate.ts";
@@ -19,6 +19,8 @@ import { until } from "./until.ts";
 
 export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
+  /** Another instance, which nobody kills. */
+  beside: TestApp;
   /** Past the wire. */
   database: Database;
   calls: Gate<Received>;
@@ -38,6 +40,8 @@ export interface Installation extends AsyncDisposable {
   post(request: Keyed): Promise<Reply | null>;
   /** One round of what happens in the background, long enough after all that was left half-done. */
   sync(): Promise<void>;
+  /** Queues what is to be looked at, and does all that is due then. */
+  workOff(queue: (deps: TaskDeps) => Promise<unknown>): Promise<void>;
   /** So much time passes that these requests no longer count as running. */
   endLeases(requests: Keyed[]): Promise<void>;
 }
@@ -56,12 +60,24 @@ export interface Reply {
   isReplayed: boolean;
 }
 
-const SERVER_KEY = "Mid-server-of-the-killed";
+export const SERVER_KEY = "Mid-server-of-the-killed";
 
 /** More than every lease, and than the time in which a charge that the gateway does not know may come. */
 const AHEAD_MS = 20 * 60_000;
 
-export async function openInstallation(): Promise<Installation> {
+export interface InstallationOptions {
+  /** Whether the gateway hears of our keys for it: creating some things relies on them. */
+  passesKeys?: boolean;
+  /** How far the clock of the other instance is ahead. */
+  aheadMs?: () => number;
+  /** Of the sandbox. */
+  settings?: Json;
+}
+
+export async function openInstallation(options: InstallationOptions = {}): Promise<Installation> {
+  // Captures are settled at an hour of the day; not in the middle of a test, so time stands still.
+  const quiet = { notification_url: null };
+  const { passesKeys = false, aheadMs = () => AHEAD_MS, settings: world = quiet } = options;
   let messagesLeft = Infinity;
   const onArrival = () => --messagesLeft === 0 && strike();
   const [calls, answers] = [createGate<Received>(onArrival), createGate<Received>(onArrival)];
@@ -76,18 +92,16 @@ export async function openInstallation(): Promise<Installation> {
   }
 
   await using resources = new AsyncDisposableStack();
-  // Captures are settled at an hour of the day; not in the middle of a test, so time stands still.
-  const quiet = { notification_url: null };
   const sandbox = resources.use(
-    await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: quiet }),
+    await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: world }),
   );
   const relay = resources.use(openRelay());
   const passed: Received[] = [];
   relay.target = sandbox.url;
   relay.meddle = async (request, pass) => {
-    // The gateway's own help against doing things twice is not what is relied on.
     request.headers = new Headers(request.headers);
-    request.headers.delete("Idempotency-Key");
+    // The gateway's own help against doing things twice is not what is relied on.
+    if (!passesKeys) request.headers.delete("Idempotency-Key");
     if (!await calls.pass(request)) return lost();
     passed.push(request);
     const answer = await pass();
@@ -99,9 +113,10 @@ export async function openInstallation(): Promise<Installation> {
   const beside = resources.use(
     await openApp({
       databaseUrl,
-      gatewayUrl: relay.url,
+      // Where keys count, past the gates.
+      gatewayUrl: passesKeys ? sandbox.url : relay.url,
       serverKey: SERVER_KEY,
-      now: () => Date.now() + AHEAD_MS,
+      now: () => Date.now() + aheadMs(),
     }),
   );
   const { database, deps, carried } = beside;
@@ -119,6 +134,7 @@ export async function openInstallation(): Promise<Installation> {
 
   const installation: Installation = {
     sandbox,
+    beside,
     database,
     calls,
     answers,
@@ -164,11 +180,14 @@ export async function openInstallation(): Promise<Installation> {
         return null;
       }
     },
-    async sync() {
+    async workOff(queue) {
       carried.length = 0;
-      await checkPendingPayments(deps);
+      await queue(deps);
       await Promise.all(carried.map(({ id }) => worker.run(id)));
       await sweepJobs({ ...deps, deliver: worker.run });
+    },
+    async sync() {
+      await installation.workOff(checkPendingPayments);
       const open = await database.query((sql) =>
         sql`select status, error from gateway.jobs where status <> 'succeeded'`
       );

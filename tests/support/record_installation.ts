@@ -5,22 +5,10 @@
  */
 
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../commands/permissions.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
-import { createWorker } from "../../core/jobs/worker.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
-import { createTasks } from "../../core/tasks.ts";
-import { openApp } from "./app.ts";
-import { createDatabase } from "./database.ts";
-import { openDatabaseWire, type Packet } from "./database_wire.ts";
-import { createGate } from "./gate.ts";
-import type { Received } from "./gateway.ts";
-import type { Installation } from "./installation.ts";
-import { openRelay } from "./relay.ts";
-import { type Json, openSandbox } from "./sandbox.ts";
-import { PROJECT, type Service, startService } from "./service.ts";
-import { until } from "./until.ts";
+import { type Installation, openInstallation, SERVER_KEY } from "./installation.ts";
+import type { Json } from "./sandbox.ts";
 
 export interface RecordInstallation extends Omit<Installation, "sync"> {
   /** One round of what happens in the background, as if so much time had passed. */
@@ -31,108 +19,22 @@ export interface RecordInstallation extends Omit<Installation, "sync"> {
   there(path: string): Promise<Json>;
 }
 
-const SERVER_KEY = "Mid-server-of-killed-records";
-
 export async function openRecordInstallation(): Promise<RecordInstallation> {
-  let messagesLeft = Infinity;
   let aheadMs = 0;
-  const onArrival = () => --messagesLeft === 0 && strike();
-  const [calls, answers] = [createGate<Received>(onArrival), createGate<Received>(onArrival)];
-  const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(onArrival)];
-  let service: Service | null = null;
-  let isStruck = false;
-
-  /** Once: whoever is dead already cannot be killed. */
-  function strike() {
-    if (!isStruck) service?.signal("SIGKILL");
-    isStruck = true;
-  }
-
-  await using resources = new AsyncDisposableStack();
-  const sandbox = resources.use(await openSandbox({ serverKey: SERVER_KEY, speed: 0 }));
-  const relay = resources.use(openRelay());
-  const passed: Received[] = [];
-  relay.target = sandbox.url;
-  relay.meddle = async (request, pass) => {
-    if (!await calls.pass(request)) return lost();
-    passed.push(request);
-    const answer = await pass();
-    const text = await answer.text();
-    return await answers.pass(request) ? new Response(text, answer) : lost();
-  };
-  const databaseUrl = await createDatabase();
-  const wire = resources.use(openDatabaseWire(databaseUrl, { statements, results }));
-  const beside = resources.use(
-    await openApp({
-      databaseUrl,
-      // Past the gates.
-      gatewayUrl: sandbox.url,
-      serverKey: SERVER_KEY,
-      now: () => Date.now() + aheadMs,
-    }),
-  );
-  const { database, deps, carried } = beside;
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
-  const headers = { Authorization: `Bearer ${await beside.createKey()}` };
-
-  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
-  const command = ["run", "--no-prompt", ...flags, "main.ts"];
-  const settings = {
-    HOST: "127.0.0.1",
-    DATABASE_URL: wire.url,
-    GATEWAY_BASE_URL: relay.url,
-    GATEWAY_SERVER_KEY: SERVER_KEY,
-  };
-
-  const installation: RecordInstallation = {
-    sandbox,
-    database,
-    calls,
-    answers,
-    statements,
-    results,
-    passed,
-    async start() {
-      service = await startService({ command: [Deno.execPath(), ...command], settings });
-      isStruck = false;
-    },
-    async kill() {
-      messagesLeft = Infinity;
-      strike();
-      await service?.ended;
-      service = null;
-      for (const gate of [calls, answers, statements, results]) gate.lose();
-    },
-    killAfter: (messages) => messagesLeft = messages,
-    async get(path) {
-      let body: Json;
-      await until(`${path} is answered`, async () => {
-        const response = await fetch(service!.url + path, { headers });
-        body = await response.json();
-        return response.status === 200;
-      });
-      return body;
-    },
-    async post({ path, body, key }) {
-      try {
-        const response = await fetch(service!.url + path, {
-          method: "POST",
-          headers: { ...headers, "Content-Type": "application/json", "Idempotency-Key": key },
-          body: JSON.stringify(body),
-        });
-        const isReplayed = response.headers.get("Idempotency-Replayed") === "true";
-        return { status: response.status, body: await response.json(), isReplayed };
-      } catch {
-        return null;
-      }
-    },
+  const installation = await openInstallation({
+    passesKeys: true,
+    aheadMs: () => aheadMs,
+    settings: {},
+  });
+  const { sandbox, database, beside } = installation;
+  return {
+    ...installation,
     async sync(ms) {
       aheadMs = ms;
-      carried.length = 0;
-      await checkOverdueInvoices(deps);
-      await syncSubscriptionStatus(deps);
-      await Promise.all(carried.map(({ id }) => worker.run(id)));
-      await sweepJobs({ ...deps, deliver: worker.run });
+      await installation.workOff(async (deps) => {
+        await checkOverdueInvoices(deps);
+        await syncSubscriptionStatus(deps);
+      });
       const open = await database.query((sql) =>
         sql`select task, status, error from gateway.jobs where error is not null`
       );
@@ -157,22 +59,5 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
       assert.equal(http, 200, `${path}: ${JSON.stringify(body)}`);
       return body;
     },
-    async endLeases(requests) {
-      const keys = requests.map(({ key }) => key);
-      await database.query((sql) =>
-        sql`update gateway.idempotency_keys set lease_until = created_at where key = any(${keys})`
-      );
-    },
-    async [Symbol.asyncDispose]() {
-      await installation.kill();
-      await kept.disposeAsync();
-    },
   };
-  const kept = resources.move();
-  return installation;
-}
-
-/** Said to nobody: whoever asked is gone. */
-function lost(): Response {
-  return new Response(null, { status: 503 });
 }
