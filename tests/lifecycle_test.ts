@@ -91,9 +91,9 @@ Deno.test("a request in flight is finished before it ends", async () => {
     HOST: "127.0.0.1",
   };
   await using service = await startService({ settings });
-  proxy.hold();
+  const isHeld = proxy.hold("from gateway.api_keys where hash");
   const answer = service.get("/me/", settings.BOOTSTRAP_STAFF_KEY);
-  await proxy.isHolding();
+  await isHeld;
   service.signal("SIGTERM");
   await untilWritten(service, '"event":"stopping"');
   proxy.mend();

@@ -6,10 +6,8 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void;
   /** Takes connections and bytes, and passes nothing on. */
   silence(): void;
-  /** Keeps bytes back until it is mended. */
-  hold(): void;
-  /** Resolves when there are bytes that are kept back. */
-  isHolding(): Promise<void>;
+  /** Keeps what has this text in it back until it is mended; resolves when there is such. */
+  hold(text: string): Promise<void>;
   /** Takes connections and closes them at once, as a server does that is not up yet. */
   slam(): void;
   mend(): void;
@@ -23,9 +21,8 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   const running = new Set<Promise<void>>();
   let silent = false;
   let slamming = false;
-  let held = Promise.withResolvers<void>();
-  held.resolve();
-  let holding = Promise.withResolvers<void>();
+  let held: { text: string; arrived(): void } | null = null;
+  let mended = Promise.withResolvers<void>();
 
   function track(work: Promise<void>) {
     running.add(work);
@@ -55,9 +52,12 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
     const buffer = new Uint8Array(16_384);
     try {
       for (let n = await from.read(buffer); n !== null; n = await from.read(buffer)) {
-        holding.resolve();
-        await held.promise;
-        if (!silent) await to.write(buffer.slice(0, n));
+        const bytes = buffer.slice(0, n);
+        if (held && new TextDecoder().decode(bytes).includes(held.text)) {
+          held.arrived();
+          await mended.promise;
+        }
+        if (!silent) await to.write(bytes);
       }
     } catch {
       // Cut.
@@ -81,25 +81,27 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
     silence() {
       silent = true;
     },
-    hold() {
-      held = Promise.withResolvers();
-      holding = Promise.withResolvers();
+    hold(text: string) {
+      const arrival = Promise.withResolvers<void>();
+      mended = Promise.withResolvers();
+      held = { text, arrived: arrival.resolve };
+      return arrival.promise;
     },
-    isHolding: () => holding.promise,
     slam() {
       slamming = true;
     },
     mend() {
       silent = false;
       slamming = false;
-      held.resolve();
+      held = null;
+      mended.resolve();
       if (listener) return;
       listener = Deno.listen({ hostname, port });
       track(accept(listener));
     },
     async [Symbol.asyncDispose]() {
       proxy.cut();
-      held.resolve();
+      mended.resolve();
       await Promise.all(running);
     },
   };
