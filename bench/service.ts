@@ -7,7 +7,12 @@ export const SERVER_KEY = "SB-Mid-server-bench";
 
 export async function startService(
   log: string,
-  settings: { DATABASE_URL: string; GATEWAY_BASE_URL: string; BOOTSTRAP_STAFF_KEY: string },
+  settings: {
+    DATABASE_URL: string;
+    GATEWAY_BASE_URL: string;
+    BOOTSTRAP_STAFF_KEY: string;
+    WEBHOOK_ALLOW_PRIVATE?: string;
+  },
 ): Promise<Program> {
   return await startProgram(log, ["task", "start"], {
     ...settings,

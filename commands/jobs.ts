@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
+import { type Announcer, createAnnouncer } from "../core/events/announce.ts";
 import type { Carrier, OpenCarrier } from "../core/jobs/carrier.ts";
 import { JOBS_FILE, openKvCarrier } from "../core/jobs/kv_carrier.ts";
 import { tick } from "../core/jobs/schedule.ts";
@@ -13,6 +14,8 @@ import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
+import { createPoster, type Poster } from "../core/webhooks/post.ts";
+import { serveEndpoints } from "../core/webhooks/serve_endpoints.ts";
 import { Failure } from "./failure.ts";
 
 /** A small share of what the gateway and the database can take, so that callers never wait for it. */
@@ -20,15 +23,18 @@ const MAX_RUNNING = 8;
 
 export interface Jobs extends AsyncDisposable {
   carrier: Carrier;
+  announcer: Announcer;
+  poster: Poster;
   /** Begins with what is due, and what an earlier run left behind. */
   start(): void;
   /** Begins nothing more, and waits for what runs, but no longer than told. */
   stop(graceMs: number): Promise<void>;
 }
 
-export type JobsDeps = Omit<TaskDeps, "carrier" | "secrets">;
+export type JobsDeps = Omit<TaskDeps, "announcer" | "carrier" | "poster" | "secrets">;
 
-export interface JobsConfig extends Pick<Config, "queue" | "dataDir" | "gateway"> {
+export interface JobsConfig
+  extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate"> {
   /** Of the database that is used, be it the embedded one. */
   databaseUrl: string;
 }
@@ -36,7 +42,9 @@ export interface JobsConfig extends Pick<Config, "queue" | "dataDir" | "gateway"
 export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs> {
   const carrier = await openCarrier(config, deps);
   const secrets = createSecretBox(config.gateway.serverKey);
-  const taskDeps = { ...deps, carrier, secrets };
+  const announcer = createAnnouncer({ ...deps, carrier });
+  const poster = createPoster({ allowPrivate: config.webhookAllowPrivate });
+  const taskDeps = { ...deps, carrier, announcer, poster, secrets };
   const worker = createWorker({
     ...taskDeps,
     tasks: createTasks(taskDeps),
@@ -50,10 +58,12 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
   }
   return {
     carrier,
+    announcer,
+    poster,
     start() {
       carrier.start(worker.run);
       // What an earlier run left behind, a charge that it died in included.
-      const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices];
+      const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices, serveEndpoints];
       Promise.all(found.map((look) => look(scheduleDeps)))
         .catch((error) => deps.log.error("sweep_failed", error));
     },
@@ -62,7 +72,11 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
       carrier.stop();
       await worker.close(graceMs);
     },
-    [Symbol.asyncDispose]: () => carrier[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await poster[Symbol.asyncDispose]();
+      await announcer[Symbol.asyncDispose]();
+      await carrier[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -2,10 +2,13 @@
 
 import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
+import { createAnnouncer } from "../core/events/announce.ts";
 import { createEvents } from "../core/events/hub.ts";
+import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
 import { createLog } from "../core/log.ts";
+import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
 import { createApp } from "../routes/app.ts";
 
@@ -15,13 +18,18 @@ export async function run(readConfig: () => Config): Promise<void> {
   const databaseUrl = "postgres://127.0.0.1/none";
   const log = createLog(() => {});
   const gateway = createGatewayClient(config.gateway);
+  const database = openDatabase({ url: databaseUrl, poolSize: 1 });
+  const carrier = openPostgresCarrier({ databaseUrl, log });
   const app = createApp({
     config,
-    database: openDatabase({ url: databaseUrl, poolSize: 1 }),
+    database,
     gateway,
     background: gateway,
     events: createEvents(),
-    carrier: openPostgresCarrier({ databaseUrl, log }),
+    streams: createEventStreams({ database, databaseUrl, log, clock: systemClock }),
+    carrier,
+    poster: createPoster({ allowPrivate: false }),
+    announcer: createAnnouncer({ database, carrier, log, clock: systemClock }),
     migrations: [],
     log,
     clock: systemClock,

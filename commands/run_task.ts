@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
+import { createAnnouncer } from "../core/events/announce.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { restMs } from "../core/jobs/gently.ts";
@@ -15,6 +16,7 @@ import { expireStalePayments } from "../core/payments/expire_stale_payments.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
 import type { QueueDeps } from "../core/records/queue_checks.ts";
+import { createPoster } from "../core/webhooks/post.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
@@ -93,12 +95,21 @@ export async function run(
   const { background } = resources.use(await openGateway(gatewayConfig, log));
 
   const queued = new Set<string>();
+  const announcer = resources.use(createAnnouncer({
+    database,
+    clock: systemClock,
+    log,
+    // Who outside is to hear of it hears it from the service.
+    carrier: { carry() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
+  }));
   const deps: TaskDeps = {
     database,
     gateway: background,
     clock: systemClock,
     log,
     events,
+    announcer,
+    poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
     secrets: createSecretBox(config.gateway.serverKey),

@@ -5,6 +5,7 @@ import { ensureKey } from "../core/auth/manage_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
+import { createEventStreams } from "../core/events/streams.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { measureStatus } from "../core/status/measure.ts";
 import { type Database, openDatabase } from "../db/database.ts";
@@ -70,6 +71,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
   resources.use(measureStatus({ database, clock, log }));
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
+  const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
 
   let isDraining = false;
   const app = createApp({
@@ -79,7 +81,10 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     gateway,
     background,
     events,
+    streams,
     carrier: jobs.carrier,
+    announcer: jobs.announcer,
+    poster: jobs.poster,
     log,
     clock,
     isDraining: () => isDraining,
@@ -95,6 +100,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
   await stop.received;
   isDraining = true;
+  // They would never end by themselves in time; who follows goes on elsewhere.
+  streams.close();
   log.info("stopping");
   const jobsStopped = jobs.stop(GRACE_MS);
   await delay(config.drainSeconds * 1000);

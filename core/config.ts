@@ -206,6 +206,15 @@ const SETTINGS = z.object({
     DAYS,
     wholeNumber(1, 36_500),
   ),
+  WEBHOOK_ALLOW_PRIVATE: setting(
+    {
+      description: "`true` lets webhook endpoints be on private networks, and without TLS",
+      default: "`true` in the embedded default, else `false`",
+      example: "true",
+    },
+    "must be true or false",
+    trueOrFalse,
+  ),
   LOG_GATEWAY: setting(
     {
       description: "`true` logs what is said to the gateway and by it, secrets masked",
@@ -213,7 +222,7 @@ const SETTINGS = z.object({
       example: "true",
     },
     "must be true or false",
-    (text) => text === "true" ? true : text === "false" ? false : undefined,
+    trueOrFalse,
   ),
   AUTH_JWKS_URL: setting(
     {
@@ -335,6 +344,8 @@ export interface Config {
   /** Null: there is no emulated gateway. */
   sandboxPort: number | null;
   logGateway: boolean;
+  /** Whether webhook endpoints may be where only we can reach them. */
+  webhookAllowPrivate: boolean;
   notificationConfirm: "fit" | "paid";
   /** By which channels invoices can be paid, as the gateway calls them. */
   invoicePayments: readonly string[];
@@ -410,6 +421,7 @@ export function parseConfig(
     gateway: gatewayConfig(settings),
     sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,
     logGateway: settings.LOG_GATEWAY ?? false,
+    webhookAllowPrivate: settings.WEBHOOK_ALLOW_PRIVATE ?? isEmbeddedDefault,
     notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "fit",
     invoicePayments: settings.INVOICE_PAYMENTS ?? INVOICE_PAYMENTS,
     queue: settings.QUEUE ?? (settings.DATABASE_URL === undefined ? "kv" : "postgres"),
@@ -532,6 +544,10 @@ function wholeNumber(least: number, most: number) {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
     return value >= least && value <= most ? value : undefined;
   };
+}
+
+function trueOrFalse(text: string): boolean | undefined {
+  return text === "true" ? true : text === "false" ? false : undefined;
 }
 
 function matching(shape: RegExp) {

@@ -9,6 +9,7 @@ import { expireStalePayments } from "./payments/expire_stale_payments.ts";
 import { prune } from "./prune.ts";
 import { syncSubscriptionStatus } from "./subscriptions/sync_subscription_status.ts";
 import type { TaskDeps } from "./tasks.ts";
+import { serveEndpoints } from "./webhooks/serve_endpoints.ts";
 
 export type ScheduleDeps = TaskDeps & { deliver: Deliver };
 
@@ -18,6 +19,7 @@ interface Scheduled extends Omit<ScheduleEntry, "run"> {
 
 export const SCHEDULE: readonly Scheduled[] = [
   { name: "sweep_jobs", cron: "* * * * *", run: sweepJobs },
+  { name: "serve_endpoints", cron: "* * * * *", run: serveEndpoints },
   { name: "check_pending_payments", cron: "*/5 * * * *", run: checkPendingPayments },
   { name: "expire_stale_payments", cron: "*/10 * * * *", run: expireStalePayments },
   { name: "sync_subscription_status", cron: "*/30 * * * *", run: syncSubscriptionStatus },

@@ -1,6 +1,7 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
 import type { Keep } from "./config.ts";
+import { DELIVER_WEBHOOKS } from "./events/announce.ts";
 import { createDeliveries } from "./events/deliver.ts";
 import { gently } from "./jobs/gently.ts";
 import type { Tasks } from "./jobs/task.ts";
@@ -19,12 +20,17 @@ import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/proce
 import type { SecretBox } from "./secret_box.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "./subscriptions/check_job.ts";
 import { createCheckSubscriptionStatus } from "./subscriptions/check_subscription_status.ts";
+import { createDeliverWebhooks } from "./webhooks/deliver_webhooks.ts";
+import { createHastenWebhooks, HASTEN_WEBHOOKS } from "./webhooks/hasten_webhooks.ts";
+import type { Poster } from "./webhooks/post.ts";
 
 export interface TaskDeps extends InvoiceDeps {
   /** How many days what is over is kept. */
   keep: Keep;
-  /** A card's token waits in it. */
+  /** Cards' tokens wait in it, and secrets of webhook endpoints. */
   secrets: SecretBox;
+  /** Sends webhooks. */
+  poster: Poster;
 }
 
 export function createTasks(deps: TaskDeps): Tasks {
@@ -36,6 +42,8 @@ export function createTasks(deps: TaskDeps): Tasks {
     [PROCESS_NOTIFICATION]: gently(deps, createProcessNotification(deps)),
     [PROCESS_CHARGE_ASYNC]: gently(deps, createProcessChargeAsync(deps)),
     [PROCESS_REFUND_ASYNC]: gently(deps, createProcessRefundAsync(deps)),
+    [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
+    [HASTEN_WEBHOOKS]: createHastenWebhooks(deps),
     ...createDeliveries(deps),
   };
 }

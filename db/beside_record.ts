@@ -31,6 +31,8 @@ export interface Written {
   isWritten: boolean;
   /** The jobs that wait now. */
   jobs: DueJob[];
+  /** To which endpoints there is something to be delivered now. */
+  endpoints: string[];
 }
 
 /** Each row names its record. */
@@ -63,12 +65,29 @@ const ON_CONFLICT: Partial<Record<keyof typeof TABLES, string>> = {
         excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)`,
 };
 
+const RETURNING: Partial<Record<keyof typeof TABLES, string>> = {
+  events: "returning id, name, resource_id, sequence, created_at",
+};
+
+/** Also to those that are disabled, for which they wait: what they miss meanwhile is not lost. */
+const DELIVERING = `
+      insert into gateway.webhook_deliveries
+        (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
+      select event.id, endpoint.id, event.name, event.resource_id, event.sequence,
+        event.created_at, event.created_at
+      from with_events event, gateway.webhook_endpoints endpoint
+      where endpoint.deleted_at is null
+        and (endpoint.event_names is null or event.name = any(endpoint.event_names))
+      returning endpoint_id`;
+
 /** Parts of a statement in which `changed` has the ids of the records that were written. */
 export function besides(statement: Statement, writes: readonly Beside[]): string[] {
   const jobs = writes.flatMap(({ jobs }) => jobs);
+  const events = writes.flatMap(({ events }) => events);
   return [
     ...beside(statement, "history", writes.flatMap(({ history }) => history)),
-    ...beside(statement, "events", writes.flatMap(({ events }) => events)),
+    ...beside(statement, "events", events),
+    ...events.length > 0 ? [`with_deliveries as (${DELIVERING})`] : [],
     ...beside(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
     ...beside(statement, "subscription_charges", writes.flatMap(({ charges }) => charges)),
     ...beside(statement, "notifications", writes.flatMap(({ notifications }) => notifications)),
@@ -91,12 +110,14 @@ function beside(
       select ${columns} from ${statement.rows(table, rows)}
       where ${record} in (select id from changed)
       ${ON_CONFLICT[table] ?? ""}
+      ${RETURNING[table] ?? ""}
     )`];
 }
 
 interface Done {
   changed: string[];
   jobs: { id: string; run_at: string; subject_id: string }[];
+  endpoints: string[];
 }
 
 /** Runs a statement of these parts, and tells what it did for each write. */
@@ -107,15 +128,21 @@ export async function runWith(
   writes: readonly (Beside & { record: { id: string } })[],
 ): Promise<Written[]> {
   const hasJobs = writes.some(({ jobs }) => jobs.length > 0);
+  const hasEvents = writes.some(({ events }) => events.length > 0);
   const waiting = hasJobs ? "array(select to_json(with_jobs) from with_jobs)" : "'{}'::json[]";
+  const endpoints = hasEvents
+    ? `array(select id from gateway.webhook_endpoints
+        where disabled_reason is null and id in (select endpoint_id from with_deliveries))`
+    : "'{}'::uuid[]";
   const [done] = await statement.run<Done>(
     sql,
     `with ${parts.join(", ")}
-    select array(select id from changed) as changed, ${waiting} as jobs`,
+    select array(select id from changed) as changed, ${waiting} as jobs, ${endpoints} as endpoints`,
   );
   return writes.map(({ record, jobs }) => ({
     isWritten: done!.changed.includes(record.id),
     jobs: done!.jobs.filter((each) => jobs.some((job) => job.subject_id === each.subject_id))
       .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
+    endpoints: done!.endpoints,
   }));
 }

@@ -1,7 +1,10 @@
 /** The connection pool: every statement has a deadline, and an absent database is one known error. */
 
 import postgres from "postgres";
+import { codeOf } from "./error_code.ts";
 import { inDatabaseSpan } from "./span.ts";
+
+export { codeOf };
 
 /** Takes tagged templates; the pool's own or a transaction's. */
 export type Sql = postgres.ISql;
@@ -186,11 +189,6 @@ function meansUnavailable(error: unknown): boolean {
 
 function meansLostConnection(error: unknown): boolean {
   return LOST_CONNECTION.has(codeOf(error)) || /^57P0/.test(codeOf(error));
-}
-
-/** The SQLSTATE, or what the driver or the system calls it; empty where there is none. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** Which rule a refused row breaks; empty where it is none. */

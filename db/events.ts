@@ -8,7 +8,7 @@ import type { Resource } from "./history.ts";
 export interface GatewayEvent {
   id: string;
   name: string;
-  resource: Resource;
+  resource: Resource | "webhook_endpoint";
   resource_id: string;
   /** 1, 2, 3, … for each resource. */
   sequence: number;
@@ -18,7 +18,7 @@ export interface GatewayEvent {
   created_at: Date;
 }
 
-const COLUMNS = [
+export const EVENT_COLUMNS = [
   "id",
   "name",
   "resource",
@@ -116,7 +116,7 @@ async function listOfResource(
 }
 
 function found(sql: Sql) {
-  return sql(COLUMNS.map((name) => `found.${name}`));
+  return sql(EVENT_COLUMNS.map((name) => `found.${name}`));
 }
 
 export interface EventsFrom {
@@ -132,7 +132,7 @@ export async function listEventsFrom(
   { resourceId, sequence, names, limit }: EventsFrom,
 ): Promise<GatewayEvent[]> {
   return await sql<GatewayEvent[]>`
-    select ${sql(COLUMNS)} from gateway.events
+    select ${sql(EVENT_COLUMNS)} from gateway.events
     where (resource_id, sequence) >= (${resourceId}::uuid, ${sequence})
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
       and name = any(${sql.array([...names])}::text[])

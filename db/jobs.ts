@@ -44,7 +44,7 @@ export interface NewJob {
 /** What a carrier has to know of a job. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
-const COLUMNS = "id, task, subject_id, payload, secret, user_id, run_at, created_at";
+export const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, run_at, created_at";
 
 /** Tasks that bring events to those who listen have names that begin so. */
 export const DELIVER = "deliver ";
@@ -67,8 +67,8 @@ function mergedPayload(older: string, newer: string): string {
  */
 export function insertingJobs(statement: Statement, jobs: NewJob[], where = "true"): string {
   return `
-      insert into gateway.jobs as waiting (${COLUMNS}, updated_at)
-      select ${COLUMNS}, created_at from ${statement.rows("jobs", jobs)} where ${where}
+      insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at)
+      select ${JOB_COLUMNS}, created_at from ${statement.rows("jobs", jobs)} where ${where}
       order by task, subject_id
       on conflict (task, subject_id) where status = 'queued' do update set
         run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,

@@ -8,17 +8,23 @@ export const PRUNED_TABLES = ["jobs", "notifications", "events"] as const;
 
 export type PrunedTable = (typeof PRUNED_TABLES)[number];
 
-/** Which of them are over, and since when. */
-const OVER: Record<PrunedTable, { since: string; condition: string }> = {
+/** Which of them are over, and since when; and what goes with them. */
+const OVER: Record<PrunedTable, { since: string; condition: string; along?: string }> = {
   // One that was put off for long is old, but may have ended only now.
   jobs: { since: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
   notifications: { since: "created_at", condition: "record.status <> 'received'" },
-  // A delivery begins with one event of its resource, and goes on with all that come after it.
+  // A delivery begins with one event of its resource, and goes on with all that come after it; to an
+  // endpoint each has its own.
   events: {
     since: "created_at",
     condition: `not exists (
         select from gateway.jobs where ${IS_UNDELIVERED} and jobs.subject_id = record.resource_id
-          and (jobs.payload ->> 'sequence')::int <= record.sequence)`,
+          and (jobs.payload ->> 'sequence')::int <= record.sequence)
+      and not exists (
+        select from gateway.webhook_deliveries delivery
+        join gateway.webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
+        where delivery.event_id = record.id and delivery.status = 'pending')`,
+    along: `delete from gateway.webhook_deliveries using old where event_id = old.id`,
   },
 };
 
@@ -45,7 +51,7 @@ export async function pruneTable(
   table: PrunedTable,
   { after, end, before, limit }: PruneStep,
 ): Promise<PrunedStep> {
-  const { since, condition } = OVER[table];
+  const { since, condition, along } = OVER[table];
   const [step] = await sql.unsafe<[PrunedStep]>(
     `with looked as materialized (
       select id from gateway.${table} where id > $1 and id < $2 order by id limit $4
@@ -53,7 +59,7 @@ export async function pruneTable(
       select record.id from looked join gateway.${table} record using (id)
       where record.${since} < $3 and ${condition}
       for update of record skip locked
-    ), deleted as (
+    )${along ? `, along as (${along})` : ""}, deleted as (
       delete from gateway.${table} record using old where record.id = old.id returning true
     )
     select (select count(*)::int from deleted) as deleted,

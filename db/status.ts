@@ -85,6 +85,30 @@ export async function findUndelivered(sql: Sql): Promise<Waiting> {
   return found;
 }
 
+/** Deliveries to endpoints, and since when the oldest of them waits. */
+export async function findUnsent(sql: Sql): Promise<Waiting> {
+  const [found] = await sql.unsafe<[Waiting]>(
+    `select (${counting("gateway.webhook_deliveries where status = 'pending'")}) as count, (
+      select min(oldest.created_at) from gateway.webhook_endpoints endpoint, lateral (
+        select created_at from gateway.webhook_deliveries
+        where endpoint_id = endpoint.id and status = 'pending'
+        order by endpoint_id, status, event_id limit 1
+      ) oldest
+    ) as since`,
+    [],
+    { prepare: true },
+  );
+  return found;
+}
+
+/** Endpoints that were disabled, by themselves or by staff. */
+export async function countDisabledEndpoints(sql: Sql): Promise<number> {
+  const [found] = await sql<[{ count: number }]>`
+    select count(*) from gateway.webhook_endpoints
+    where disabled_reason is not null and deleted_at is null`;
+  return found.count;
+}
+
 /** Notifications that the gateway is still to be asked about. */
 export async function findReceived(sql: Sql): Promise<Waiting> {
   const [found] = await sql.unsafe<[Waiting]>(

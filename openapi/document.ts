@@ -102,6 +102,11 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "What is done in the background: a charge or a refund that was asked for with " +
           "`Prefer: respond-async`, and for staff all the rest.",
       },
+      {
+        name: "Webhooks",
+        description: "Where events are sent to as they happen, signed as Standard Webhooks says: " +
+          "endpoints, and what was delivered to them; for staff.",
+      },
       { name: "Callers", description: "Who is calling." },
       { name: "Health", description: "For balancers and supervisors." },
     ],

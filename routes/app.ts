@@ -6,11 +6,14 @@ import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { ServiceError } from "../core/errors.ts";
+import type { Announcer } from "../core/events/announce.ts";
 import type { Events } from "../core/events/hub.ts";
+import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { Carrier } from "../core/jobs/carrier.ts";
 import type { Log } from "../core/log.ts";
 import { createSecretBox } from "../core/secret_box.ts";
+import type { Poster } from "../core/webhooks/post.ts";
 import type { Database } from "../db/database.ts";
 import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
@@ -33,6 +36,8 @@ import { renderError } from "./problem.ts";
 import { createRouter, type Router } from "./router.ts";
 import { createStatusRoutes } from "./status/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
+import { describeMessages } from "./webhook_endpoints/messages.ts";
+import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
 
 export interface AppDeps {
   config: Pick<
@@ -45,6 +50,7 @@ export interface AppDeps {
     | "notificationConfirm"
     | "rateLimit"
     | "trustedProxies"
+    | "webhookAllowPrivate"
   >;
   database: Database;
   migrations: Migration[];
@@ -55,6 +61,11 @@ export interface AppDeps {
   carrier: Carrier;
   /** Who listens to what happens. */
   events: Events;
+  /** Those outside who follow what happens. */
+  streams: EventStreams;
+  announcer: Announcer;
+  /** Sends webhooks. */
+  poster: Poster;
   log: Log;
   clock: Clock;
   /** True once the service is about to end. */
@@ -78,6 +89,8 @@ export function createApp(deps: AppDeps): App {
   const { basePath, rateLimit, trustedProxies } = config;
   const notificationDeps = { ...deps, confirm: config.notificationConfirm };
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
+  const secrets = createSecretBox(config.gateway.serverKey);
+  const webhookRules = { allowPrivate: config.webhookAllowPrivate };
   const open = [
     createHealth(deps),
     createNotificationRoute({
@@ -89,12 +102,13 @@ export function createApp(deps: AppDeps): App {
   ];
   const resources = [
     me,
-    createChargeRoutes({ ...deps, secrets: createSecretBox(config.gateway.serverKey) }),
+    createChargeRoutes({ ...deps, secrets }),
     createPaymentRoutes(deps),
     createInvoiceRoutes(invoiceDeps),
     createSubscriptionRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
+    createWebhookRoutes({ ...deps, secrets, webhookRules }),
     createStatusRoutes(deps),
     createJobRoutes(deps),
     ...deps.resources ?? [],
@@ -102,6 +116,7 @@ export function createApp(deps: AppDeps): App {
 
   const api = createRouter();
   for (const router of [...open, ...resources]) api.route("/", router);
+  describeMessages(api);
   const document = createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 

@@ -9,12 +9,22 @@ export const OF_CALLERS = [
   "unavailable",
 ] as const satisfies ErrorCode[];
 
-/** Whatever has a body, and may bear an `Idempotency-Key`. */
-export const OF_INPUT = [
-  "validation_error",
-  "malformed_json",
+/** Whatever can be sent a body, and needs none. */
+export const OF_EMPTY_BODY = [
   "payload_too_large",
   "unsupported_media_type",
+] as const satisfies ErrorCode[];
+
+/** Whatever has a body. */
+export const OF_BODY = [
+  "validation_error",
+  "malformed_json",
+  ...OF_EMPTY_BODY,
+] as const satisfies ErrorCode[];
+
+/** Whatever has a body, and may bear an `Idempotency-Key`. */
+export const OF_INPUT = [
+  ...OF_BODY,
   "idempotency_in_progress",
   "idempotency_key_reused",
 ] as const satisfies ErrorCode[];

@@ -67,6 +67,9 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     assert.ok(value("events.oldest_age")! >= HOUR_MS / 1_000);
     assert.equal(value("schedule.failed", { task: "prune" }), 1);
     assert.ok(value("schedule.last_run_age", { task: "prune" })! >= HOUR_MS / 1_000);
+    assert.equal(value("webhooks.waiting"), 0);
+    assert.equal(value("webhooks.oldest_age"), 0);
+    assert.equal(value("webhooks.disabled_endpoints"), 0);
     assert.equal(value("notifications.waiting"), 0);
     assert.equal(value("unanswered", { resource: "payments" }), 0);
     const run = { task: "nonsense", outcome: "failed" };

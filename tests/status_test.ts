@@ -79,6 +79,7 @@ Deno.test("where nothing has happened yet, nothing waits, and nothing is late", 
       last_failures: [],
     },
     outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
+    webhooks: { pending: 0, oldest_pending_seconds: null, disabled_endpoints: 0 },
     notifications: { received: 0, oldest_received_seconds: null },
     unanswered: { payments: 0, invoices: 0, subscriptions: 0 },
   });

@@ -3,9 +3,10 @@
 import type { GatewayEvent } from "../../db/events.ts";
 import { DELIVER, type NewJob } from "../../db/jobs.ts";
 import { newJob } from "../jobs/new_job.ts";
-import type { EventName, EventView } from "./views.ts";
+import type { EventName } from "./names.ts";
+import type { EventView } from "./views.ts";
 
-export type { EventName } from "./views.ts";
+export type { EventName } from "./names.ts";
 
 /**
  * Called after the change is committed, at least once for each event, and for one resource in the

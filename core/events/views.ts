@@ -5,10 +5,10 @@ import type { InvoiceEventName } from "../invoices/states.ts";
 import type { InvoiceView } from "../invoices/views.ts";
 import type { PaymentEventName } from "../payments/states.ts";
 import type { PaymentView } from "../payments/views.ts";
-import type { SubscriptionEventName } from "../subscriptions/states.ts";
+import type { EventName } from "./names.ts";
+import type { WebhookEventName } from "../webhooks/event_names.ts";
+import type { EndpointView } from "../webhooks/views.ts";
 import type { SubscriptionView } from "../subscriptions/views.ts";
-
-export type EventName = PaymentEventName | InvoiceEventName | SubscriptionEventName;
 
 /** By its name it is known what an event is about. */
 export type EventView<Name extends EventName = EventName> = Name extends EventName ? {
@@ -22,6 +22,7 @@ export type EventView<Name extends EventName = EventName> = Name extends EventNa
 
 type DataOf<Name extends EventName> = Name extends PaymentEventName ? PaymentView
   : Name extends InvoiceEventName ? InvoiceView
+  : Name extends WebhookEventName ? EndpointView
   // And the payment by which it was charged.
   : Name extends "subscription_charged" ? SubscriptionView & { payment_id: string }
   : SubscriptionView;

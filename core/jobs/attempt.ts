@@ -17,10 +17,11 @@ export interface AttemptDeps {
   log: Log;
   /** A job that takes longer has failed. */
   limitMs: number;
+  stopping: AbortSignal;
 }
 
 export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob> {
-  const { tasks, log } = deps;
+  const { tasks, log, stopping } = deps;
   const about = { job: job.id, task: job.task, attempts: job.attempts };
   const began = performance.now();
   const measure = (outcome: string) => {
@@ -38,7 +39,10 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
       throw new Error("None of its workers came back");
     }
     // With a few that do not end, no other would ever get its turn.
-    const value = await withTimeLimit(deps.limitMs, (signal) => task.run(job, { signal }));
+    const value = await withTimeLimit(
+      deps.limitMs,
+      (signal) => task.run(job, { signal, stopping }),
+    );
     const result = JSON.stringify(value) ?? null;
     tell("succeeded");
     return { ...job, status: "succeeded", result, error: null };

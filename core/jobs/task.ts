@@ -25,6 +25,8 @@ export interface Task {
 export interface TaskContext {
   /** Aborted when the job has taken longer than any may. */
   signal: AbortSignal;
+  /** Aborted when the service is about to end: what can go on elsewhere does not begin more. */
+  stopping: AbortSignal;
 }
 
 /** By name; `greet *` is for every job whose task begins with that word and has no entry itself. */

@@ -50,6 +50,7 @@ export interface Worker {
 export function createWorker(options: WorkerOptions): Worker {
   const { database, carrier, clock, log, maxRunning } = options;
   const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
+  const stop = new AbortController();
   const line = createLine(maxRunning, runOrSendOn);
   const ownLines = new Map<string, Line>();
   for (const [name, { atOnce }] of Object.entries(options.tasks)) {
@@ -77,7 +78,7 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       const job = await claim(jobId);
       if (!job) return;
-      const attempted = attempt({ ...options, limitMs }, job);
+      const attempted = attempt({ ...options, limitMs, stopping: stop.signal }, job);
       await leave(job, await holding({ ...options, leaseMs }, job, attempted));
     } catch (error) {
       // The database is away. Nothing is lost: the job waits, or its lease runs out.
@@ -116,6 +117,7 @@ export function createWorker(options: WorkerOptions): Worker {
       await own?.enter(jobId);
     },
     async close(graceMs) {
+      stop.abort();
       await Promise.all([line, ...ownLines.values()].map((each) => each.close(graceMs)));
     },
   };

@@ -17,6 +17,7 @@ import { adoptedPayment } from "./adopted_payment.ts";
 import { drawUp } from "../records/change.ts";
 import { type Change, changePayment } from "./change.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { handOn } from "../records/hand_on.ts";
 import { graceEnd } from "./grace.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { paymentKind } from "./kind.ts";
@@ -144,12 +145,12 @@ export async function adopt(
   const change = decide(unknown, hearing, { step: "forward", word, refunds, now });
   const write = drawUp(deps, paymentKind, unknown, change!);
   const history = [madeBy(unknown, hearing.source), ...write.history];
-  const { isWritten, jobs } = await deps.database.query(
+  const written = await deps.database.query(
     (sql) => adoptPayment(sql, { ...write, history }),
     "adopt payment",
   );
-  if (!isWritten) return null;
-  for (const job of jobs) deps.carrier.carry(job);
+  if (!written.isWritten) return null;
+  handOn(deps, write, written);
   return write.record;
 }
 

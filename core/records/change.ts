@@ -6,6 +6,7 @@ import type { RecordWrite } from "../../db/write_record.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
 import type { RecordDeps } from "./deps.ts";
+import { handOn } from "./hand_on.ts";
 import { inTurn } from "./in_turn.ts";
 import type { Change, GatewayRecord, Kind } from "./kind.ts";
 
@@ -48,9 +49,9 @@ async function tryChange<R extends GatewayRecord>(
   const change = decide(current);
   if (!change) return current;
   const write = drawUp(deps, kind, current, change);
-  const { isWritten, jobs } = await together(deps.database, kind.writing, write);
-  if (!isWritten) return null;
-  for (const job of jobs) deps.carrier.carry(job);
+  const written = await together(deps.database, kind.writing, write);
+  if (!written.isWritten) return null;
+  handOn(deps, write, written);
   return { ...write.record, version: current.version + 1 };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
+import type { Announcer } from "../events/announce.ts";
 import type { Events } from "../events/hub.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Carrier } from "../jobs/carrier.ts";
@@ -15,4 +16,6 @@ export interface RecordDeps {
   carrier: Carrier;
   /** Who listens to what happens. */
   events: Events;
+  /** Tells those outside of it. */
+  announcer: Announcer;
 }

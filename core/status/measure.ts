@@ -17,7 +17,7 @@ export function measureStatus(deps: NumbersDeps & { log: Log }): Disposable {
 }
 
 function observationsOf(numbers: Numbers, now: Date): Observation[] {
-  const { oldestDue, cronRuns, undelivered, received, unanswered } = numbers;
+  const { oldestDue, cronRuns, undelivered, unsent, received, unanswered } = numbers;
   const age = (time: Date | null) =>
     time ? Math.max(0, (now.getTime() - time.getTime()) / 1_000) : 0;
   return [
@@ -31,6 +31,9 @@ function observationsOf(numbers: Numbers, now: Date): Observation[] {
     ]),
     ["deliveries", undelivered.count, {}],
     ["oldestEvent", age(undelivered.since), {}],
+    ["webhooks", unsent.count, {}],
+    ["oldestWebhook", age(unsent.since), {}],
+    ["disabledEndpoints", numbers.disabledEndpoints, {}],
     ["notifications", received.count, {}],
     ["oldestNotification", age(received.since), {}],
     ...Object.entries(unanswered).map(([resource, count]): Observation => [

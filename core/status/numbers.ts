@@ -3,12 +3,14 @@
 import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { Database, Sql } from "../../db/database.ts";
 import {
+  countDisabledEndpoints,
   countJobs,
   countUnanswered,
   type FailedJob,
   findOldestDue,
   findReceived,
   findUndelivered,
+  findUnsent,
   type JobCount,
   listLastFailures,
   type Unanswered,
@@ -23,6 +25,8 @@ export interface Numbers {
   oldestDue: Date | null;
   cronRuns: CronRun[];
   undelivered: Waiting;
+  unsent: Waiting;
+  disabledEndpoints: number;
   received: Waiting;
   unanswered: Unanswered;
 }
@@ -41,6 +45,8 @@ export async function readNumbers({ database, clock }: NumbersDeps): Promise<Num
     oldestDue: await read((sql) => findOldestDue(sql, new Date(clock()))),
     cronRuns: await read(listCronRuns),
     undelivered: await read(findUndelivered),
+    unsent: await read(findUnsent),
+    disabledEndpoints: await read(countDisabledEndpoints),
     received: await read(findReceived),
     unanswered: await read(countUnanswered),
   };

@@ -20,6 +20,11 @@ export interface StatusView {
   jobs: JobsView;
   schedule: TickView[];
   outbox: { waiting_deliveries: number; oldest_event_seconds: number | null };
+  webhooks: {
+    pending: number;
+    oldest_pending_seconds: number | null;
+    disabled_endpoints: number;
+  };
   notifications: { received: number; oldest_received_seconds: number | null };
   unanswered: { payments: number; invoices: number; subscriptions: number };
 }
@@ -56,7 +61,7 @@ export async function readStatus(
   requireStaff(caller);
   const numbers = await readNumbers(deps);
   const now = new Date(deps.clock());
-  const { undelivered, received, unanswered } = numbers;
+  const { undelivered, unsent, received, unanswered } = numbers;
   return {
     started_at: startedAt.toISOString(),
     // Where it is not, there is no answer but 503.
@@ -71,6 +76,11 @@ export async function readStatus(
     outbox: {
       waiting_deliveries: undelivered.count,
       oldest_event_seconds: secondsSince(undelivered.since, now),
+    },
+    webhooks: {
+      pending: unsent.count,
+      oldest_pending_seconds: secondsSince(unsent.since, now),
+      disabled_endpoints: numbers.disabledEndpoints,
     },
     notifications: {
       received: received.count,

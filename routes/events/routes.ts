@@ -2,6 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
+import type { EventStreams } from "../../core/events/streams.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { oneOf } from "../fields.ts";
@@ -9,7 +10,9 @@ import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem.ts";
 import { createRouter, type Router } from "../router.ts";
-import { EventNameSchema, EventSchema } from "./schemas.ts";
+import { EventNameSchema } from "./event_name.ts";
+import { EventSchema } from "./schemas.ts";
+import { addStream } from "./stream.ts";
 
 const path = "/events/";
 
@@ -53,7 +56,7 @@ const eventsRoute = createRoute({
   },
 });
 
-export function createEventRoutes(deps: PaymentDeps): Router {
+export function createEventRoutes(deps: PaymentDeps & { streams: EventStreams }): Router {
   const router = createRouter();
   router.openapi(eventsRoute, async (c) => {
     const { name, resource_id, order, limit, cursor } = c.req.valid("query");
@@ -67,5 +70,6 @@ export function createEventRoutes(deps: PaymentDeps): Router {
     const query = { name, resource_id, order, limit };
     return c.json(events, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
+  addStream(router, deps.streams);
   return router;
 }

@@ -4,29 +4,12 @@ import { z } from "@hono/zod-openapi";
 import { INVOICE_EVENT_NAMES } from "../../core/invoices/states.ts";
 import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
 import { SUBSCRIPTION_EVENT_NAMES } from "../../core/subscriptions/states.ts";
+import { TEST_EVENT_NAME, WEBHOOK_EVENT_NAMES } from "../../core/webhooks/event_names.ts";
 import { InvoiceSchema } from "../invoices/schemas.ts";
 import { PaymentSchema } from "../payments/schemas.ts";
 import { id, timestamp } from "../representations.ts";
 import { SubscriptionSchema } from "../subscriptions/schemas.ts";
-
-export const EventNameSchema = z.enum([
-  ...PAYMENT_EVENT_NAMES,
-  ...INVOICE_EVENT_NAMES,
-  ...SUBSCRIPTION_EVENT_NAMES,
-]).openapi("EventName", {
-  description: [
-    "- `payment_received`: the gateway has taken it in; it waits for the customer, or for somebody " +
-    "to look at it",
-    "- `payment_settled`: paid, told once a payment",
-    "- `payment_denied`, `payment_failed`: refused, by the bank or the gateway",
-    "- `payment_cancelled`, `payment_expired`: ended before it was paid",
-    "- `payment_refunded`: money went back; each time that it was more",
-    "- `invoice_created`, `invoice_paid`, `invoice_voided`",
-    "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
-    "- `subscription_charged`: one cycle was paid, told once a cycle",
-  ].join("\n"),
-  example: "payment_settled",
-});
+import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 
 const notification_id = id.nullable().openapi({
   description: "The notification that caused it; null where a call or a task did.",
@@ -34,7 +17,7 @@ const notification_id = id.nullable().openapi({
 
 const event = { id, created_at: timestamp() };
 
-const PaymentEventSchema = z.object({
+export const PaymentEventSchema = z.object({
   ...event,
   name: z.enum(PAYMENT_EVENT_NAMES),
   data: PaymentSchema.extend({ notification_id }).openapi("PaymentEventData", {
@@ -42,7 +25,7 @@ const PaymentEventSchema = z.object({
   }),
 }).openapi("PaymentEvent", { description: "One change of a payment, whoever caused it." });
 
-const InvoiceEventSchema = z.object({
+export const InvoiceEventSchema = z.object({
   ...event,
   name: z.enum(INVOICE_EVENT_NAMES).openapi({ example: "invoice_paid" }),
   data: InvoiceSchema.extend({ notification_id }).openapi("InvoiceEventData", {
@@ -50,7 +33,7 @@ const InvoiceEventSchema = z.object({
   }),
 }).openapi("InvoiceEvent", { description: "One change of an invoice, whoever caused it." });
 
-const SubscriptionEventSchema = z.object({
+export const SubscriptionEventSchema = z.object({
   ...event,
   name: z.enum(SUBSCRIPTION_EVENT_NAMES).openapi({ example: "subscription_charged" }),
   data: SubscriptionSchema.extend({
@@ -65,8 +48,21 @@ const SubscriptionEventSchema = z.object({
   description: "One change of a subscription, whoever caused it.",
 });
 
+export const WebhookEndpointEventSchema = z.object({
+  ...event,
+  name: z.enum([...WEBHOOK_EVENT_NAMES, TEST_EVENT_NAME]).openapi({
+    example: "webhook_endpoint_disabled",
+  }),
+  data: WebhookEndpointSchema.extend({ notification_id }).openapi("WebhookEndpointEventData", {
+    description: "The endpoint as it was right after the change.",
+  }),
+}).openapi("WebhookEndpointEvent", {
+  description: "One change of a webhook endpoint that nobody asked for.",
+});
+
 export const EventSchema = z.union([
   PaymentEventSchema,
   InvoiceEventSchema,
   SubscriptionEventSchema,
+  WebhookEndpointEventSchema,
 ]).openapi("Event", { description: "One change, whoever caused it; `name` tells of what." });

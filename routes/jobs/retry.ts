@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
 import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
+import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem.ts";
 import type { Router } from "../router.ts";
@@ -29,8 +29,7 @@ const retryRoute = createRoute({
       "forbidden",
       "not_found",
       "invalid_state",
-      "payload_too_large",
-      "unsupported_media_type",
+      ...OF_EMPTY_BODY,
       ...OF_CALLERS,
     ),
   },

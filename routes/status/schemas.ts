@@ -75,6 +75,11 @@ export const StatusSchema = z.object({
     waiting_deliveries: count(`Of events, to those who listen. ${BOUND}`),
     oldest_event_seconds: seconds("How long ago the oldest of these events happened."),
   }),
+  webhooks: z.object({
+    pending: count(`Deliveries to webhook endpoints. ${BOUND}`),
+    oldest_pending_seconds: seconds("For how long the oldest of them waits."),
+    disabled_endpoints: count("Endpoints that get nothing."),
+  }),
   notifications: z.object({
     received: count(`Those that the gateway is still to be asked about. ${BOUND}`),
     oldest_received_seconds: seconds("How long ago the oldest of them came."),

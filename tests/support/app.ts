@@ -2,7 +2,13 @@
 
 import { createKey, type KeyOwner } from "../../core/auth/manage_keys.ts";
 import { type Config, parseConfig } from "../../core/config.ts";
+import { createAnnouncer } from "../../core/events/announce.ts";
 import { createEvents, type Events } from "../../core/events/hub.ts";
+import {
+  createEventStreams,
+  type EventStreams,
+  type EventStreamsOptions,
+} from "../../core/events/streams.ts";
 import {
   createGatewayClient,
   type GatewayClient,
@@ -12,6 +18,7 @@ import { logExchanges } from "../../core/gateway/exchange_log.ts";
 import { createLog } from "../../core/log.ts";
 import { createSecretBox } from "../../core/secret_box.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
+import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
@@ -31,10 +38,14 @@ export interface TestAppOptions {
   poolSize?: number;
   /** Who listens to what happens. */
   events?: Events;
+  /** Changes how those who follow events are served, such as how often they hear a sign of life. */
+  streamOptions?: EventStreamsOptions;
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
   isDraining?: () => boolean;
+  /** Changes how webhooks are sent. */
+  posting?: Partial<PosterOptions>;
   wrapDatabase?: (database: Database) => Database;
 }
 
@@ -42,6 +53,7 @@ export interface TestApp extends App, AsyncDisposable {
   config: Config;
   database: Database;
   gateway: GatewayClient;
+  streams: EventStreams;
   /** The jobs that were handed over to be brought to a worker; none runs by itself. */
   carried: DueJob[];
   /** What the verbs of the core work with. */
@@ -77,22 +89,33 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...options.gatewayOptions,
   });
   const carried: DueJob[] = [];
+  const carrier = {
+    carry: (job: DueJob) => void carried.push(job),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const clock = options.now ?? Date.now;
+  const announcer = createAnnouncer({ database: opened, carrier, clock, log });
+  const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, ...options.posting });
   const deps: TaskDeps = {
     database,
     gateway,
-    carrier: {
-      carry: (job) => void carried.push(job),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    },
+    carrier,
+    announcer,
+    poster,
     log,
-    clock: options.now ?? Date.now,
+    clock,
     events: options.events ?? createEvents(),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
     secrets: createSecretBox(serverKey),
   };
+  const streams = createEventStreams(
+    { database, databaseUrl: options.databaseUrl, clock, log },
+    options.streamOptions,
+  );
   const app = createApp({
     ...deps,
+    streams,
     background: gateway,
     config,
     migrations: options.migrations ?? await loadMigrations(),
@@ -105,6 +128,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     config,
     database,
     gateway,
+    streams,
     carried,
     deps,
     logged() {
@@ -116,6 +140,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     as: (key, path, init = {}) =>
       app.request(path, { ...init, headers: bearer(key, new Headers(init.headers)) }),
     async [Symbol.asyncDispose]() {
+      await streams[Symbol.asyncDispose]();
+      await poster[Symbol.asyncDispose]();
+      await announcer[Symbol.asyncDispose]();
       log.flush();
       await opened.close();
     },

@@ -1,0 +1,179 @@
+/** `deno task bench`: webhooks delivered, and what they cost the notifications that cause them. */
+
+import { Buffer } from "node:buffer";
+import { setTimeout as delay } from "node:timers/promises";
+import { generateApiKey } from "../core/auth/api_key.ts";
+import { createPoster } from "../core/webhooks/post.ts";
+import { ask as askDatabase } from "../tests/support/database.ts";
+import { dataFolder } from "../tests/support/service.ts";
+import { type Caller, connect, timed } from "./caller.ts";
+import { goal, median, perSecond, ratio, row } from "./figures.ts";
+import { get, post } from "./load.ts";
+import { fill, nthRow, PENDING, settlement } from "./pending_payments.ts";
+import { startPostgres } from "./postgres.ts";
+import { startProgram } from "./program.ts";
+import { startService } from "./service.ts";
+
+const ENDPOINTS = 100;
+const LEAST = 300;
+/** To each endpoint, in each round. */
+const EVENTS = 50;
+const DELIVERY_ROUNDS = 3;
+
+const MOST_ADDED = 1.1;
+const ROUNDS = 6;
+/** Notifications, in each round, of each. */
+const ROUND = 1_600;
+const CONNECTIONS = 16;
+
+/** The sending alone goes over as many connections as there are endpoints. */
+const BODY = Buffer.from(JSON.stringify({ data: "x".repeat(1_900) }));
+
+await using folder = await dataFolder();
+await using server = await startPostgres(folder.path);
+await using receiver = await startProgram(
+  `${folder.path}/receiver.log`,
+  ["run", "-q", "--no-lock", "--allow-net", "bench/receiver.ts"],
+);
+const staffKey = generateApiKey();
+const databaseUrl = await server.createDatabase("webhooks");
+await using service = await startService(`${folder.path}/service.log`, {
+  DATABASE_URL: databaseUrl,
+  GATEWAY_BASE_URL: "http://127.0.0.1:2",
+  BOOTSTRAP_STAFF_KEY: staffKey,
+  WEBHOOK_ALLOW_PRIVATE: "true",
+});
+await fill(databaseUrl, PENDING);
+let told = 0;
+
+const rates = { none: [] as number[], waiting: [] as number[], sending: [] as number[] };
+type Kind = keyof typeof rates;
+const kinds = Object.keys(rates) as Kind[];
+await notify(ROUND);
+for (let round = 0; round < ROUNDS; round++) {
+  const first = round % kinds.length;
+  for (const kind of [...kinds.slice(first), ...kinds.slice(0, first)]) {
+    rates[kind].push(await notifyWith(kind));
+  }
+}
+
+const deliveries: number[] = [];
+const posts: number[] = [];
+for (let round = 0; round < DELIVERY_ROUNDS; round++) {
+  posts.push(await postAlone(ENDPOINTS * EVENTS));
+  deliveries.push(await deliverTo(ENDPOINTS, EVENTS));
+}
+
+console.log(row("POST /notification/, 16 connections", ["calls", "of those without"]));
+console.log(row("no endpoint", [perSecond(rates.none, "calls")]));
+const added = ratio(rates.none, rates.waiting);
+console.log(row(
+  "an endpoint, whose deliveries are written",
+  [perSecond(rates.waiting, "calls"), ratio(rates.waiting, rates.none)],
+  goal(`at most ${MOST_ADDED} times as long`, Number(added) <= MOST_ADDED),
+));
+console.log(row(
+  "an endpoint, to which they are sent meanwhile",
+  [perSecond(rates.sending, "calls"), ratio(rates.sending, rates.none)],
+));
+console.log(row(`webhooks to ${ENDPOINTS} endpoints`, ["deliveries", "of posts alone"]));
+console.log(row(
+  "read, signed, sent, recorded",
+  [perSecond(deliveries, "webhooks"), ratio(deliveries, posts)],
+  goal(`at least ${LEAST}/s`, median(deliveries) >= LEAST),
+));
+
+/** Notifications a second. */
+async function notifyWith(kind: Kind): Promise<number> {
+  const endpoint = kind === "none" ? null : await createEndpoint(kind === "sending");
+  const rate = await notify(ROUND);
+  if (kind === "sending") await received(ROUND);
+  if (endpoint) await remove([endpoint]);
+  return rate;
+}
+
+async function notify(count: number): Promise<number> {
+  const requests = Array.from(
+    { length: count },
+    () => post(`${service.url}notification/`, {}, settlement(nthRow(PENDING, told++))),
+  );
+  const callers = await Promise.all(Array.from({ length: CONNECTIONS }, greet));
+  let next = 0;
+  const ms = await timed(() =>
+    Promise.all(callers.map(async (caller) => {
+      while (next < count) await tell(caller, requests[next++]!);
+    }))
+  );
+  for (const caller of callers) caller[Symbol.dispose]();
+  return count / (ms / 1_000);
+}
+
+/** With a small request first, as in the bench of notifications. */
+async function greet(): Promise<Caller> {
+  const caller = await connect(service.url);
+  await caller.ask(get(`${service.url}health/live/`)());
+  return caller;
+}
+
+async function tell(caller: Caller, request: string): Promise<void> {
+  const head = await caller.ask(request);
+  if (!head.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${head}`);
+}
+
+/** Webhooks a second, from the first that arrives to the last. */
+async function deliverTo(endpoints: number, events: number): Promise<number> {
+  const ids: string[] = [];
+  for (let n = 0; n < endpoints; n++) ids.push(await createEndpoint(false));
+  await notify(events);
+  await Promise.all(ids.map((id) => staff("PATCH", `webhook-endpoints/${id}/`, { enabled: true })));
+  const ms = await received(endpoints * events);
+  const open = "select from gateway.webhook_deliveries where status = 'pending'";
+  while ((await askDatabase(databaseUrl, open)).length > 0) await delay(20);
+  await remove(ids);
+  return endpoints * events / (ms / 1_000);
+}
+
+async function postAlone(count: number): Promise<number> {
+  await using poster = createPoster({ allowPrivate: true });
+  let next = 0;
+  await Promise.all(Array.from({ length: ENDPOINTS }, async () => {
+    while (next++ < count) await poster.post({ url: receiver.url, headers: {}, body: BODY });
+  }));
+  return count / (await received(count) / 1_000);
+}
+
+/** Waits for so many, and begins anew; the time from the first to the last. */
+async function received(count: number): Promise<number> {
+  while (true) {
+    const answer = await (await fetch(receiver.url)).json();
+    if (answer.count < count) {
+      await delay(20);
+      continue;
+    }
+    await (await fetch(receiver.url, { method: "DELETE" })).text();
+    if (answer.count > count) throw new Error(`${answer.count} came instead of ${count}`);
+    return answer.ms;
+  }
+}
+
+async function createEndpoint(enabled: boolean): Promise<string> {
+  return (await staff("POST", "webhook-endpoints/", { url: receiver.url, enabled })).id;
+}
+
+/** Gone for good before the next is measured. */
+async function remove(ids: string[]): Promise<void> {
+  for (const id of ids) await staff("DELETE", `webhook-endpoints/${id}/`);
+  const isGone = async () =>
+    (await askDatabase(databaseUrl, "select from gateway.webhook_endpoints")).length === 0;
+  while (!await isGone()) await delay(20);
+}
+
+async function staff(method: string, path: string, body?: object) {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: { Authorization: `Bearer ${staffKey}`, "Content-Type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  return response.status === 204 ? null : await response.json();
+}

@@ -1,0 +1,47 @@
+/** `listWebhookDeliveries`, `resendWebhookDelivery`: what was sent to an endpoint, or is to be. */
+
+import {
+  type DeliveryStatus,
+  listDeliveries,
+  resendDelivery,
+} from "../../db/webhook_deliveries.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import type { WebhookDeps } from "./deps.ts";
+import { findForStaff } from "./manage_endpoints.ts";
+import { type DeliveryView, viewDelivery } from "./views.ts";
+
+export interface DeliveryOptions {
+  status: DeliveryStatus | null;
+  limit: number;
+  /** The last of the page before. */
+  before: string | null;
+}
+
+export async function listWebhookDeliveries(
+  deps: WebhookDeps,
+  caller: Caller,
+  endpointId: string,
+  { limit, ...filter }: DeliveryOptions,
+): Promise<{ deliveries: DeliveryView[]; next: string | null }> {
+  await findForStaff(deps, caller, endpointId);
+  const options = { ...filter, endpointId, limit: limit + 1 };
+  const rows = await deps.database.query((sql) => listDeliveries(sql, options), "list deliveries");
+  const deliveries = rows.slice(0, limit).map(viewDelivery);
+  return { deliveries, next: rows.length > limit ? deliveries.at(-1)!.id : null };
+}
+
+/** The same message with the same id, as if it had never been sent. */
+export async function resendWebhookDelivery(
+  deps: WebhookDeps,
+  caller: Caller,
+  endpointId: string,
+  eventId: string,
+): Promise<DeliveryView> {
+  const endpoint = await findForStaff(deps, caller, endpointId);
+  const options = { endpointId, eventId, now: new Date(deps.clock()) };
+  const delivery = await deps.database.query((sql) => resendDelivery(sql, options), "resend");
+  if (!delivery) throw new ServiceError("not_found");
+  if (endpoint.disabled_reason === null) deps.announcer.announce([endpointId]);
+  return viewDelivery(delivery);
+}

@@ -1,0 +1,25 @@
+/** `serve_endpoints`: finds what is to be delivered and nobody was told of. */
+
+import type { Database } from "../../db/database.ts";
+import { listEndpointsToServe } from "../../db/due_deliveries.ts";
+import type { Clock } from "../clock.ts";
+import type { Announcer } from "../events/announce.ts";
+
+export interface ServeEndpointsDeps {
+  database: Database;
+  clock: Clock;
+  announcer: Announcer;
+}
+
+/** How many endpoints there were. */
+export async function serveEndpoints(
+  { database, clock, announcer }: ServeEndpointsDeps,
+): Promise<number> {
+  const now = new Date(clock());
+  const ids = await database.query(
+    (sql) => listEndpointsToServe(sql, now),
+    "list endpoints to serve",
+  );
+  if (ids.length > 0) announcer.announce(ids);
+  return ids.length;
+}

@@ -1,0 +1,121 @@
+/** Webhook endpoints: the model, and the statements that read and change them. */
+
+import { MAX } from "uuid";
+import { besides, runWith, type Written } from "./beside_record.ts";
+import type { Sql } from "./database.ts";
+import type { GatewayEvent } from "./events.ts";
+import type { NewJob } from "./jobs.ts";
+import { Statement } from "./statement.ts";
+
+export interface GatewayWebhookEndpoint {
+  id: string;
+  url: string;
+  /** Null: every event. */
+  event_names: string[] | null;
+  description: string | null;
+  /** Why nothing is sent to it for the time being; null: it is enabled. */
+  disabled_reason: DisabledReason | null;
+  /** Since when every attempt has failed; null: the last one did not. */
+  failing_since: Date | null;
+  /** Both encrypted; what is sent is signed with either, while there is an earlier one. */
+  secret: string;
+  previous_secret: string | null;
+  previous_secret_until: Date | null;
+  event_count: number;
+  created_at: Date;
+  updated_at: Date;
+  deleted_at: Date | null;
+}
+
+export const DISABLED_REASONS = ["requested", "gone", "failing"] as const;
+
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
+export async function insertEndpoint(sql: Sql, endpoint: GatewayWebhookEndpoint): Promise<void> {
+  await sql`insert into gateway.webhook_endpoints ${sql({ ...endpoint })}`;
+}
+
+export async function findEndpoint(sql: Sql, id: string): Promise<GatewayWebhookEndpoint | null> {
+  const [endpoint] = await sql<[GatewayWebhookEndpoint?]>`
+    select * from gateway.webhook_endpoints where id = ${id}`;
+  return endpoint ?? null;
+}
+
+/** Newest first. */
+export async function listEndpoints(
+  sql: Sql,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<GatewayWebhookEndpoint[]> {
+  return await sql<GatewayWebhookEndpoint[]>`
+    select * from gateway.webhook_endpoints
+    where id < ${before ?? MAX} and deleted_at is null
+    order by id desc limit ${limit}`;
+}
+
+export type EndpointChanges = Partial<
+  Omit<GatewayWebhookEndpoint, "id" | "created_at" | "event_count">
+>;
+
+/** Null: there is no such endpoint any more. */
+export async function changeEndpoint(
+  sql: Sql,
+  id: string,
+  changes: EndpointChanges,
+): Promise<GatewayWebhookEndpoint | null> {
+  const [endpoint] = await sql<[GatewayWebhookEndpoint?]>`
+    update gateway.webhook_endpoints set ${sql(changes)}
+    where id = ${id} and deleted_at is null
+    returning *`;
+  return endpoint ?? null;
+}
+
+/** Unless it has another address by now. */
+export async function noteHealth(
+  sql: Sql,
+  { id, url, failing_since }: Pick<GatewayWebhookEndpoint, "id" | "url" | "failing_since">,
+): Promise<void> {
+  await sql`
+    update gateway.webhook_endpoints set failing_since = ${failing_since}
+    where id = ${id} and url = ${url}`;
+}
+
+/** Forgets an endpoint that was deleted. */
+export async function removeEndpoint(sql: Sql, id: string): Promise<void> {
+  await sql`delete from gateway.webhook_endpoints where id = ${id} and deleted_at is not null`;
+}
+
+/** With the event that tells of it; unless it was disabled, or set right, meanwhile. */
+export async function disableEndpoint(
+  sql: Sql,
+  endpoint: GatewayWebhookEndpoint,
+  { event, jobs }: { event: GatewayEvent; jobs: NewJob[] },
+): Promise<Written> {
+  const statement = new Statement();
+  const { id, url, event_count, failing_since, disabled_reason, updated_at } = endpoint;
+  const write = {
+    record: endpoint,
+    events: [event],
+    history: [],
+    refunds: [],
+    charges: [],
+    notifications: [],
+    jobs,
+  };
+  const parts = [
+    `changed as (
+      update gateway.webhook_endpoints
+      set disabled_reason = ${statement.value(disabled_reason)}, event_count = event_count + 1,
+        updated_at = ${statement.value(updated_at)}
+      where id = ${statement.value(id)} and event_count = ${
+      statement.value(String(event_count))
+    }::int
+        and disabled_reason is null and deleted_at is null
+        and url = ${statement.value(url)}
+        and failing_since is not distinct from ${statement.value(failing_since)}
+      returning id
+    )`,
+    ...besides(statement, [write]),
+  ];
+  const [written] = await runWith(sql, statement, parts, [write]);
+  return written!;
+}

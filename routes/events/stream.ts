@@ -1,0 +1,105 @@
+/** `GET /events/stream/`: what happens, told as it happens. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { EventStreams } from "../../core/events/streams.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { list, oneOf } from "../fields.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { EventNameSchema } from "./event_name.ts";
+
+const EXAMPLE = `retry: 1000
+
+id: 0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5
+event: payment_settled
+data: {"id":"0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5","name":"payment_settled",…}
+
+:
+
+`;
+
+const HEADERS = {
+  "Content-Type": "text/event-stream",
+  // Whoever gathers or compresses it on the way keeps it from arriving.
+  "Cache-Control": "no-store, no-transform",
+  "X-Accel-Buffering": "no",
+};
+
+const id = () => z.guid("must be an id").toLowerCase();
+
+const streamRoute = createRoute({
+  method: "get",
+  path: "/events/stream/",
+  operationId: "streamEvents",
+  summary: "Follow events",
+  description:
+    "What happens to your payments, invoices and subscriptions, while it happens, as server-sent " +
+    "events; staff hear of everybody's. The order is that of `GET /events/`.\n\n" +
+    "It begins with what happens from now on. After a break, send the `id` of the last event that " +
+    "you have as `Last-Event-ID`, as every client library for server-sent events does by itself: " +
+    "the stream goes on right after it, and nothing is missed or told twice. Where that event has " +
+    "been deleted for its age, it goes on with the oldest that is left.\n\n" +
+    "Count on breaks: the stream ends every quarter of an hour, so that your credential is looked " +
+    "at again; when the service is restarted; and when you read more slowly than things happen. A " +
+    "comment line comes every 15 seconds; a minute without one means that the connection is gone. " +
+    "To open a stream counts as one request.",
+  tags: ["Events"],
+  request: {
+    query: z.object({
+      name: z.preprocess(
+        (sent) => typeof sent === "string" ? [sent] : sent,
+        list(oneOf(EventNameSchema.options), 100).optional(),
+      ).openapi({
+        type: "array",
+        items: { $ref: "#/components/schemas/EventName" },
+        description: "Only events of this name; give it several times for several names.",
+        example: ["payment_settled"],
+      }),
+      resource_id: id().optional().openapi({
+        type: "string",
+        format: "uuid",
+        description: "Only events of the payment, invoice or subscription with this `id`.",
+        example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+      }),
+    }),
+    headers: z.object({
+      // Without an example: the reference page would send it with every request tried there.
+      "Last-Event-ID": id().optional().openapi({
+        type: "string",
+        format: "uuid",
+        description: "The `id` of the last event that you have: go on with the one after it.",
+      }),
+    }),
+  },
+  responses: {
+    200: {
+      description: "Events without end. `id` is the event's id, `event` its name, and `data` the " +
+        "event itself, in one line, as `GET /events/` has it (`Event`).",
+      content: {
+        "text/event-stream": {
+          schema: z.string().openapi({ example: EXAMPLE }),
+        },
+      },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+export function addStream(router: Router, streams: EventStreams): void {
+  router.openapi(streamRoute, async (c) => {
+    const { name, resource_id } = c.req.valid("query");
+    const after = c.req.valid("header")["Last-Event-ID"];
+    // Of an answer without a body nobody would ever say that it is no longer read.
+    if (c.req.method === "HEAD") {
+      streams.admit();
+      return new Response(null, { headers: HEADERS });
+    }
+    const body = await streams.open(callerOf(c), {
+      names: name ?? null,
+      resourceId: resource_id ?? null,
+      after: after ?? null,
+    });
+    return new Response(body, { headers: HEADERS });
+  });
+}

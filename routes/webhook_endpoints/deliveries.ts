@@ -1,0 +1,83 @@
+/** `/webhook-endpoints/{id}/deliveries/`: what was sent to an endpoint, or is to be. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { listWebhookDeliveries, resendWebhookDelivery } from "../../core/webhooks/deliveries.ts";
+import type { WebhookDeps } from "../../core/webhooks/deps.ts";
+import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
+import { oneOf } from "../fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { idOf, pathId } from "../path_id.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { endpointId } from "./path.ts";
+import { WebhookDeliverySchema } from "./schemas.ts";
+
+const path = "/webhook-endpoints/{id}/deliveries/";
+
+const listWebhookDeliveriesRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listWebhookDeliveries",
+  summary: "List deliveries to a webhook endpoint",
+  description: "What was sent, or is to be, and what the endpoint said to it; newest first. For " +
+    "staff.",
+  tags: ["Webhooks"],
+  request: {
+    params: z.object({ id: endpointId }),
+    query: z.object({
+      status: oneOf(DELIVERY_STATUSES).optional().openapi({
+        description: "Only those with this `status`.",
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of deliveries",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(WebhookDeliverySchema) } },
+    },
+    ...problems("validation_error", "forbidden", "not_found", ...OF_CALLERS),
+  },
+});
+
+const resendWebhookDeliveryRoute = createRoute({
+  method: "post",
+  path: `${path}{delivery_id}/resend/`,
+  operationId: "resendWebhookDelivery",
+  summary: "Send a delivery again",
+  description:
+    "The same event with the same `webhook-id`, as soon as its turn comes, whether it was " +
+    "delivered, given up or waits; with all attempts before it again. It needs no body. For staff.",
+  tags: ["Webhooks"],
+  request: {
+    params: z.object({ id: endpointId, delivery_id: pathId("The delivery's `id`.") }),
+  },
+  responses: {
+    202: {
+      description: "The delivery, which waits for its turn",
+      content: { "application/json": { schema: WebhookDeliverySchema } },
+    },
+    ...problems("forbidden", "not_found", ...OF_EMPTY_BODY, ...OF_CALLERS),
+  },
+});
+
+export function addDeliveries(router: Router, deps: WebhookDeps): void {
+  router.openapi(listWebhookDeliveriesRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    const { status, limit, cursor } = c.req.valid("query");
+    const options = { status: status ?? null, limit, before: cursor ?? null };
+    const { deliveries, next } = await listWebhookDeliveries(deps, callerOf(c), id, options);
+    const here = path.replace("{id}", id);
+    const link = linkHeader(basePathOf(c, here) + here, { status, limit }, next);
+    return c.json(deliveries, 200, link);
+  });
+  router.openapi(resendWebhookDeliveryRoute, async (c) => {
+    const { id, delivery_id } = c.req.valid("param");
+    const [endpointId, eventId] = [idOf(id), idOf(delivery_id)];
+    const delivery = await resendWebhookDelivery(deps, callerOf(c), endpointId, eventId);
+    return c.json(delivery, 202);
+  });
+}

@@ -1,0 +1,90 @@
+/** `/webhook-endpoints/{id}/`: reads, changes and deletes one. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { WebhookDeps } from "../../core/webhooks/deps.ts";
+import {
+  deleteWebhookEndpoint,
+  readWebhookEndpoint,
+  updateWebhookEndpoint,
+} from "../../core/webhooks/manage_endpoints.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_BODY, OF_CALLERS } from "../codes.ts";
+import { idOf } from "../path_id.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { WebhookEndpointChangesSchema } from "./input.ts";
+import { endpointId } from "./path.ts";
+import { WebhookEndpointSchema } from "./schemas.ts";
+
+const about = {
+  path: "/webhook-endpoints/{id}/" as const,
+  tags: ["Webhooks"],
+};
+
+const params = z.object({ id: endpointId });
+
+const theEndpoint = {
+  description: "The endpoint",
+  content: { "application/json": { schema: WebhookEndpointSchema } },
+};
+
+const readWebhookEndpointRoute = createRoute({
+  ...about,
+  method: "get",
+  operationId: "readWebhookEndpoint",
+  summary: "Read a webhook endpoint",
+  description: "How it stands; its secret is not shown. For staff.",
+  request: { params },
+  responses: { 200: theEndpoint, ...problems("forbidden", "not_found", ...OF_CALLERS) },
+});
+
+const updateWebhookEndpointRoute = createRoute({
+  ...about,
+  method: "patch",
+  operationId: "updateWebhookEndpoint",
+  summary: "Change a webhook endpoint",
+  description:
+    "Changes what is given. Events that happened before are sent as they were to be sent, to the " +
+    "address it has now. Disabled, it gets nothing, and everything waits; enabled again, it gets " +
+    "all of it. For staff.",
+  request: {
+    params,
+    body: {
+      required: true,
+      content: { "application/json": { schema: WebhookEndpointChangesSchema } },
+    },
+  },
+  responses: {
+    200: theEndpoint,
+    ...problems(...OF_BODY, "forbidden", "not_found", ...OF_CALLERS),
+  },
+});
+
+const deleteWebhookEndpointRoute = createRoute({
+  ...about,
+  method: "delete",
+  operationId: "deleteWebhookEndpoint",
+  summary: "Delete a webhook endpoint",
+  description: "Nothing more is sent to it, and what was to be is forgotten. For staff.",
+  request: { params },
+  responses: {
+    204: { description: "It is deleted" },
+    ...problems("forbidden", "not_found", ...OF_CALLERS),
+  },
+});
+
+export function addEndpoint(router: Router, deps: WebhookDeps): void {
+  router.openapi(readWebhookEndpointRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    return c.json(await readWebhookEndpoint(deps, callerOf(c), id), 200);
+  });
+  router.openapi(updateWebhookEndpointRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    const changes = c.req.valid("json");
+    return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
+  });
+  router.openapi(deleteWebhookEndpointRoute, async (c) => {
+    await deleteWebhookEndpoint(deps, callerOf(c), idOf(c.req.valid("param").id));
+    return c.body(null, 204);
+  });
+}

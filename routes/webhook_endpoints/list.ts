@@ -1,0 +1,40 @@
+/** `GET /webhook-endpoints/`: where events are sent to. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { WebhookDeps } from "../../core/webhooks/deps.ts";
+import { listWebhookEndpoints } from "../../core/webhooks/manage_endpoints.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { problems } from "../problem.ts";
+import type { Router } from "../router.ts";
+import { WebhookEndpointSchema } from "./schemas.ts";
+
+const path = "/webhook-endpoints/";
+
+const listWebhookEndpointsRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listWebhookEndpoints",
+  summary: "List webhook endpoints",
+  description: "All of them, newest first; their secrets are not shown. For staff.",
+  tags: ["Webhooks"],
+  request: { query: z.object(paging) },
+  responses: {
+    200: {
+      description: "A page of endpoints",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(WebhookEndpointSchema) } },
+    },
+    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+  },
+});
+
+export function addList(router: Router, deps: WebhookDeps): void {
+  router.openapi(listWebhookEndpointsRoute, async (c) => {
+    const { limit, cursor } = c.req.valid("query");
+    const options = { limit, before: cursor ?? null };
+    const { endpoints, next } = await listWebhookEndpoints(deps, callerOf(c), options);
+    return c.json(endpoints, 200, linkHeader(basePathOf(c, path) + path, { limit }, next));
+  });
+}

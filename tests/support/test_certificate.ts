@@ -1,0 +1,25 @@
+/**
+ * A certificate for tests, and for nothing else: anybody can read its key. It is for `hooks.test` and
+ * 127.0.0.1, signed by itself, and good until 2126.
+ */
+
+export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBtzCCAV2gAwIBAgIUGzahKcBPeD5gbrn25MGtzdsPfIIwCgYIKoZIzj0EAwIw
+IzEhMB8GA1UEAwwYQSB0ZXN0J3Mgb3duIGNlcnRpZmljYXRlMCAXDTI2MTExNTE2
+Mjk1NFoYDzIxMjYxMDIyMTYyOTU0WjAjMSEwHwYDVQQDDBhBIHRlc3QncyBvd24g
+Y2VydGlmaWNhdGUwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQwskfc/wb/Q5jE
+KsklLA7LaiJSaa+vZlAx2Q8z3xQCNyN9xq3OpzT+dnOBqm13XQnHXYT0rFe1tnCV
+XyV2oqrlo20wazAdBgNVHQ4EFgQUowoyxdhcrlWF0VRf8ThuWwH0TS0wHwYDVR0j
+BBgwFoAUowoyxdhcrlWF0VRf8ThuWwH0TS0wGwYDVR0RBBQwEoIKaG9va3MudGVz
+dIcEfwAAATAMBgNVHRMBAf8EAjAAMAoGCCqGSM49BAMCA0gAMEUCIQDY6yUv4gmz
+E5BxVD5W/uG2Aw6ps0SyVvqI/PRRPFYtdwIgIICPUdXsMqJllzCBXY1UWyq0vWY6
+DcrNmcPGaJ0lNsQ=
+-----END CERTIFICATE-----
+`;
+
+export const TEST_CERTIFICATE_KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgYQ9GmZoM0wX19ipq
+JKcEI9vM9b1yd5Me0vPDrxhNGNmhRANCAAQwskfc/wb/Q5jEKsklLA7LaiJSaa+v
+ZlAx2Q8z3xQCNyN9xq3OpzT+dnOBqm13XQnHXYT0rFe1tnCVXyV2oqrl
+-----END PRIVATE KEY-----
+`;
