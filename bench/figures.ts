@@ -26,6 +26,12 @@ export function goal(text: string, isMet: boolean): string {
   return `goal: ${text}: ${isMet ? "met" : "missed"}`;
 }
 
+/** One that no busy machine misses: then the run has failed. */
+export function firmGoal(text: string, isMet: boolean): string {
+  if (!isMet) Deno.exitCode = 1;
+  return goal(text, isMet);
+}
+
 /** One line of a table: what it is about, and figures below one another. */
 export function row(name: string, figures: string[], remark = ""): string {
   const columns = figures.map((figure) => figure.padStart(20));

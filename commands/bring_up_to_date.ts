@@ -14,20 +14,24 @@ const PATIENCE_MS = 30_000;
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
+/** With a queue it is set up, for all instances; null leaves it as it is. */
 export async function bringUpToDate(
   url: string,
   migrations: Migration[],
-  queue: Queue,
+  queue: Queue | null,
 ): Promise<string[]> {
   await reach(url);
   const applied = await changing(
     "Migrations are missing, and this role may not apply them",
     () => migrate(url, migrations),
   );
-  await changing(
-    "The queue has to be set up, and this role may not do that",
-    () => setUpQueue(url, queue),
-  );
+  if (queue) {
+    const isSwitched = await changing(
+      "The queue has to be set up, and this role may not do that",
+      () => setUpQueue(url, queue),
+    );
+    if (isSwitched) say(`Jobs of this database are brought by QUEUE=${queue} from now on`);
+  }
   await changing(
     "The database was moved to another server, and this role may not adapt it",
     () => seeWhetherMoved(url),

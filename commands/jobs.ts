@@ -19,7 +19,7 @@ import { serveEndpoints } from "../core/webhooks/serve_endpoints.ts";
 import { Failure } from "./failure.ts";
 
 /** A small share of what the gateway and the database can take, so that callers never wait for it. */
-const MAX_RUNNING = 8;
+export const MAX_RUNNING = 8;
 
 export interface Jobs extends AsyncDisposable {
   carrier: Carrier;

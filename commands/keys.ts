@@ -24,7 +24,7 @@ export async function run(readConfig: () => Config, args: string[]): Promise<voi
   const config = readConfig();
   await using server = await joinServer(config);
   const url = await server.start();
-  await bringUpToDate(url, await loadMigrations(), config.queue);
+  await bringUpToDate(url, await loadMigrations(), null);
   const database = openDatabase({ url, poolSize: 1 });
   try {
     await action(database);

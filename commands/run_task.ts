@@ -29,6 +29,7 @@ import { bringUpToDate } from "./bring_up_to_date.ts";
 import { joinServer } from "./database_server.ts";
 import { Failure } from "./failure.ts";
 import { openGateway } from "./gateway.ts";
+import { MAX_RUNNING } from "./jobs.ts";
 import { createProgress } from "./progress.ts";
 
 const USAGE = `Usage: run TASK [ID]
@@ -58,9 +59,6 @@ interface Errand {
   end?(deps: TaskDeps): Promise<string>;
 }
 
-/** As many at once as in the service. */
-const MAX_RUNNING = 8;
-
 const CONNECTIONS = 4;
 
 /** How long is waited for a job that another worker took. */
@@ -80,11 +78,30 @@ export async function run(
 ): Promise<void> {
   if (args.some((each) => each === "--help" || each === "-h")) return console.log(USAGE);
   const { task, begin, end } = parse(args);
-  const config = readConfig();
+  const queued = new Set<string>();
   await using resources = new AsyncDisposableStack();
+  const deps = await openTaskDeps(resources, readConfig(), events, queued);
+  const since = new Date(systemClock());
+  await begin(deps);
+  const ids = await workOff(deps, task, queued);
+  const outcomes = await outcomesOf(deps, ids, since);
+  tell(outcomes);
+  if (end) console.log(await end(deps));
+  const isResting = restMs(deps) > 0;
+  if (isResting) console.error("The gateway is down, or asked to be left alone; the rest waits.");
+  if (outcomes.failed > 0 || isResting) Deno.exitCode = 1;
+}
+
+/** What is to be run at once is `queued`. */
+async function openTaskDeps(
+  resources: AsyncDisposableStack,
+  config: Config,
+  events: Events,
+  queued: Set<string>,
+): Promise<TaskDeps> {
   const server = resources.use(await joinServer(config));
   const url = await server.start();
-  await bringUpToDate(url, await loadMigrations(), config.queue);
+  await bringUpToDate(url, await loadMigrations(), null);
   const database = openDatabase({ url, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
   // What goes wrong is told in the summary; the rest is for the service's log.
@@ -93,8 +110,6 @@ export async function run(
   // Beside a service the emulated gateway is that one's.
   const gatewayConfig = server.isShared ? { ...config, sandboxPort: null } : config;
   const { background } = resources.use(await openGateway(gatewayConfig, log));
-
-  const queued = new Set<string>();
   const announcer = resources.use(createAnnouncer({
     database,
     clock: systemClock,
@@ -102,7 +117,7 @@ export async function run(
     // Who outside is to hear of it hears it from the service.
     carrier: { carry() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
   }));
-  const deps: TaskDeps = {
+  return {
     database,
     gateway: background,
     clock: systemClock,
@@ -118,15 +133,6 @@ export async function run(
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };
-  const since = new Date(systemClock());
-  await begin(deps);
-  const ids = await workOff(deps, task, queued);
-  const outcomes = await outcomesOf(deps, ids, since);
-  tell(outcomes);
-  if (end) console.log(await end(deps));
-  const isResting = restMs(deps) > 0;
-  if (isResting) console.error("The gateway is down, or asked to be left alone; the rest waits.");
-  if (outcomes.failed > 0 || isResting) Deno.exitCode = 1;
 }
 
 function parse([task, id, ...more]: string[]): Errand {

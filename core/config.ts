@@ -95,8 +95,11 @@ const SETTINGS = z.object({
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
-    "must be a postgres:// URL with host and database",
-    url((address) => /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1),
+    "must be a postgres:// URL with host and database; sslmode can be disable, require or verify-full",
+    url((address) =>
+      /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1 &&
+      isKnownSslMode(address)
+    ),
   ),
   DATABASE_POOL_SIZE: setting(
     { description: "Connections to the database at most", default: "`10`", example: "10" },
@@ -559,6 +562,11 @@ function url(accepts: (address: URL) => boolean) {
     const address = URL.parse(text);
     return address && address.hostname && accepts(address) ? text : undefined;
   };
+}
+
+/** Of the others the service's driver and the queue's make different things, or nothing. */
+function isKnownSslMode({ searchParams }: URL): boolean {
+  return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
 }
 
 function baseUrl(text: string): string | undefined {

@@ -48,6 +48,15 @@ const GAUGES = {
   jobs: gauge("jobs", "Jobs that are queued, running or given up, by task"),
   oldestJob: gauge("jobs.oldest_age", "How long the longest has waited for its turn", "s"),
   lastTick: gauge("schedule.last_run_age", "How long ago a scheduled task last began", "s"),
+  lastTickEnd: gauge(
+    "schedule.last_end_age",
+    "How long ago it last ended; not told while it runs",
+    "s",
+  ),
+  runningTick: gauge(
+    "schedule.running",
+    "Whether a scheduled task has begun and not ended: 1 or 0",
+  ),
   failedTick: gauge("schedule.failed", "Whether a scheduled task failed the last time: 1 or 0"),
   deliveries: gauge("events.waiting_deliveries", "Deliveries that subscribers wait for"),
   oldestEvent: gauge("events.oldest_age", "How long ago the oldest of their events happened", "s"),

@@ -1,8 +1,10 @@
 /** Tells of events that are committed: whoever follows them, and whoever delivers them. */
 
 import type { Sql } from "./database.ts";
-import { type DueJob, JOB_COLUMNS, type NewJob } from "./jobs.ts";
+import { type DueJob, JOB_COLUMNS, type JobRank, type NewJob } from "./jobs.ts";
 import { Statement } from "./statement.ts";
+
+export type RankedJob = NewJob & { rank: JobRank };
 
 /** Those who follow events listen to it. */
 export const EVENTS_CHANNEL = "gateway_events";
@@ -12,7 +14,7 @@ export const EVENTS_CHANNEL = "gateway_events";
  * tells something, and jobs about the same would wait for each other. A job that waits already, for no
  * later time, is left alone: it will be run after this, and so it finds what is committed by now.
  */
-export async function announce(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
+export async function announce(sql: Sql, jobs: RankedJob[]): Promise<DueJob[]> {
   const statement = new Statement();
   const rows = await statement.run<DueJob>(
     sql,

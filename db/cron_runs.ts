@@ -49,11 +49,6 @@ export async function endTick(
     where task = ${task} and minute = ${minute}`;
 }
 
-export async function findCronRun(sql: Sql, task: string): Promise<CronRun | null> {
-  const [run] = await sql<[CronRun?]>`select * from gateway.cron_runs where task = ${task}`;
-  return run ?? null;
-}
-
 export async function listCronRuns(sql: Sql): Promise<CronRun[]> {
   return await sql<CronRun[]>`select * from gateway.cron_runs`;
 }

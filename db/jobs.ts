@@ -37,28 +37,41 @@ export interface NewJob {
   payload: object;
   secret?: string | null;
   user_id: string | null;
+  /** Where left out, somebody waits for it. */
+  rank?: JobRank;
   run_at: Date;
   created_at: Date;
 }
 
+/** What comes first where much is due: what somebody waits for, and last what sweeps look at. */
+export const JOB_RANKS = { awaited: 0, delivery: 1, look: 2 } as const;
+
+export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
+
 /** What a carrier has to know of a job. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
-export const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, run_at, created_at";
+export const JOB_COLUMNS =
+  "id, task, subject_id, payload, secret, user_id, rank, run_at, created_at";
 
 /** Tasks that bring events to those who listen have names that begin so. */
 export const DELIVER = "deliver ";
 
+/** In the payload of a delivery that was given up: those after it were gone on with. */
+export const LEFT_OUT = "is_left_out";
+
 /**
  * Where two become one, all that was to be done by either still is: of those that go through a
- * sequence it begins where the earlier does, of all others it knows what either knew.
+ * sequence it begins where the earlier does, and goes on from there, of all others it knows what
+ * either knew.
  */
 function mergedPayload(older: string, newer: string): string {
   return `case
           when ${newer}.payload ->> 'sequence' is null
           then (${older}.payload::jsonb || jsonb_strip_nulls(${newer}.payload::jsonb))::json
           when (${newer}.payload ->> 'sequence')::int < (${older}.payload ->> 'sequence')::int
-          then ${newer}.payload else ${older}.payload end`;
+          then (${newer}.payload::jsonb - '${LEFT_OUT}')::json
+          else (${older}.payload::jsonb - '${LEFT_OUT}')::json end`;
 }
 
 /**
@@ -66,12 +79,14 @@ function mergedPayload(older: string, newer: string): string {
  * it is brought forward instead.
  */
 export function insertingJobs(statement: Statement, jobs: NewJob[], where = "true"): string {
+  const ranked = jobs.map((job) => ({ ...job, rank: job.rank ?? JOB_RANKS.awaited }));
   return `
       insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at)
-      select ${JOB_COLUMNS}, created_at from ${statement.rows("jobs", jobs)} where ${where}
+      select ${JOB_COLUMNS}, created_at from ${statement.rows("jobs", ranked)} where ${where}
       order by task, subject_id
       on conflict (task, subject_id) where status = 'queued' do update set
         run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,
+        rank = least(waiting.rank, excluded.rank),
         payload = ${mergedPayload("waiting", "excluded")}
       returning id, run_at, subject_id`;
 }
@@ -104,7 +119,8 @@ export interface Claim {
 
 /**
  * Takes a job that is due, or whose worker is gone; null where there is nothing to take. Of many who
- * try at once one gets it: the others wait for its row and then find it running.
+ * try at once one gets it: the others wait for its row and then find it running. The database's own
+ * clock counts as well, for by that one the queue has brought it.
  */
 export async function claimJob(
   sql: Sql,
@@ -116,10 +132,18 @@ export async function claimJob(
     set status = 'running', attempts = attempts + 1, lease_until = ${leaseUntil},
       updated_at = ${now}
     where id = ${id} and (
-      (status = 'queued' and run_at <= ${dueBy}) or
-      (status = 'running' and lease_until <= ${now}))
+      (status = 'queued' and (run_at <= ${dueBy} or run_at <= now())) or
+      (status = 'running' and ${isLeft(sql, now)}))
     returning *`;
   return job ?? null;
+}
+
+/**
+ * Whether the worker of a job that runs is gone: its lease is over, or ends so late that it was given
+ * by a clock that went wrong.
+ */
+export function isLeft(sql: Sql, now: Date): ReturnType<Sql> {
+  return sql`(lease_until <= ${now} or lease_until > ${now}::timestamptz + interval '10 minutes')`;
 }
 
 /** A job in a worker's hands, for as long as nobody else's lease is on it. */
@@ -157,32 +181,20 @@ export async function leaveJob(
   return rows.length > 0;
 }
 
-/**
- * What is due or was left by its worker, the oldest first, and so many of either kind: where those
- * who listen are slow, all that waits for them must not hide the rest.
- */
-export async function listDueJobs(sql: Sql, now: Date, limit: number): Promise<DueJob[]> {
-  const due = (isKind: ReturnType<typeof sql>) =>
-    sql`
-      select id, run_at from gateway.jobs
-      where status in ('queued', 'running') and run_at <= ${now}
-        and (status = 'queued' or lease_until <= ${now}) and ${isKind}
-      order by run_at limit ${limit}`;
-  return await sql<DueJob[]>`
-    (${due(sql`not starts_with(task, ${DELIVER})`)})
-    union all
-    (${due(sql`starts_with(task, ${DELIVER})`)})
-    order by run_at`;
-}
-
 export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
   const [job] = await sql<[GatewayJob?]>`select * from gateway.jobs where id = ${id}`;
   return job ?? null;
 }
 
-export async function findTaskOf(sql: Sql, id: string): Promise<string | null> {
-  const [job] = await sql<[{ task: string }?]>`select task from gateway.jobs where id = ${id}`;
-  return job?.task ?? null;
+/** What says how a job is to be run, and nothing of what is to be done. */
+export interface JobKind {
+  task: string;
+  rank: JobRank;
+}
+
+export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> {
+  const [kind] = await sql<[JobKind?]>`select task, rank from gateway.jobs where id = ${id}`;
+  return kind ?? null;
 }
 
 /**
@@ -196,7 +208,9 @@ export async function handOverJob(
 ): Promise<string | null> {
   const [heir] = await sql<[{ id: string }?]>`
     with heir as (
-      update gateway.jobs waiting set payload = ${sql.unsafe(mergedPayload("held", "waiting"))}
+      update gateway.jobs waiting
+      set payload = ${sql.unsafe(mergedPayload("held", "waiting"))},
+        rank = least(held.rank, waiting.rank)
       from gateway.jobs held
       where held.id = ${id} and held.status = 'running' and held.lease_until = ${lease_until}
         and waiting.task = held.task and waiting.subject_id = held.subject_id

@@ -1,5 +1,7 @@
 /** The queue in PostgreSQL: jobs get there by themselves, in the transaction that writes their row. */
 
+// @ts-types="@types/pg"
+import type { Pool } from "pg";
 import postgres from "postgres";
 import type { Sql } from "./database.ts";
 import { takeLock } from "./migrations.ts";
@@ -16,15 +18,16 @@ export class QueueRefused extends Error {
 
 /**
  * Makes what is missing, under the migrations' lock; where nothing is, nothing is made or locked.
- * Where the queue is another one, nothing may pile up here.
+ * Where the queue is another one, nothing may pile up here. Whether it was switched on or off by
+ * that, which it then is for all instances.
  */
-export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise<void> {
+export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
     const body = await findTrigger(sql);
     if (queue === "kv") {
-      if (body !== null) await sql`drop trigger if exists jobs_carried on gateway.jobs`;
-      return;
+      if (body !== null) await sql.unsafe(SWITCH_OFF);
+      return body !== null;
     }
     if (body === TRIGGER_BODY) await migrateQueue(url);
     else {
@@ -35,6 +38,7 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
       });
     }
     await refuseForeignQueue(sql);
+    return body === null;
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -70,11 +74,45 @@ async function refuseForeignQueue(sql: Sql): Promise<void> {
   );
 }
 
+/** How many rows are touched in one statement, each of which the trigger enqueues. */
+const BATCH = 500;
+
+/** By the trigger: touched, a job that waits is enqueued as when it was written. */
+export async function enqueueAgain(pool: Pool, jobIds: string[]): Promise<void> {
+  for (let from = 0; from < jobIds.length; from += BATCH) {
+    await pool.query(
+      "update gateway.jobs set run_at = run_at where id = any($1::uuid[]) and status = 'queued'",
+      [jobIds.slice(from, from + BATCH)],
+    );
+  }
+}
+
+/**
+ * Entries that were replaced while a process had them that was killed, or had to stop: nobody takes or
+ * deletes them any more.
+ */
+export async function deleteDeadEntries(pool: Pool): Promise<void> {
+  await pool.query(
+    `delete from ${QUEUE_SCHEMA}._private_jobs where attempts >= max_attempts and locked_at is null`,
+  );
+}
+
+/** What was enqueued is for nobody any more; the jobs themselves are found by the sweep. */
+const SWITCH_OFF = `
+  drop trigger if exists jobs_carried on gateway.jobs;
+  delete from ${QUEUE_SCHEMA}._private_jobs`;
+
+const CALLED = `after insert or update of run_at, status, rank on gateway.jobs
+    for each row when (new.status = 'queued')`;
+
+/** When it is called stands in it, too, so that it tells of any change. */
 const TRIGGER_BODY = `
+  -- ${CALLED.replace(/\s+/g, " ")}
   begin
     perform ${QUEUE_SCHEMA}.add_job(
-      '${QUEUE_TASK}', json_build_object('job', new.id), run_at => new.run_at,
-      job_key => new.id::text);
+      '${QUEUE_TASK}',
+      json_build_object('job', new.id, 'kind', json_build_object('task', new.task, 'rank', new.rank)),
+      run_at => new.run_at, job_key => new.id::text, priority => new.rank);
     return null;
   end `;
 
@@ -85,7 +123,7 @@ const TRIGGER_BODY = `
 const TRIGGER = `
   create or replace function gateway.carry_job() returns trigger
   language plpgsql security definer set search_path = pg_catalog as $$${TRIGGER_BODY}$$;
-  create or replace trigger jobs_carried after insert or update of run_at, status on gateway.jobs
-    for each row when (new.status = 'queued') execute function gateway.carry_job();
+  create or replace trigger jobs_carried ${CALLED}
+    execute function gateway.carry_job();
   insert into ${QUEUE_SCHEMA}._private_tasks (identifier) values ('${QUEUE_TASK}')
     on conflict do nothing`;

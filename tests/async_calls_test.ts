@@ -1,78 +1,18 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { z } from "@hono/zod-openapi";
-import { findJob, type GatewayJob } from "../db/jobs.ts";
 import { JobSchema } from "../routes/jobs/schemas.ts";
-import { RefundedSchema } from "../routes/payments/refund.ts";
-import { PaymentSchema } from "../routes/payments/schemas.ts";
-import { ask } from "./support/database.ts";
+import { accepted, ASKED, ASYNC, forgetEnd, readJob, rowOf, runAsked } from "./support/asked.ts";
 import { runDueJobs } from "./support/due_jobs.ts";
 import { createWaits } from "./support/gateway.ts";
 import { isReplayed, newKey } from "./support/idempotency.ts";
-import { operationOf, type Prepared, timesDone } from "./support/operations.ts";
+import { timesDone } from "./support/operations.ts";
 import { parsePayment } from "./support/payments.ts";
 import { assertProblem } from "./support/problem.ts";
 import { openRelayed, type RelayedPayments } from "./support/relay.ts";
 import type { Json } from "./support/sandbox.ts";
 
-type Job = z.output<typeof JobSchema>;
-
-const ASYNC = { Prefer: "respond-async" };
 const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
 const HOUR_MS = 3_600_000;
-
-/** Both that can be asked for so, with what their jobs are called and result in. */
-const ASKED = [
-  {
-    operation: operationOf("charge"),
-    task: "process_charge_async",
-    resultOf: (text: string) => ({ payment: PaymentSchema.parse(JSON.parse(text)) }),
-  },
-  {
-    operation: operationOf("refund"),
-    task: "process_refund_async",
-    resultOf: (text: string) => RefundedSchema.parse(JSON.parse(text)),
-  },
-];
-
-async function accepted(response: Response): Promise<Job> {
-  const text = await response.text();
-  assert.equal(response.status, 202, text);
-  assert.equal(response.headers.get("Preference-Applied"), "respond-async");
-  const job = JobSchema.parse(JSON.parse(text));
-  assert.equal(response.headers.get("Location"), `/jobs/${job.id}/`);
-  return job;
-}
-
-async function readJob({ get }: RelayedPayments, id: string): Promise<Job> {
-  const response = await get(`/jobs/${id}/`);
-  assert.equal(response.status, 200);
-  return JobSchema.parse(await response.json());
-}
-
-/** Asks for it, and lets the job run once. */
-async function runAsked(
-  payments: RelayedPayments,
-  { path, body }: Pick<Prepared, "path" | "body">,
-  headers = {},
-): Promise<Job> {
-  const { id } = await accepted(await payments.post(path, body, { ...ASYNC, ...headers }));
-  await runDueJobs(payments.app);
-  return await readJob(payments, id);
-}
-
-async function rowOf({ app }: RelayedPayments, id: string): Promise<GatewayJob> {
-  return (await app.database.query((sql) => findJob(sql, id)))!;
-}
-
-/** As if its worker had died right before it wrote the job's end. */
-async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
-  await ask(
-    databaseUrl,
-    `update gateway.jobs set status = 'running', lease_until = 'epoch', result = null
-     where id = '${id}'`,
-  );
-}
 
 for (const { operation, task, resultOf } of ASKED) {
   Deno.test(`${operation.name}: is answered with a job, and the job with what was asked for`, async () => {

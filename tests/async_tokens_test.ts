@@ -125,6 +125,46 @@ Deno.test("a token that the gateway's key of today does not open fails its job, 
   assert.equal(payments.relay.received.length, 0);
 });
 
+Deno.test("nor is a charge that may have been made to be asked for anew because of that", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ now: () => now });
+  await payments.sandbox.fault("charge", "answer_lost");
+  const { id } = await askForCard(payments);
+  await runDueJobs(payments.app);
+  await using rotated = await openApp({
+    databaseUrl: payments.databaseUrl,
+    gatewayUrl: payments.relay.url,
+    serverKey: `Mid-server-${randomUUID()}`,
+    now: () => now,
+  });
+  now += 10_000;
+  await runDueJobs(rotated);
+  const { status, error } = await jobOf(payments, id);
+  assert.equal(status, "failed");
+  assert.match(error!, /can no longer be read.+outcome unknown: payment [0-9a-f-]{36}/);
+  assert.doesNotMatch(error!, /anew/);
+});
+
+Deno.test("asked for again with the same key, a charge whose token was erased has it again", async () => {
+  await using payments = await openRelayed();
+  const body = await chargeRequest(payments.sandbox, "card");
+  const headers = { ...ASYNC, ...newKey() };
+  const { id } = await (await payments.post("/charge/", body, headers)).json();
+  await using rotated = await openApp({
+    databaseUrl: payments.databaseUrl,
+    serverKey: `Mid-server-${randomUUID()}`,
+  });
+  await runDueJobs(rotated);
+  assert.deepEqual((await jobOf(payments, id)).secret, "");
+
+  const again = await payments.post("/charge/", body, headers);
+  assert.deepEqual([again.status, (await again.json()).id], [202, id]);
+  assert.ok((await jobOf(payments, id)).secret);
+  await runDueJobs(payments.app);
+  const { status, secret, error } = await jobOf(payments, id);
+  assert.deepEqual([status, secret], ["succeeded", ""], error!);
+});
+
 Deno.test("one job's token is of no use in another's row", async () => {
   await using payments = await openRelayed();
   const [one, two] = [await askForCard(payments), await askForCard(payments)];

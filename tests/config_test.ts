@@ -175,12 +175,18 @@ Deno.test("JWT settings come whole and from one source of trust", () => {
   assert.deepEqual(problemsOf(insecure), ["AUTH_JWKS_URL"]);
 });
 
+function withSslMode(mode: string) {
+  const DATABASE_URL = `postgres://host/db?sslmode=${mode}`;
+  return { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x" };
+}
+
 Deno.test("values on the edge", () => {
   const good: Record<string, string>[] = [
     ...[{ PORT: "0" }, { PORT: "65535" }, { BASE_PATH: "/a" }, { BASE_PATH: "/a/b.c~d-e_f" }],
     ...[{ DATA_DIR: "/x/y" }, { DATABASE_POOL_SIZE: "1" }, { TRUST_PROXY: "10.0.0.0/8,::1/128" }],
     ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(43) }, { DRAIN_SECONDS: "300" }],
     ...[{ SANDBOX_PORT: "65535" }, { GATEWAY_MAX_IN_FLIGHT: "1" }, { LOG_GATEWAY: "true" }],
+    ...["disable", "require", "verify-full"].map(withSslMode),
   ];
   for (const env of good) assert.deepEqual(problemsOf(env), [], JSON.stringify(env));
   const bad: Record<string, string>[] = [
@@ -199,6 +205,9 @@ Deno.test("values on the edge", () => {
     ...[{ GATEWAY_BASE_URL: "https://user:pass@x" }, { GATEWAY_BASE_URL: "gateway" }],
     ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(42) }, { BOOTSTRAP_STAFF_KEY: "a".repeat(46) }],
   ];
+  for (const mode of ["prefer", "allow", "verify-ca", "no-verify", "Require"]) {
+    assert.deepEqual(problemsOf(withSslMode(mode)), ["DATABASE_URL"], mode);
+  }
   for (const env of bad) assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));
 });
 

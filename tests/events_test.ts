@@ -4,7 +4,6 @@ import { createDeliveries } from "../core/events/deliver.ts";
 import { createEvents, type EventHandler, type EventName } from "../core/events/hub.ts";
 import { listEvents } from "../core/events/read.ts";
 import type { EventView } from "../core/events/views.ts";
-import { sweepJobs } from "../core/jobs/sweep.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from "../core/payments/states.ts";
 import { createTasks } from "../core/tasks.ts";
@@ -266,21 +265,6 @@ Deno.test("a slow one holds up neither others, nor other jobs, nor requests", as
     await Promise.all(runs);
   }
   assert.equal(called, 12);
-});
-
-Deno.test("however much waits for those who listen, a sweep finds what else is due", async () => {
-  await using app = await openApp({ databaseUrl: await createDatabase() });
-  const { database, deps } = app;
-  const deliveries = Array.from(
-    { length: 600 },
-    () => newJob({ task: "deliver test", run_at: new Date(0) }),
-  );
-  const other = newJob();
-  await database.query((sql) => insertJobs(sql, [...deliveries, other]));
-  const found: string[] = [];
-  await sweepJobs({ ...deps, deliver: (id) => Promise.resolve(void found.push(id)) });
-  assert.equal(found.length, 501);
-  assert.ok(found.includes(other.id));
 });
 
 Deno.test("a change that is rolled back is never told, nor is one that came too late", async () => {

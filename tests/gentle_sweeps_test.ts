@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { openGateway } from "../commands/gateway.ts";
-import { sweepJobs } from "../core/jobs/sweep.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
@@ -8,6 +7,8 @@ import { expireStalePayments } from "../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
 import { createTasks } from "../core/tasks.ts";
 import type { Database } from "../db/database.ts";
+import { listDueJobs } from "../db/due_jobs.ts";
+import { JOB_RANKS } from "../db/jobs.ts";
 import { openApp } from "./support/app.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { jobsOf, runDueJobs } from "./support/due_jobs.ts";
@@ -97,7 +98,10 @@ Deno.test("100,000 payments that are due flood neither the gateway nor memory", 
   assert.deepEqual({ ...spaced }, { isLater: true, isByAge: true }, "the older, the later");
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
-  assert.equal(await sweepJobs({ ...background, deliver: worker.run }), 500);
+  const due = await database.query((sql) =>
+    listDueJobs(sql, JOB_RANKS.look, new Date(deps.clock()), 500)
+  );
+  await Promise.all(due.map(({ id }) => worker.run(id)));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
   assert.equal(relay.received.length, 500, "each was asked for once");
   assert.ok(most > 1 && most <= 5, `at most five at once, not ${most}`);
@@ -126,6 +130,29 @@ Deno.test("a sweep that dies in the middle is taken up where it was left", async
   assert.equal(await checkPendingPayments(next.deps), 1_200);
   assert.deepEqual(await numbersOf(next.database, "queued"), range(1, 2_200), "each of them once");
   assert.equal(await checkPendingPayments(next.deps), 0);
+});
+
+Deno.test("what was cut off in its creation is not put behind all other looks", async () => {
+  const databaseUrl = await createDatabase();
+  await fill(databaseUrl, 3);
+  await ask(
+    databaseUrl,
+    `update gateway.payments set created_at = now() - interval '2 min', transaction_id = null
+     where transaction_id = 'transaction-2'`,
+  );
+  await using app = await openApp({ databaseUrl });
+  assert.equal(await checkPendingPayments(app.deps), 3);
+  const ranks = await ask(
+    databaseUrl,
+    `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
+     order by order_id`,
+  );
+  const { look, awaited } = JOB_RANKS;
+  assert.deepEqual(ranks.map(({ order_id, rank }) => [order_id, rank]), [
+    ["order-1", look],
+    ["order-2", awaited],
+    ["order-3", look],
+  ]);
 });
 
 Deno.test("of more subscriptions than can be looked at, those that waited longest come first", async () => {

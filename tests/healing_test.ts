@@ -75,11 +75,14 @@ Deno.test(`all webhooks of a day are lost, and the schedule alone finds out ever
   const invoices = plan(INVOICE_LIVES, (life) => invoiceOf(day, life));
   const subscriptions = plan(SUBSCRIPTION_LIVES, (life) => subscriptionOf(day, life));
 
-  for (let minute = 0; minute < DAY; minute++) {
+  let minute = 0;
+  for (; minute <= Math.max(...agenda.keys()); minute++) {
     for (const act of agenda.get(minute) ?? []) await act();
     await day.step();
   }
-  for (let minute = 0; minute < AFTERWARDS; minute += 10) await day.step(10);
+  assert.ok(minute < DAY);
+  // Nothing more is done: fewer ticks find it as well.
+  for (; minute < DAY + AFTERWARDS; minute += 10) await day.step(10);
   // Whatever the last of them queued.
   await day.step();
 
@@ -197,7 +200,7 @@ Deno.test("incident 10: a look that is slow takes back nothing that happened mea
   const held = day.relay.holdAnswer(LOOK);
   let isOver = false;
   const passing = day.minutes(12).then(() => isOver = true);
-  await held.arrived;
+  await Promise.race([held.arrived, passing]);
   const response = await day.post(`/payments/${id}/capture/`);
   assert.equal(response.status, 200, await response.text());
   assert.equal(isOver, false);

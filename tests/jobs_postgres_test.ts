@@ -108,6 +108,47 @@ Deno.test("what an instance that stops does not run any more is brought to anoth
   assert.doesNotMatch(queue.logged(), /queue_interrupted/);
 });
 
+Deno.test("what the queue has forgotten, and an instance that stops has not begun, is another's", async () => {
+  await using queue = await openQueue("postgres");
+  const running = Promise.withResolvers<void>();
+  const ids: string[] = [];
+  const count = async (status: string) =>
+    (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
+  {
+    await using first = await queue.open({ placeMs: 10 });
+    const tasks = { greet: task(() => running.promise) };
+    const worker = startWorker(queue, first, { tasks, maxRunning: 1 });
+    for (let i = 0; i < 20; i++) ids.push(await queue.insert());
+    await until("all are taken", async () => await countQueued(queue.databaseUrl) === 0);
+    first.stop();
+    const closed = worker.close(60_000);
+    running.resolve();
+    await closed;
+  }
+  assert.deepEqual([await count("succeeded"), await countQueued(queue.databaseUrl)], [1, 19]);
+
+  await using second = await queue.open();
+  const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
+  await until("all are over", async () => await count("succeeded") === 20);
+  await other.close(10_000);
+  assert.doesNotMatch(queue.logged(), /queue_interrupted/);
+});
+
+Deno.test("what nobody can take out of the queue any more is deleted at the next start", async () => {
+  await using queue = await openQueue("postgres");
+  await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
+  // As a job that is queued again while somebody has it leaves its entry, and he is gone.
+  await ask(
+    queue.databaseUrl,
+    `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
+     update ${QUEUE_SCHEMA}._private_jobs set attempts = max_attempts where key is null`,
+  );
+  assert.equal(await countQueued(queue.databaseUrl), 2);
+  await using carrier = await queue.open();
+  carrier.start(() => Promise.resolve());
+  await until("it is gone", async () => await countQueued(queue.databaseUrl) === 1);
+});
+
 Deno.test("of many instances that set the queue up at once none fails, and none finds half of it", async () => {
   for (let round = 0; round < 3; round++) {
     const databaseUrl = await createDatabase();
@@ -133,7 +174,7 @@ Deno.test("from one queue to the other and back nothing is stuck, and nothing ru
   assert.equal(await countQueued(databaseUrl), 1);
   await setUpQueue(databaseUrl, "kv");
   const byKvAgain = await instance.insert();
-  assert.equal(await countQueued(databaseUrl), 1);
+  assert.equal(await countQueued(databaseUrl), 0, "nobody would take what is there");
   assert.equal(await sweep(), 3);
   for (const id of [byKv, byPostgres, byKvAgain]) {
     assert.equal((await instance.find(id)).status, "succeeded");

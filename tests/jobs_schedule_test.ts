@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type ScheduleEntry, tick } from "../core/jobs/schedule.ts";
-import { findCronRun } from "../db/cron_runs.ts";
+import { listCronRuns } from "../db/cron_runs.ts";
 import { createDatabase } from "./support/database.ts";
 import { type Instance, openInstance } from "./support/jobs.ts";
 import { throughProxy } from "./support/tcp_proxy.ts";
@@ -20,7 +20,7 @@ function tickAt(instance: Instance, now: number, each: ScheduleEntry): Promise<v
 }
 
 async function lastRun({ database }: Instance, { name }: ScheduleEntry) {
-  const run = await database.query((sql) => findCronRun(sql, name));
+  const run = (await database.query(listCronRuns)).find(({ task }) => task === name);
   assert.ok(run);
   return run;
 }

@@ -93,6 +93,27 @@ Deno.test("a role that serves has to be a member of the queue's owner, and is to
   );
 });
 
+Deno.test("the queue is switched by those who serve or migrate, who say so, and by nobody else", async () => {
+  const databaseUrl = await createDatabase();
+  const settings = (QUEUE: Queue) => ({ ...REAL, PORT: "0", DATABASE_URL: databaseUrl, QUEUE });
+  const isOn = async () =>
+    (await ask(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
+  const run = async (QUEUE: Queue, ...command: string[]) => {
+    const { code, stderr } = await runTask(command, settings(QUEUE));
+    assert.equal(code, 0, stderr);
+    return { stderr, isOn: await isOn() };
+  };
+  const others = [["keys", "list"], ["run", "expire_stale_payments"]];
+  for (const other of others) assert.equal((await run("postgres", ...other)).isOn, false);
+  const on = await run("postgres", "migrate");
+  assert.deepEqual([on.isOn, /QUEUE=postgres from now on/.test(on.stderr)], [true, true]);
+  for (const other of others) assert.equal((await run("kv", ...other)).isOn, true);
+  const again = await run("postgres", "migrate");
+  assert.deepEqual([again.isOn, again.stderr], [true, ""]);
+  const off = await run("kv", "migrate");
+  assert.deepEqual([off.isOn, /QUEUE=kv from now on/.test(off.stderr)], [false, true]);
+});
+
 Deno.test("a queue that cannot be used is told in one line, exit code 1", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path };

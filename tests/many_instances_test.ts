@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tick } from "../core/jobs/schedule.ts";
 import { createSchedule } from "../core/schedule.ts";
-import { findCronRun } from "../db/cron_runs.ts";
+import { listCronRuns } from "../db/cron_runs.ts";
 import { openDatabase } from "../db/database.ts";
 import { StatusSchema } from "../routes/status/schemas.ts";
 import { openApp } from "./support/app.ts";
@@ -12,14 +12,12 @@ import { until } from "./support/until.ts";
 const NOON = Date.UTC(2026, 0, 1, 12);
 const MINUTE_MS = 60_000;
 
-interface Process {
+interface Process extends AsyncDisposable {
   /** Tells it the time; whether its tick is to hang. */
   tell(time: number, manner?: "quick" | "hang"): Promise<void>;
   /** What it has said so far, a line for each thing. */
   said: string[];
   kill(): Promise<void>;
-  /** Ends it by itself. */
-  close(): Promise<void>;
 }
 
 async function startProcess(databaseUrl: string, task: string): Promise<Process> {
@@ -40,22 +38,22 @@ async function startProcess(databaseUrl: string, task: string): Promise<Process>
     }
   })();
   const orders = process.stdin.getWriter();
-  await until("it is ready", () => said.includes("ready"));
-  return {
+  let isKilled = false;
+  const instance: Process = {
     said,
     tell: (time, manner = "quick") => orders.write(new TextEncoder().encode(`${time} ${manner}\n`)),
     async kill() {
+      isKilled = true;
       process.kill("SIGKILL");
       assert.equal((await process.status).signal, "SIGKILL");
       await orders.abort().catch(() => {});
       await listening;
     },
-    async close() {
-      await orders.close();
-      await process.status;
-      await listening;
-    },
+    // One whose tick hangs would not end by itself.
+    [Symbol.asyncDispose]: () => isKilled ? Promise.resolve() : instance.kill(),
   };
+  await until("it is ready", () => said.includes("ready"));
+  return instance;
 }
 
 function hasBegun(time: number): (process: Process) => boolean {
@@ -74,10 +72,12 @@ async function pass(processes: Process[], time: number): Promise<Process[]> {
 
 Deno.test("five processes, one schedule: each tick runs once; whoever runs it dies, and the next runs", async () => {
   const databaseUrl = await createDatabase();
+  await using resources = new AsyncDisposableStack();
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
-  const lastRun = async () => (await database.query((sql) => findCronRun(sql, "greet")))!;
+  resources.defer(() => database.close());
+  const lastRun = async () => (await database.query(listCronRuns))[0]!;
   const processes = await Promise.all(
-    Array.from({ length: 5 }, () => startProcess(databaseUrl, "greet")),
+    Array.from({ length: 5 }, async () => resources.use(await startProcess(databaseUrl, "greet"))),
   );
   let minute = NOON;
   for (let count = 0; count < 20; count++, minute += MINUTE_MS) {
@@ -106,15 +106,17 @@ Deno.test("five processes, one schedule: each tick runs once; whoever runs it di
     String(died + MINUTE_MS),
   ]);
   assert.ok(next.finished_at);
-  await Promise.all(others.map((each) => each.close()));
-  await database.close();
 });
 
 Deno.test("five instances of the service run each entry of the schedule once a minute", async () => {
   const databaseUrl = await createDatabase();
   let now = NOON;
+  await using resources = new AsyncDisposableStack();
   const apps = await Promise.all(
-    Array.from({ length: 5 }, () => openApp({ databaseUrl, now: () => now })),
+    Array.from(
+      { length: 5 },
+      async () => resources.use(await openApp({ databaseUrl, now: () => now })),
+    ),
   );
   const runs: Record<string, number> = {};
   const schedules = apps.map(({ deps }) =>
@@ -140,5 +142,4 @@ Deno.test("five instances of the service run each entry of the schedule once a m
   for (const { task, status, error } of schedule) {
     assert.deepEqual([status, error], ["succeeded", null], task);
   }
-  await Promise.all(apps.map((app) => app[Symbol.asyncDispose]()));
 });

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { z } from "@hono/zod-openapi";
+import type { Keep } from "../core/config.ts";
 import { createEvents } from "../core/events/hub.ts";
 import { newId } from "../core/new_id.ts";
 import { prune } from "../core/prune.ts";
 import { EventSchema } from "../routes/events/schemas.ts";
-import { openApp, type TestApp } from "./support/app.ts";
+import type { Database } from "../db/database.ts";
+import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "./support/app.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { runDueJobs } from "./support/due_jobs.ts";
 import { isReplayed, newKey } from "./support/idempotency.ts";
@@ -22,9 +24,11 @@ function daysAgo(days: number): Date {
 }
 
 /** An app on a database of its own, at a time of its own. */
-async function openOld(): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
+async function openOld(
+  options: Partial<TestAppOptions> = {},
+): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
   const url = await createDatabase();
-  const app = await openApp({ databaseUrl: url, now: () => NOW });
+  const app = await openApp({ databaseUrl: url, now: () => NOW, ...options });
   return { url, app, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
@@ -172,6 +176,68 @@ Deno.test("keys go after their days, but none before 24 hours or while somebody 
   assert.deepEqual(await keysIn(url), kept);
   await addKey(app, daysAgo(6.9));
   assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, keys: 7 } })).keys, 0);
+});
+
+Deno.test("how long each is kept can be set", async () => {
+  await using old = await openOld({
+    env: {
+      ...REAL_INSTALLATION,
+      KEEP_JOBS_DAYS: "7",
+      KEEP_NOTIFICATIONS_DAYS: "8",
+      KEEP_EVENTS_DAYS: "9",
+      KEEP_KEYS_DAYS: "2",
+    },
+  });
+  const { app } = old;
+  const add = async (days: Keep) => {
+    await addJob(app, { created: daysAgo(days.jobs) });
+    await addNotification(app, daysAgo(days.notifications));
+    await addEvent(app, daysAgo(days.events));
+    await addKey(app, daysAgo(days.keys));
+  };
+  await add({ jobs: 6.9, notifications: 7.9, events: 8.9, keys: 1.9 });
+  const none = { jobs: 0, notifications: 0, events: 0, keys: 0 };
+  assert.deepEqual(await prune(app.deps), none);
+  await add({ jobs: 7.1, notifications: 8.1, events: 9.1, keys: 2.1 });
+  assert.deepEqual(await prune(app.deps), { jobs: 1, notifications: 1, events: 1, keys: 1 });
+});
+
+Deno.test("no statement deletes more than a few hundred rows", async () => {
+  const deleted: Record<string, number[]> = { "prune jobs": [], "prune keys": [] };
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      const before = name && deleted[name] ? await countAll() : 0;
+      const done = await database.query(work, name);
+      if (name && deleted[name]) deleted[name].push(before - await countAll());
+      return done;
+    },
+  });
+  await using old = await openOld({ wrapDatabase });
+  const { app, url } = old;
+  const countAll = async () => {
+    const [rows] = await ask(
+      url,
+      `select (select count(*) from gateway.jobs)::int +
+        (select count(*) from gateway.idempotency_keys)::int as count`,
+    );
+    return rows!.count;
+  };
+  const at = `'${daysAgo(31).toISOString()}'::timestamptz`;
+  await ask(
+    url,
+    `insert into gateway.jobs (id, task, payload, status, run_at, created_at, updated_at)
+       select (lpad(to_hex(${NOW - 31 * DAY_MS}::bigint), 12, '0') || '70008000' ||
+         lpad(to_hex(n), 12, '0'))::uuid, 'greet', '{}', 'succeeded', ${at}, ${at}, ${at}
+       from generate_series(1, 1200) n;
+     insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_until, created_at)
+       select 'alice', 'POST /charge/', n, '\\x00', ${at}, ${at} from generate_series(1, 1200) n`,
+  );
+  const { jobs, keys } = await prune(app.deps);
+  assert.deepEqual([jobs, keys], [1_200, 1_200]);
+  for (const [name, steps] of Object.entries(deleted)) {
+    assert.ok(Math.max(...steps) <= 500, `${name}: ${steps}`);
+  }
 });
 
 Deno.test("one run does so much and no more, in small steps; the next goes on", async () => {

@@ -5,9 +5,11 @@ import { parseConfig } from "../core/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "./support/app.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { jobsOf } from "./support/due_jobs.ts";
+import { invoiceDue, parseInvoice } from "./support/invoices.ts";
 import { parsePayment, type Payment } from "./support/payments.ts";
-import { openSandbox, type TestSandbox } from "./support/sandbox.ts";
+import { openSandbox, savedCard, type TestSandbox } from "./support/sandbox.ts";
 import { dataFolder, runTask, startService } from "./support/service.ts";
+import { parseSubscription } from "./support/subscriptions.ts";
 
 const TASKS = [
   "check_payment_status",
@@ -31,8 +33,33 @@ async function assertRefused(settings: Record<string, string>, args: string[], m
   });
 }
 
+/** Runs it here, without a process of its own, before a terminal: what that shows, and the summary. */
+async function watch(settings: Record<string, string>, ...args: string[]) {
+  const { stderr } = Deno;
+  const { log } = console;
+  const seen = { screen: "", summary: "" };
+  Object.assign(stderr, {
+    isTerminal: () => true,
+    writeSync(bytes: Uint8Array) {
+      seen.screen += new TextDecoder().decode(bytes);
+      return bytes.length;
+    },
+  });
+  console.log = (line) => seen.summary += `${line}\n`;
+  try {
+    await runHere(() => parseConfig(settings, "/nowhere"), args);
+  } finally {
+    console.log = log;
+    // Those of its kind show again.
+    for (const name of ["isTerminal", "writeSync"]) Reflect.deleteProperty(stderr, name);
+  }
+  return seen;
+}
+
 interface Own extends AsyncDisposable {
   app: TestApp;
+  /** Of whoever charges. */
+  key: string;
   sandbox: TestSandbox;
   settings: Record<string, string>;
   charge(more?: object, headers?: HeadersInit): Promise<Response>;
@@ -61,6 +88,7 @@ async function openOwn(): Promise<Own> {
   const kept = resources.move();
   return {
     app,
+    key,
     sandbox,
     settings: {
       DATABASE_URL: databaseUrl,
@@ -90,27 +118,62 @@ Deno.test("a sweep by hand works off what it queues, and tells what came of it",
     "pending",
     "deny",
   ]);
-  const again = await run(own.settings, "check_pending_payments");
-  assert.deepEqual([again.code, again.stdout], [0, "0 looked at, 0 changed, 0 failed\n"]);
+  const again = await watch(own.settings, "check_pending_payments");
+  assert.deepEqual(again, { screen: "", summary: "0 looked at, 0 changed, 0 failed\n" });
 
   await own.makeDue(
     ", expiry_time = now() - interval '1 hour' where transaction_status = 'pending'",
   );
-  const stale = await run(own.settings, "expire_stale_payments");
-  assert.deepEqual([stale.code, stale.stdout], [0, "1 looked at, 1 changed, 0 failed\n"]);
+  const stale = await watch(own.settings, "expire_stale_payments");
+  assert.equal(stale.summary, "1 looked at, 1 changed, 0 failed\n");
   assert.equal((await own.read(waiting.id)).transaction_status, "expire");
 });
 
-Deno.test("the other sweeps run by hand, too, and find nothing where there is nothing", async () => {
+Deno.test("the other sweeps run by hand, too, each over its own", async () => {
   await using own = await openOwn();
-  const tasks = ["check_overdue_invoices", "sync_subscription_status"];
-  for (const outcome of await Promise.all(tasks.map((task) => run(own.settings, task)))) {
-    assert.deepEqual(outcome, {
-      code: 0,
-      stdout: "0 looked at, 0 changed, 0 failed\n",
-      stderr: "",
+  const { app, sandbox, key } = own;
+  const post = (path: string, body: object) =>
+    app.as(key, path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
     });
-  }
+  const invoice = await parseInvoice(await post("/invoices/", invoiceDue(Date.now())));
+  await sandbox.control(`invoices/${invoice.gateway_invoice_id}/pay`);
+  await ask(own.settings.DATABASE_URL!, "update gateway.invoices set check_at = now()");
+  const subscription = await parseSubscription(
+    await post("/subscriptions/", {
+      name: "coffee-club",
+      amount: 150_000,
+      payment_type: "credit_card",
+      token: await savedCard(sandbox),
+      interval: 1,
+      interval_unit: "month",
+    }),
+    201,
+  );
+  const disabled = await sandbox.call(
+    "POST",
+    `/v1/subscriptions/${subscription.gateway_subscription_id}/disable`,
+    undefined,
+    { Authorization: `Basic ${btoa(`${own.settings.GATEWAY_SERVER_KEY}:`)}` },
+  );
+  assert.equal(disabled.http, 200);
+
+  const statuses = async () => {
+    const read = async (path: string) => (await (await app.as(key, path)).json()).status;
+    return [
+      await read(`/invoices/${invoice.id}/`),
+      await read(`/subscriptions/${subscription.id}/`),
+    ];
+  };
+  const { summary } = await watch(own.settings, "sync_subscription_status");
+  assert.equal(summary, "1 looked at, 1 changed, 0 failed\n");
+  assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
+  // What the look at it finds is looked at, too.
+  const ofInvoices = await watch(own.settings, "check_overdue_invoices");
+  assert.match(ofInvoices.summary, /^\d looked at, 1 changed, 0 failed\n$/);
+  assert.deepEqual(await statuses(), ["paid", "inactive"]);
 });
 
 Deno.test("what fails is counted and told by its reason, exit code 1", async () => {
@@ -148,9 +211,8 @@ Deno.test("a charge that waits as a job is made by hand, once", async () => {
     "update gateway.jobs set run_at = now() + interval '1 hour'",
   );
   for (let times = 0; times < 2; times++) {
-    const { code, stdout, stderr } = await run(own.settings, "process_charge_async", id);
-    assert.equal(code, 0, stderr);
-    assert.match(stdout, /^1 looked at, /);
+    const { summary } = await watch(own.settings, "process_charge_async", id);
+    assert.match(summary, /^1 looked at, \d changed, 0 failed\n$/);
   }
   const made = await own.sandbox.control("transactions?order_id=by-hand", undefined, "GET");
   assert.equal(made.length, 1);
@@ -162,6 +224,40 @@ Deno.test("a charge that waits as a job is made by hand, once", async () => {
     `^The job failed: No\\.\nPOST /jobs/${id}/retry/ lets it begin anew\\.$`,
   );
   await assertRefused(own.settings, ["process_charge_async", id], failed);
+});
+
+Deno.test("a refund that waits as a job is made by hand, once", async () => {
+  await using own = await openOwn();
+  const { id, transaction_id } = await own.charged();
+  await own.sandbox.control(`transactions/${transaction_id}/pay`);
+  await own.makeDue();
+  const paid = await watch(own.settings, "check_payment_status", id);
+  assert.match(paid.summary, /^1 looked at, 1 changed, 0 failed\n.*settlement\.\n$/);
+  const asked = await own.app.as(own.key, `/payments/${id}/refund/`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Prefer: "respond-async" },
+    body: JSON.stringify({ amount: 1_000 }),
+  });
+  assert.equal(asked.status, 202);
+  const { id: job } = await asked.json();
+  for (let times = 0; times < 2; times++) {
+    const { summary } = await watch(own.settings, "process_refund_async", job);
+    assert.match(summary, /^1 looked at, \d changed, 0 failed\n$/);
+  }
+  const made = await own.sandbox.control(`transactions/${transaction_id}`, undefined, "GET");
+  assert.equal(made.refunds.length, 1);
+  const { refunds, refund_amount } = await own.read(id);
+  assert.deepEqual([refunds.length, refund_amount], [1, "1000.00"]);
+});
+
+Deno.test("how far a sweep is shows while it runs, and is gone when it tells what came of it", async () => {
+  await using own = await openOwn();
+  await Promise.all([own.charged(), own.charged(), own.charged()]);
+  await own.makeDue();
+  const { screen, summary } = await watch(own.settings, "check_pending_payments");
+  assert.ok(screen.startsWith("\rcheck_pending_payments: 1 of 3"), screen);
+  assert.match(screen, /\r +\r$/);
+  assert.equal(summary, "3 looked at, 0 changed, 0 failed\n");
 });
 
 Deno.test("in the embedded default it works beside the service, and without one", async () => {

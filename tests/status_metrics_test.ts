@@ -6,6 +6,10 @@ import { newJob } from "./support/jobs.ts";
 import { PROJECT, startService } from "./support/service.ts";
 import { until } from "./support/until.ts";
 import { permissionFlags } from "../commands/permissions.ts";
+import { tick } from "../core/jobs/schedule.ts";
+import { newId } from "../core/new_id.ts";
+import { observationsOf } from "../core/status/measure.ts";
+import { readNumbers } from "../core/status/numbers.ts";
 import { insertJobs } from "../db/jobs.ts";
 
 const HOUR_MS = 3_600_000;
@@ -32,10 +36,11 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     }),
   ];
   await app.database.query((sql) => insertJobs(sql, jobs));
+  // None of the service's own, which would run it meanwhile.
   await app.database.query((sql) =>
     sql`
       insert into gateway.cron_runs (task, minute, started_at, finished_at, error)
-      values ('prune', ${ago}, ${ago}, ${ago}, 'Error: no room')`
+      values ('greet', ${ago}, ${ago}, ${ago}, 'Error: no room')`
   );
 
   await using collector = openCollector();
@@ -65,8 +70,10 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     assert.equal(value("jobs.oldest_age"), 0);
     assert.equal(value("events.waiting_deliveries"), 1);
     assert.ok(value("events.oldest_age")! >= HOUR_MS / 1_000);
-    assert.equal(value("schedule.failed", { task: "prune" }), 1);
-    assert.ok(value("schedule.last_run_age", { task: "prune" })! >= HOUR_MS / 1_000);
+    assert.equal(value("schedule.failed", { task: "greet" }), 1);
+    assert.equal(value("schedule.running", { task: "greet" }), 0);
+    assert.ok(value("schedule.last_run_age", { task: "greet" })! >= HOUR_MS / 1_000);
+    assert.ok(value("schedule.last_end_age", { task: "greet" })! >= HOUR_MS / 1_000);
     assert.equal(value("webhooks.waiting"), 0);
     assert.equal(value("webhooks.oldest_age"), 0);
     assert.equal(value("webhooks.disabled_endpoints"), 0);
@@ -81,4 +88,42 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     service.signal("SIGKILL");
     await service.ended;
   }
+});
+
+Deno.test("what waits has its age, and a tick both its begin and its end", async () => {
+  let now = Date.UTC(2026, 5, 1, 12);
+  await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
+  const { deps } = app;
+  const at = new Date(now);
+  const jobs = [newJob({ run_at: at }), newJob({ run_at: new Date(now + HOUR_MS) })];
+  await app.database.query((sql) => insertJobs(sql, jobs));
+  await app.database.query((sql) =>
+    sql`
+      insert into gateway.notifications (id, order_id, transaction_status, status_code,
+        gross_amount, status, raw_payload, created_at)
+      values (${newId(at)}, 'order-1', 'settlement', '200', '1.00', 'received', '{}', ${at})`
+  );
+  const hanging = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
+  await tick(deps, entry("greet", () => Promise.resolve(now += 60_000)));
+  const slow = tick(
+    deps,
+    entry("smile", () => {
+      begun.resolve();
+      return hanging.promise;
+    }),
+  );
+  await begun.promise;
+  now += 60_000;
+  const observed = observationsOf(await readNumbers(deps), new Date(now));
+  hanging.resolve();
+  await slow;
+
+  const valueOf = (gauge: string, task?: string) =>
+    observed.find(([name, , of]) => name === gauge && of.task === task)?.[1];
+  assert.deepEqual([valueOf("oldestJob"), valueOf("oldestNotification")], [120, 120]);
+  const ticks = ["lastTick", "lastTickEnd", "runningTick", "failedTick"];
+  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);
+  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "smile")), [60, undefined, 1, 0]);
 });

@@ -1,8 +1,9 @@
 /** Tells of events once they are committed: those who follow them, and those who deliver them. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { announce } from "../../db/announce.ts";
+import { announce, type RankedJob } from "../../db/announce.ts";
 import type { Database } from "../../db/database.ts";
+import { JOB_RANKS } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Carrier } from "../jobs/carrier.ts";
 import { newJob } from "../jobs/new_job.ts";
@@ -83,6 +84,8 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
 }
 
 /** Nobody's own: who is told is no business of those whose payment it is. */
-function wakeUp(endpointId: string, now: Date) {
-  return newJob(DELIVER_WEBHOOKS, { id: endpointId, user_id: null }, {}, { runAt: now, now });
+function wakeUp(endpointId: string, now: Date): RankedJob {
+  const subject = { id: endpointId, user_id: null };
+  const job = newJob(DELIVER_WEBHOOKS, subject, {}, { runAt: now, now });
+  return { ...job, rank: JOB_RANKS.delivery };
 }

@@ -2,7 +2,8 @@
 
 import type { Database } from "../../db/database.ts";
 import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
-import { DELIVER, type GatewayJob, hasToWait, insertJobs } from "../../db/jobs.ts";
+import { DELIVER, type GatewayJob, hasToWait, insertJobs, LEFT_OUT } from "../../db/jobs.ts";
+import { noteLeftOut } from "../../db/jobs_to_deliver.ts";
 import type { Clock } from "../clock.ts";
 import type { Carrier } from "../jobs/carrier.ts";
 import { PutOff, type Task, type Tasks } from "../jobs/task.ts";
@@ -69,17 +70,25 @@ function deliver(deps: DeliverDeps, { names, handler }: Subscriber, limitMs: num
       return { event_id: event.id };
     },
     // What cannot be handled is left out: those that came after it still have to be.
-    giveUp: async (job) => await goOn(deps, job, (await read(job))[1]),
+    async giveUp(job) {
+      const [, next] = await read(job);
+      await goOn(deps, job, next);
+      // In this order: where that cannot be noted, they are told twice rather than never.
+      await deps.database.query((sql) => noteLeftOut(sql, job), "note event left out");
+    },
   };
 }
 
-/** A job of its own: each event has all the attempts there are. */
+/**
+ * A job of its own: each event has all the attempts there are. After one that was left out, and is
+ * tried again, that has long been done.
+ */
 async function goOn(
   { database, carrier, clock }: DeliverDeps,
-  { task }: GatewayJob,
+  { task, payload }: GatewayJob,
   next: GatewayEvent | undefined,
 ): Promise<void> {
-  if (!next) return;
+  if (!next || payload[LEFT_OUT]) return;
   const job = deliveryJob(task, next.resource_id, next.sequence, new Date(clock()));
   const waiting = await database.query((sql) => insertJobs(sql, [job]), "insert delivery");
   for (const each of waiting) carrier.carry(each);

@@ -1,7 +1,7 @@
 /** `events.on(name, handler)`: who in this process listens to what happens. */
 
 import type { GatewayEvent } from "../../db/events.ts";
-import { DELIVER, type NewJob } from "../../db/jobs.ts";
+import { DELIVER, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { newJob } from "../jobs/new_job.ts";
 import type { EventName } from "./names.ts";
 import type { EventView } from "./views.ts";
@@ -11,7 +11,8 @@ export type { EventName } from "./names.ts";
 /**
  * Called after the change is committed, at least once for each event, and for one resource in the
  * order of its events: none while another of the same resource is being handled, or was not handled
- * yet. What it throws makes it be called again later.
+ * yet. What it throws makes it be called again later. After about a day of that the event is left out,
+ * and those after it are told; should staff have it retried, it comes late, out of that order.
  */
 export type EventHandler<Name extends EventName = EventName> = (
   event: EventView<Name>,
@@ -90,5 +91,7 @@ export function deliveryJob(
   sequence: number,
   now: Date,
 ): NewJob {
-  return newJob(task, { id: resourceId, user_id: null }, { sequence }, { runAt: now, now });
+  const subject = { id: resourceId, user_id: null };
+  const job = newJob(task, subject, { sequence }, { runAt: now, now });
+  return { ...job, rank: JOB_RANKS.delivery };
 }

@@ -52,6 +52,11 @@ export function meansNoSuch(error: unknown): error is GatewayError {
     ("error_messages" in error.data || "status_message" in error.data);
 }
 
+/** Whether the gateway did not hear of it, or did not want to: later it may do the very same. */
+export function wasNotHeard(error: GatewayError): boolean {
+  return error instanceof GatewayRateLimitError || error.failure !== "answered";
+}
+
 /** Whatever none of the others is, no answer at all among it. */
 export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";

@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts";
 
 /** Whoever asks for more is mistaken, and nothing would be looked at for all that time. */
-const LONGEST_MS = 3_600_000;
+export const LONGEST_PAUSE_MS = 3_600_000;
 
 /** Where it does not say for how long. */
 const UNSAID_MS = 60_000;
@@ -21,12 +21,12 @@ export function createPause(clock: Clock): Pause {
   function leftMs(): number {
     const left = endsAt - clock();
     // More than there ever is: the clock was set back.
-    return left > LONGEST_MS ? 0 : Math.max(left, 0);
+    return left > LONGEST_PAUSE_MS ? 0 : Math.max(left, 0);
   }
 
   return {
     begin(seconds) {
-      const asked = seconds === null ? UNSAID_MS : Math.min(seconds * 1000, LONGEST_MS);
+      const asked = seconds === null ? UNSAID_MS : Math.min(seconds * 1000, LONGEST_PAUSE_MS);
       // Others may have been told to wait for longer.
       endsAt = clock() + Math.max(asked, leftMs());
     },

@@ -6,6 +6,8 @@ export interface KeyedAttempt {
   scope: string;
   /** Of what was asked for, so that the same key with another question is noticed. */
   bodyHash: Uint8Array;
+  /** Its asker comes back by itself: what has but to wait is not over. */
+  isTriedAgain?: boolean;
 }
 
 export interface Outcome<T> {

@@ -116,11 +116,15 @@ export async function meetKey(
 }
 
 /** A key stands for one request: with another it is refused. */
-export function checkSame(known: IdempotencyKey, { bodyHash }: KeyedAttempt): void {
-  if (Buffer.compare(known.body_hash, bodyHash) === 0) return;
+export function checkSame(known: IdempotencyKey, attempt: KeyedAttempt): void {
+  if (isSame(known, attempt)) return;
   throw new ServiceError("idempotency_key_reused", {
     detail: "This Idempotency-Key was used for another request; take a new one.",
   });
+}
+
+function isSame({ body_hash }: IdempotencyKey, { bodyHash }: KeyedAttempt): boolean {
+  return Buffer.compare(body_hash, bodyHash) === 0;
 }
 
 /** A lease that ends later than any could was given by a clock that went wrong. */
@@ -130,13 +134,33 @@ function isRunning({ lease_until }: HeldKey, now: Date): boolean {
 
 /** Whether the key was used before; nothing is claimed. */
 export async function isKnown(
-  { database, clock }: KeyDeps,
+  deps: KeyDeps,
   caller: Caller,
   attempt: KeyedAttempt,
 ): Promise<boolean> {
+  return await findKnown(deps, caller, attempt) !== null;
+}
+
+/** The key, where it was used before and still counts, be it for this request or another. */
+export async function findKnown(
+  { database, clock }: KeyDeps,
+  caller: Caller,
+  attempt: KeyedAttempt,
+): Promise<IdempotencyKey | null> {
   const id = keyIdOf(attempt, caller);
   const known = await database.query((sql) => findKey(sql, id), "find key");
-  return known !== null && known.created_at >= keysSince(new Date(clock()));
+  return known && known.created_at >= keysSince(new Date(clock())) ? known : null;
+}
+
+/** What this very request left with its key, be it ever so old; null: nothing, or nothing any more. */
+export async function findLeft(
+  { database }: KeyDeps,
+  caller: Caller,
+  attempt: KeyedAttempt,
+): Promise<IdempotencyKey | null> {
+  const id = keyIdOf(attempt, caller);
+  const left = await database.query((sql) => findKey(sql, id), "find key");
+  return left && isSame(left, attempt) ? left : null;
 }
 
 /** Ends a request that changed no record; null: there is no answer to keep, and the key is free. */

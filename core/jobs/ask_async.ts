@@ -1,15 +1,24 @@
 /** Takes a request to be done later: its job is written, and nothing else happens until it runs. */
 
 import { Buffer } from "node:buffer";
+import { askAgain } from "../../db/asked_jobs.ts";
 import type { Database } from "../../db/database.ts";
-import { findKey } from "../../db/idempotency_keys.ts";
-import { findJob, insertJobs, insertKeyedJob, type NewJob } from "../../db/jobs.ts";
+import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
+import {
+  findJob,
+  type GatewayJob,
+  insertJobs,
+  insertKeyedJob,
+  type NewJob,
+} from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
+import { type AskedPayload, isTooLate } from "./asked.ts";
 import type { Carrier } from "./carrier.ts";
+import { find } from "./read.ts";
 import { type JobView, viewJob } from "./views.ts";
 
 export interface AskDeps {
@@ -27,18 +36,6 @@ export interface AsyncRequest extends Omit<KeyedAttempt, "key"> {
   secret?: (jobId: string) => string;
 }
 
-/** What the task is told of it. */
-export interface AskedPayload {
-  /** Who asked: it is done as if they asked at that moment. */
-  caller: Caller;
-  /** Null: they gave none, and the job's own id is the key. */
-  key: string | null;
-  scope: string;
-  /** Hexadecimal. */
-  body_hash: string;
-  input: object;
-}
-
 /**
  * The same key and body give the same job again. For that the key is claimed a second time, under a
  * scope of its own: there it leads to the job, while the job (or a synchronous request that overtakes
@@ -51,12 +48,12 @@ export async function askAsync(
   request: AsyncRequest,
 ): Promise<Outcome<JobView>> {
   const now = new Date(deps.clock());
-  const job = newJob(caller, request, now);
-  if (request.key === null) {
+  const attempt = request.key === null ? null : { ...request, key: request.key };
+  const used = attempt && await findUsed(deps, caller, attempt);
+  const job = newJob(caller, request, { now, used });
+  if (!attempt) {
     await deps.database.query((sql) => insertJobs(sql, [job]), "insert job");
   } else {
-    const attempt = { ...request, key: request.key };
-    await refuseOther(deps, caller, attempt, now);
     const asked = { ...attempt, scope: `async ${attempt.scope}` };
     const claim = {
       key: keys.claimFor(asked, caller, job.id, now),
@@ -66,17 +63,26 @@ export async function askAsync(
       (sql) => insertKeyedJob(sql, job, claim),
       "insert keyed job",
     );
-    if (!isNew) return { body: await findAsked(deps, caller, asked, now), isReplayed: true };
+    if (!isNew) {
+      const known = await findAsked(deps, caller, asked, now);
+      return await meet(deps, known, { request, isAnswered: Boolean(used?.reply) });
+    }
   }
   deps.carrier.carry(job);
   return { body: viewNew(job), isReplayed: false };
 }
 
-function newJob(caller: Caller, request: AsyncRequest, now: Date): NewJob {
+function newJob(
+  caller: Caller,
+  request: AsyncRequest,
+  { now, used }: { now: Date; used: IdempotencyKey | null },
+): NewJob {
   const { task, key, scope, bodyHash, input, secret } = request;
   const id = newId(now);
   const body_hash = Buffer.from(bodyHash).toString("hex");
-  const payload: AskedPayload = { caller, key, scope, body_hash, input };
+  const since = used && used.created_at < now ? used.created_at : now;
+  const key_since = since.toISOString();
+  const payload: AskedPayload = { caller, key, key_since, scope, body_hash, input };
   return {
     id,
     task,
@@ -90,16 +96,37 @@ function newJob(caller: Caller, request: AsyncRequest, now: Date): NewJob {
   };
 }
 
-/** Said at once where a synchronous request used the key; else the job would be told so in vain. */
-async function refuseOther(
-  { database }: AskDeps,
+/** The key as a synchronous request, or the job, used it. That it was for another is said at once. */
+async function findUsed(
+  deps: AskDeps,
   caller: Caller,
   attempt: KeyedAttempt,
-  now: Date,
-): Promise<void> {
-  const id = keys.keyIdOf(attempt, caller);
-  const used = await database.query((sql) => findKey(sql, id), "find key");
-  if (used && used.created_at >= keys.keysSince(now)) keys.checkSame(used, attempt);
+): Promise<IdempotencyKey | null> {
+  const used = await keys.findKnown(deps, caller, attempt);
+  if (used) keys.checkSame(used, attempt);
+  return used;
+}
+
+/**
+ * A job that came to no certain end is no answer for as long as the key counts: as a synchronous
+ * request would, it goes on. It may have lost its secret, which the request brings again.
+ */
+async function meet(
+  deps: AskDeps,
+  job: GatewayJob,
+  { request, isAnswered }: { request: AsyncRequest; isAnswered: boolean },
+): Promise<Outcome<JobView>> {
+  const now = deps.clock();
+  if (job.status !== "failed" || isAnswered || isTooLate(job, now)) {
+    return { body: viewJob(job), isReplayed: true };
+  }
+  const secret = request.secret?.(job.id) ?? null;
+  const queued = await deps.database.query(
+    (sql) => askAgain(sql, job.id, secret, new Date(now)),
+    "queue job again",
+  );
+  if (queued) deps.carrier.carry(queued);
+  return { body: viewJob(queued ?? await find(deps, job.id)), isReplayed: !queued };
 }
 
 /** The job that an earlier request with the key was answered with, as it stands by now. */
@@ -108,7 +135,7 @@ async function findAsked(
   caller: Caller,
   asked: KeyedAttempt,
   now: Date,
-): Promise<JobView> {
+): Promise<GatewayJob> {
   const id = keys.keyIdOf(asked, caller);
   const known = await database.query((sql) => findKey(sql, id), "find key");
   if (known) keys.checkSame(known, asked);
@@ -116,7 +143,7 @@ async function findAsked(
   const job = jobId && await database.query((sql) => findJob(sql, jobId), "find job");
   // Pruned in this very moment: new the next time.
   if (!job) throw keys.inProgress(now, now);
-  return viewJob(job);
+  return job;
 }
 
 function viewNew(job: NewJob): JobView {

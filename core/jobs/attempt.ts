@@ -48,7 +48,8 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
     return { ...job, status: "succeeded", result, error: null };
   } catch (error) {
     if (error instanceof PutOff) {
-      tell("put_off");
+      // In an outage thousands are, time and again: too many for a line each.
+      measure("put_off");
       return queuedAgain(job, error.until, { attempts: job.attempts - 1 });
     }
     const text = errorText(error);

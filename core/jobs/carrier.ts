@@ -1,6 +1,6 @@
 /** Brings jobs from those who write them to a worker. */
 
-import type { DueJob } from "../../db/jobs.ts";
+import type { DueJob, JobKind } from "../../db/jobs.ts";
 
 /**
  * Called when the job's row is committed, never before. Nothing is lost with a job that is not
@@ -11,8 +11,8 @@ export interface Carrier extends AsyncDisposable {
   carry(job: DueJob): void;
 }
 
-/** Takes a job that is due; never fails. */
-export type Deliver = (jobId: string) => Promise<void>;
+/** Takes a job that is due; never fails. Whoever knows of what kind it is saves others the question. */
+export type Deliver = (jobId: string, kind?: JobKind) => Promise<void>;
 
 /** A carrier from the other end. */
 export interface OpenCarrier extends Carrier {
@@ -22,13 +22,19 @@ export interface OpenCarrier extends Carrier {
   stop(): void;
 }
 
-/** Only the id travels: what is to be done is in the row. */
+/** Only the id travels, and perhaps the kind: what is to be done is in the row. */
 export interface Message {
   job: string;
+  kind?: JobKind;
 }
 
 /** Queues outlive the program that wrote to them. */
 export function isMessage(message: unknown): message is Message {
   return typeof message === "object" && message !== null && "job" in message &&
-    typeof message.job === "string";
+    typeof message.job === "string" && (!("kind" in message) || isKind(message.kind));
+}
+
+function isKind(kind: unknown): kind is JobKind {
+  return typeof kind === "object" && kind !== null && "task" in kind && "rank" in kind &&
+    typeof kind.task === "string" && typeof kind.rank === "number";
 }

@@ -1,6 +1,6 @@
 /** Keeps what nobody waits for from asking a gateway that is down, or wants to be left alone. */
 
-import { GatewayError, GatewayRateLimitError } from "../gateway/errors.ts";
+import { GatewayError, wasNotHeard } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { PutOff, type Task } from "./task.ts";
 
@@ -30,11 +30,10 @@ export function gently(deps: Pick<RecordDeps, "gateway" | "clock">, task: Task):
   };
 }
 
-/** The gateway did not hear of it, or did not want to; verbs tell of that in words of their own. */
+/** Verbs tell of it in words of their own. */
 function isNoAnswer(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
-    if (each instanceof GatewayRateLimitError) return true;
-    if (each instanceof GatewayError) return each.failure !== "answered";
+    if (each instanceof GatewayError) return wasNotHeard(each);
   }
   return false;
 }

@@ -1,7 +1,7 @@
 /** A job that is about to be written. */
 
-import { v7 as uuidv7 } from "uuid";
 import type { NewJob } from "../../db/jobs.ts";
+import { newId } from "../new_id.ts";
 
 export interface JobSubject {
   id: string;
@@ -15,5 +15,5 @@ export function newJob(
   payload: object,
   { runAt, now }: { runAt: Date; now: Date },
 ): NewJob {
-  return { id: uuidv7(), task, subject_id: id, payload, user_id, run_at: runAt, created_at: now };
+  return { id: newId(now), task, subject_id: id, payload, user_id, run_at: runAt, created_at: now };
 }

@@ -1,7 +1,7 @@
 /** Carries jobs by graphile-worker, through PostgreSQL itself: between any number of instances. */
 
 import { openQueuePool } from "../../db/queue_pool.ts";
-import { QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
+import { deleteDeadEntries, enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
 import { within } from "../../db/within.ts";
 import type { Log } from "../log.ts";
 import { type Deliver, isMessage, type OpenCarrier } from "./carrier.ts";
@@ -39,10 +39,14 @@ const CLOSE_MS = 3_000;
 export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrier {
   const { databaseUrl, log, placeMs = PLACE_MS } = options;
   const closing = Promise.withResolvers<void>();
+  /** Those that the queue has forgotten, and that may still wait for their turn here. */
+  const taken = new Set<string>();
+  let left: string[] = [];
   let isClosing = false;
   let running = Promise.resolve();
 
   function stop() {
+    if (!isClosing) left = [...taken];
     isClosing = true;
     closing.resolve();
   }
@@ -66,6 +70,7 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
       size: CONNECTIONS,
       onError: note,
     });
+    await deleteDeadEntries(connections.pool).catch(note);
     const broken = Promise.withResolvers<void>();
     const runner = await run({
       pgPool: connections.pool,
@@ -96,13 +101,22 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
     await Promise.race([runner.promise, broken.promise, closing.promise]);
     // It may have ended by itself, or not be able to.
     await within(CLOSE_MS, runner.stop().catch(() => {}));
+    // What has not begun is for others; where they cannot be told, their sweep finds it.
+    if (isClosing) await within(CLOSE_MS, enqueueAgain(connections.pool, left).catch(() => {}));
   }
 
   async function bring(deliver: Deliver, payload: unknown): Promise<void> {
     if (!isMessage(payload)) return;
-    await within(placeMs, deliver(payload.job));
+    const { job, kind } = payload;
+    let isOver = false;
+    const delivered = deliver(job, kind).then(() => {
+      isOver = true;
+      taken.delete(job);
+    });
+    await within(placeMs, delivered);
     // Whether it was run or turned away nobody knows any more, so it is brought to another, too.
     if (isClosing) throw new Error("This instance is stopping");
+    if (!isOver) taken.add(job);
   }
 
   function note(error: unknown): void {

@@ -6,6 +6,7 @@ import type { Caller } from "../auth/caller.ts";
 import { requireStaff } from "../auth/staff.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
+import { isTooLate } from "./asked.ts";
 import type { Carrier } from "./carrier.ts";
 import { find } from "./read.ts";
 import { type JobView, viewJob } from "./views.ts";
@@ -18,7 +19,8 @@ export interface RetryDeps {
 
 export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Promise<JobView> {
   requireStaff(caller);
-  const job = await queue(deps, id) ?? refuse(await find(deps, id));
+  const isOver = isTooLate(await find(deps, id), deps.clock());
+  const job = (isOver ? null : await queue(deps, id)) ?? refuse(await find(deps, id), isOver);
   deps.carrier.carry(job);
   return viewJob(job);
 }
@@ -34,11 +36,15 @@ async function queue({ database, clock }: RetryDeps, id: string): Promise<Gatewa
   }
 }
 
-function refuse({ status }: GatewayJob): never {
+function refuse({ status }: GatewayJob, isOver: boolean): never {
+  if (status !== "failed") {
+    throw invalid(`Only a failed job can be run again; this one is ${status}.`);
+  }
   throw invalid(
-    status === "failed"
-      ? "The card token it needs was erased when it ended: ask for the charge anew."
-      : `Only a failed job can be run again; this one is ${status}.`,
+    isOver
+      ? "It was asked for too long ago to be done now; its error tells what is known of it."
+      : "The card token it needs was erased when it ended: only the same request with the same " +
+        "Idempotency-Key can bring it again.",
   );
 }
 

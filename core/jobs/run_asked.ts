@@ -3,65 +3,114 @@
 import { Buffer } from "node:buffer";
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyedAttempt } from "../idempotency/attempt.ts";
-import { replyOf } from "../idempotency/reply.ts";
-import type { AskedPayload } from "./ask_async.ts";
+import * as keys from "../idempotency/keys.ts";
+import { replay, replyOf } from "../idempotency/reply.ts";
+import { retryAt } from "../retry_at.ts";
+import { type AskedPayload, isTooLate } from "./asked.ts";
 import { PutOff, type Task } from "./task.ts";
-
-/**
- * By then the key is about to be forgotten, and with it what an earlier attempt may have done. It
- * also ends what is put off time and again.
- */
-const LATEST_MS = 23 * 3_600_000;
 
 export interface Asked<Input> {
   caller: Caller;
   input: Input;
   attempt: KeyedAttempt;
+  /** From when on its key counts. */
+  since: Date;
 }
 
-type Answer<Input> = (asked: Asked<Input>, job: GatewayJob) => Promise<object>;
+/** How one kind of request is done later. */
+export interface Doing<Input> {
+  /** What a synchronous request is answered with; its problems are the job's. */
+  answer(asked: Asked<Input>, job: GatewayJob): Promise<object>;
+  /** The same as the job tells it. */
+  resultOf(answer: object): object;
+}
 
-/** `answer` is what a synchronous request is answered with; its problems are the job's. */
-export function askedTask<Input extends object>(clock: Clock, answer: Answer<Input>): Task {
+/** Thrown by `answer` where it cannot be done any more; says why. */
+export class NoLongerPossible extends Error {
+  override name = "NoLongerPossible";
+}
+
+/** Nothing more will come of it, whatever was done before. */
+class Ended extends ServiceError {
+  override name = "Ended";
+}
+
+export function askedTask<Input extends object>(deps: keys.KeyDeps, doing: Doing<Input>): Task {
   return {
     retries: 5,
     firstDelayMs: 10_000,
     // What would be answered the same for 24 hours.
-    isFinal: (error) => replyOf(error) !== null,
+    isFinal: (error) => error instanceof Ended || replyOf(error) !== null,
     async run(job) {
-      if (clock() > job.created_at.getTime() + LATEST_MS) throw tooLate();
       try {
-        return await answer(askedBy<Input>(job), job);
+        return doing.resultOf(await answer(deps, doing, job));
       } catch (error) {
-        throw putOffBy(error, clock()) ?? tellable(error);
+        throw putOffBy(error, deps.clock()) ?? tellable(error);
       }
     },
   };
 }
 
+async function answer<Input extends object>(
+  deps: keys.KeyDeps,
+  doing: Doing<Input>,
+  job: GatewayJob,
+): Promise<object> {
+  const asked = askedBy<Input>(job);
+  try {
+    if (isTooLate(job, deps.clock())) {
+      throw new NoLongerPossible("It was asked for too long ago to be done now.");
+    }
+    return await doing.answer(asked, job);
+  } catch (error) {
+    if (!(error instanceof NoLongerPossible)) throw error;
+    return await answerFromBefore(deps, asked, error.message);
+  }
+}
+
 function askedBy<Input extends object>({ id, payload }: GatewayJob): Asked<Input> {
-  const { caller, key, scope, body_hash, input } = payload as unknown as AskedPayload;
+  const { caller, key, key_since, scope, body_hash, input } = payload as unknown as AskedPayload;
   const bodyHash = Buffer.from(body_hash, "hex");
-  return { caller, input: input as Input, attempt: { key: key ?? id, scope, bodyHash } };
+  return {
+    caller,
+    input: input as Input,
+    attempt: { key: key ?? id, scope, bodyHash, isTriedAgain: true },
+    since: new Date(key_since),
+  };
+}
+
+/** Nobody shall be told to ask anew for what an earlier attempt has done, or may have. */
+async function answerFromBefore(
+  deps: keys.KeyDeps,
+  { caller, attempt, since }: Asked<object>,
+  why: string,
+): Promise<object> {
+  const left = await keys.findLeft(deps, caller, attempt);
+  if (left?.reply) return replay(left.reply);
+  if (left) {
+    throw new Ended("invalid_state", {
+      detail: `${why} An earlier attempt may have done it: look at the payment.`,
+      members: { payment_id: left.resource_id, outcome: "unknown" },
+    });
+  }
+  const isForgotten = since < keys.keysSince(new Date(deps.clock()));
+  throw new Ended("invalid_state", {
+    detail: isForgotten
+      ? `${why} Nothing tells any more whether an earlier attempt did it: look for it first.`
+      : `${why} Nothing was done: ask for it anew.`,
+  });
 }
 
 /** Whoever says when to come back has not refused anything: that is no failure. */
 function putOffBy(error: unknown, now: number): PutOff | null {
-  const seconds = error instanceof ServiceError ? error.headers["Retry-After"] : undefined;
-  return seconds === undefined ? null : new PutOff(new Date(now + Number(seconds) * 1_000));
+  const until = retryAt(error, now);
+  return until && new PutOff(until);
 }
 
 /** Whoever asked will read it: what nobody foresaw is for the log alone. */
 function tellable(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError("internal_error", { cause: error });
-}
-
-function tooLate(): ServiceError {
-  return new ServiceError("invalid_state", {
-    detail: "It was asked for too long ago to be done now: ask for it anew.",
-  });
 }

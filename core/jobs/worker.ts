@@ -3,16 +3,18 @@
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import {
   claimJob,
-  findTaskOf,
+  findKindOf,
   handOverJob,
   type HeldJob,
+  JOB_RANKS,
+  type JobKind,
   leaveJob,
   type LeftJob,
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { attempt } from "./attempt.ts";
-import type { Carrier } from "./carrier.ts";
+import type { Carrier, Deliver } from "./carrier.ts";
 import { holding } from "./hold.ts";
 import { createLine, type Line } from "./line.ts";
 import type { Tasks } from "./task.ts";
@@ -42,7 +44,7 @@ export interface WorkerOptions {
 
 export interface Worker {
   /** Runs a job if it is there to be run; resolves when that is over. Never fails. */
-  run(jobId: string): Promise<void>;
+  run: Deliver;
   /** Takes nothing more, and waits for what runs, but no longer than told. */
   close(graceMs: number): Promise<void>;
 }
@@ -51,23 +53,23 @@ export function createWorker(options: WorkerOptions): Worker {
   const { database, carrier, clock, log, maxRunning } = options;
   const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
-  const line = createLine(maxRunning, runOrSendOn);
+  // Where a job belongs is soon known, and not held up by any that runs.
+  const sorting = createLine(maxRunning, kindOf);
+  const line = createLine(maxRunning, run);
+  // Sweeps queue looks by the thousand: they have places to themselves, and fewer.
+  const looks = createLine(Math.ceil(maxRunning / 2), run);
   const ownLines = new Map<string, Line>();
   for (const [name, { atOnce }] of Object.entries(options.tasks)) {
     if (atOnce !== undefined) ownLines.set(name, createLine(atOnce, run));
   }
 
-  /** Runs a job, unless it belongs to a line of its own, which is then returned. */
-  async function runOrSendOn(jobId: string): Promise<Line | undefined> {
-    const task = ownLines.size > 0 ? await taskOf(jobId) : null;
-    const own = task === null ? undefined : ownLines.get(task);
-    if (!own) await run(jobId);
-    return own;
+  function lineFor({ task, rank }: JobKind): Line {
+    return rank === JOB_RANKS.look ? looks : ownLines.get(task) ?? line;
   }
 
-  async function taskOf(jobId: string): Promise<string | null> {
+  async function kindOf(jobId: string): Promise<JobKind | null> {
     try {
-      return await database.query((sql) => findTaskOf(sql, jobId), "find task of job");
+      return await database.query((sql) => findKindOf(sql, jobId), "find kind of job");
     } catch {
       // The claim will meet the same trouble, and tell.
       return null;
@@ -112,13 +114,15 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   return {
-    async run(jobId) {
-      const own = await line.enter(jobId);
-      await own?.enter(jobId);
+    async run(jobId, told) {
+      const kind = told ?? await sorting.enter(jobId);
+      await (kind ? lineFor(kind) : line).enter(jobId);
     },
     async close(graceMs) {
       stop.abort();
-      await Promise.all([line, ...ownLines.values()].map((each) => each.close(graceMs)));
+      await Promise.all(
+        [sorting, line, looks, ...ownLines.values()].map((each) => each.close(graceMs)),
+      );
     },
   };
 }

@@ -23,6 +23,7 @@ export async function createCharge(
   attempt: KeyedAttempt | null,
 ): Promise<Outcome<PaymentView>> {
   let began = 0;
+  const isTriedAgain = attempt?.isTriedAgain;
   return await create(deps, caller, attempt, {
     kind: paymentKind,
     inserting: insertingPayments,
@@ -33,13 +34,14 @@ export async function createCharge(
       return newPayment({ ...input, order_id }, caller.userId, now);
     },
     async send(payment, asker) {
-      const { body, gatewayMs } = await sendCharge(deps, { input, ...asker }, payment, false);
+      const request = { ...asker, input, isTriedAgain };
+      const { body, gatewayMs } = await sendCharge(deps, request, payment, false);
       const addedMs = performance.now() - began - gatewayMs;
       recordAddedLatency(addedMs, { payment_type: input.payment_type });
       return body;
     },
     isRefused: ({ is_refused }) => is_refused,
-    finish: (payment, asker) => finish(deps, { input, ...asker }, payment),
+    finish: (payment, asker) => finish(deps, { ...asker, input, isTriedAgain }, payment),
   });
 }
 

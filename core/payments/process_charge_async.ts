@@ -2,10 +2,9 @@
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
 import type { Outcome } from "../idempotency/attempt.ts";
 import { askAsync, type AskDeps, type AsyncRequest } from "../jobs/ask_async.ts";
-import { type Asked, askedTask } from "../jobs/run_asked.ts";
+import { type Asked, askedTask, NoLongerPossible } from "../jobs/run_asked.ts";
 import type { Task } from "../jobs/task.ts";
 import type { JobView } from "../jobs/views.ts";
 import type { SecretBox } from "../secret_box.ts";
@@ -36,18 +35,20 @@ export async function askForCharge(
 }
 
 export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
-  return askedTask<ChargeInput>(deps.clock, (asked, job) => processChargeAsync(deps, asked, job));
+  return askedTask<ChargeInput>(deps, {
+    answer: (asked, job) => processChargeAsync(deps, asked, job),
+    resultOf: (payment) => ({ payment }),
+  });
 }
 
 export async function processChargeAsync(
   deps: AsyncChargeDeps,
   { caller, input, attempt }: Asked<ChargeInput>,
   job: GatewayJob,
-): Promise<{ payment: PaymentView }> {
+): Promise<PaymentView> {
   const token = tokenOf(deps, job);
   const whole = token === null ? input : { ...input, token_id: token };
-  const { body } = await createCharge(deps, caller, whole, attempt);
-  return { payment: body };
+  return (await createCharge(deps, caller, whole, attempt)).body;
 }
 
 /** Null: it needs none. */
@@ -55,8 +56,7 @@ function tokenOf({ secrets }: AsyncChargeDeps, { id, secret }: GatewayJob): stri
   if (secret === null) return null;
   const token = secrets.open(secret, id);
   if (token !== null) return token;
-  throw new ServiceError("invalid_state", {
-    detail: "The card token can no longer be read: the gateway's server key was changed since. " +
-      "Ask for the charge anew, with a new token.",
-  });
+  throw new NoLongerPossible(
+    "The card token can no longer be read: the gateway's server key was changed since.",
+  );
 }

@@ -31,7 +31,10 @@ export async function askForRefund(
 }
 
 export function createProcessRefundAsync(deps: PaymentDeps): Task {
-  return askedTask<AskedRefund>(deps.clock, (asked) => processRefundAsync(deps, asked));
+  return askedTask<AskedRefund>(deps, {
+    answer: (asked) => processRefundAsync(deps, asked),
+    resultOf: (refunded) => refunded,
+  });
 }
 
 export async function processRefundAsync(

@@ -41,28 +41,29 @@ export async function refundPayment(
   if (begun && "body" in begun) return { body: begun.body as RefundedPayment, isReplayed: true };
   const key = begun?.key ?? null;
   const refundId = begun?.earlier?.refundId ?? undefined;
-  const body = await keepingErrors(deps, paymentKind, { key, refundId }, seen, async () => {
+  const asker: Asker = { key, refundId, isTriedAgain: attempt?.isTriedAgain };
+  const body = await keepingErrors(deps, paymentKind, asker, seen, async () => {
     // What was seen before the key was ours may lack what its last holder did.
     const known = begun?.earlier ? await findOwn(deps, caller, id) : seen;
     const left = known.refunds.find((refund) => refund.id === refundId);
-    if (left && left.status !== "failed") return await goOn(deps, { key, refundId }, known, left);
-    return await begin(deps, key, known, input);
+    if (left && left.status !== "failed") return await goOn(deps, asker, known, left);
+    return await begin(deps, asker, known, input);
   });
   return { body, isReplayed: false };
 }
 
 async function begin(
   deps: PaymentDeps,
-  key: Asker["key"],
+  asker: Asker,
   known: GatewayPayment,
   input: RefundInput,
 ): Promise<RefundedPayment> {
   checkRefundable(known);
   if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
   const payment = await transactionOf(deps, known, "refund");
-  const refundId = uuidv7();
-  const reserved = await reserve(deps, { key, refundId }, payment, input);
-  return await sendRefund(deps, { key, refundId, source: "refund", isSentBefore: false }, reserved);
+  const begun = { ...asker, refundId: uuidv7() };
+  const reserved = await reserve(deps, begun, payment, input);
+  return await sendRefund(deps, { ...begun, source: "refund", isSentBefore: false }, reserved);
 }
 
 /** A request that was cut short: its refund may have been made, so the gateway is asked first. */

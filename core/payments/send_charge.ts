@@ -2,9 +2,10 @@
 
 import { validate as isUuid } from "uuid";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
+import type { ServiceError } from "../errors.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { isStillRunning } from "../gateway/denial.ts";
-import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
+import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
 import { changePayment } from "./change.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
@@ -17,6 +18,7 @@ import { paymentKind } from "./kind.ts";
 import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { gatewayProblem, problems, unexplained } from "./problems.ts";
 import { answersCharge } from "./recognize.ts";
+import { retryAt } from "../retry_at.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 interface Request extends Asker {
@@ -50,13 +52,7 @@ export async function sendCharge(
   }
   const gatewayMs = performance.now() - began;
   if (isStillRunning(answer) || !answersCharge(payment, answer.body)) {
-    throw await endUnknown(
-      deps,
-      paymentKind,
-      request,
-      payment,
-      unexplained(payment, answer.statusCode),
-    );
+    throw await leaveOpen(deps, request, payment, unexplained(payment, answer.statusCode));
   }
   return { body: await takeChargeOver(deps, request, payment, answer.body, null), gatewayMs };
 }
@@ -75,7 +71,7 @@ export async function takeChargeOver(
     return viewPayment(heard.payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw await endUnknown(deps, paymentKind, asker, payment, gatewayProblem(error, payment));
+    throw await leaveOpen(deps, asker, payment, gatewayProblem(error, payment));
   }
 }
 
@@ -90,13 +86,7 @@ export async function lookForCharge(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // That a look failed says nothing about the charge.
-    throw await endUnknown(
-      deps,
-      paymentKind,
-      asker,
-      payment,
-      gatewayProblem(error, payment, "unknown"),
-    );
+    throw await leaveOpen(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
   }
 }
 
@@ -123,7 +113,8 @@ async function settle(
   { error, isSentBefore }: Failed,
 ): Promise<Transaction> {
   const isTaken = error instanceof GatewayDuplicateOrderError;
-  const isRefused = error.outcome === "refused";
+  const isPutOff = asker.isTriedAgain && wasNotHeard(error);
+  const isRefused = error.outcome === "refused" && !isPutOff;
   const found = isRefused && (isTaken || isSentBefore)
     ? await lookForCharge(deps, asker, payment)
     : null;
@@ -132,15 +123,21 @@ async function settle(
   // An order that is another's was not ours the time before either; one that is nobody's yet may be.
   const isCertain = isRefused && (!isSentBefore || (isTaken && found?.whose === "anothers"));
   if (!isCertain) {
-    throw await endUnknown(
-      deps,
-      paymentKind,
-      asker,
-      payment,
-      gatewayProblem(error, payment, "unknown"),
-    );
+    throw await leaveOpen(deps, asker, payment, gatewayProblem(error, payment, "unknown"));
   }
   const problem = isTaken ? problems.orderTaken(payment, error) : gatewayProblem(error, payment);
   await hearRefusal(deps, payment, error, failedWith(asker, problem, new Date(deps.clock())));
   throw problem;
+}
+
+/** One that was told to wait is sent again then: until the gateway had its time after that, it waits. */
+async function leaveOpen(
+  deps: PaymentDeps,
+  asker: Asker,
+  payment: GatewayPayment,
+  problem: ServiceError,
+): Promise<ServiceError> {
+  const sentAgainAt = asker.isTriedAgain ? retryAt(problem, deps.clock()) : null;
+  const set = sentAgainAt ? { sent_at: sentAgainAt } : {};
+  return await endUnknown(deps, paymentKind, asker, payment, problem, set);
 }

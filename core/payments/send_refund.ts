@@ -5,7 +5,7 @@ import type { GatewayRefund } from "../../db/refunds.ts";
 import type { ServiceError } from "../errors.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { isDenial, isStillRunning } from "../gateway/denial.ts";
-import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
+import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
 import { changePayment } from "./change.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
@@ -111,8 +111,9 @@ async function settle(
   payment: GatewayPayment,
   error: GatewayError,
 ): Promise<RefundedPayment> {
-  if (error.outcome === "unknown") {
-    throw await leaveOpen(deps, sending, payment, gatewayProblem(error, payment));
+  const isPutOff = sending.isTriedAgain && wasNotHeard(error);
+  if (error.outcome === "unknown" || isPutOff) {
+    throw await leaveOpen(deps, sending, payment, gatewayProblem(error, payment, "unknown"));
   }
   // Our own key is taken: by this very refund.
   const isMade = error instanceof GatewayDuplicateOrderError;

@@ -14,7 +14,10 @@ export function soon(now: number): Date {
   return new Date(now + MINUTE);
 }
 
-const [SHORTEST, LONGEST] = [5 * MINUTE, 6 * HOUR];
+/** The first look at what the gateway has answered; no other is sooner after the one before. */
+export const FIRST_CHECK_MS = 5 * MINUTE;
+
+const LONGEST_MS = 6 * HOUR;
 
 /** How long after its time the gateway may take to end a payment, before it is told to. */
 export const EXPIRY_GRACE_MS = MINUTE;
@@ -25,7 +28,7 @@ export const EXPIRY_GRACE_MS = MINUTE;
  */
 export function nextCheck(createdAt: Date, now: Date, expiryTime: Date | null = null): Date {
   const age = now.getTime() - createdAt.getTime();
-  const next = now.getTime() + Math.min(Math.max(age / 4, SHORTEST), LONGEST);
+  const next = now.getTime() + Math.min(Math.max(age / 4, FIRST_CHECK_MS), LONGEST_MS);
   const over = (expiryTime?.getTime() ?? Infinity) + EXPIRY_GRACE_MS;
   return new Date(over > now.getTime() ? Math.min(next, over) : next);
 }

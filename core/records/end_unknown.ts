@@ -13,12 +13,13 @@ export async function endUnknown<R extends GatewayRecord>(
   asker: Asker,
   record: R,
   problem: ServiceError,
+  set: Partial<R> = {},
 ): Promise<ServiceError> {
   const now = new Date(deps.clock());
   const job = kind.checkJob(record, now);
   await changeRecord(deps, kind, record, () => ({
     // The sweep would find it, should the job be lost.
-    set: { check_at: job.run_at } as Partial<R>,
+    set: { ...set, check_at: job.run_at },
     jobs: [job],
     key: failedWith(asker, problem, now),
   }));

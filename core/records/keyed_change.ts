@@ -11,6 +11,8 @@ export interface Asker {
   key: HeldKey | null;
   /** The refund it is about, so that a second try finds it. */
   refundId?: string;
+  /** It comes back by itself: what the gateway did not hear of, or not now, stays open until then. */
+  isTriedAgain?: boolean;
 }
 
 type NoteKey<R> = (after: R) => KeyUpdate;

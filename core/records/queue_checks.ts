@@ -2,10 +2,10 @@
 
 import type { Sql } from "../../db/database.ts";
 import { countDueJobs } from "../../db/due_jobs.ts";
-import { type DueJob, insertJobs, type NewJob } from "../../db/jobs.ts";
+import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
 import { restMs } from "../jobs/gently.ts";
-import { nextCheck } from "./check_times.ts";
+import { FIRST_CHECK_MS, nextCheck } from "./check_times.ts";
 import type { RecordDeps } from "./deps.ts";
 
 /** In one transaction; few enough for it to be a short one. */
@@ -31,11 +31,20 @@ export interface Sweep {
  * still due, and the next one goes on there.
  */
 export async function queueChecks(deps: QueueDeps, sweep: Sweep): Promise<number> {
-  const room = await roomFor(deps, sweep.task);
+  return await queueInBatches(deps, sweep.task, (limit) => queueBatch(deps, sweep, limit));
+}
+
+/** For as long as there is room, something to look at, and a gateway that can be asked. */
+export async function queueInBatches(
+  deps: QueueDeps,
+  task: string,
+  queueSome: (limit: number) => Promise<DueJob[]>,
+): Promise<number> {
+  const room = await roomFor(deps, task);
   let queued = 0;
   while (queued < room && restMs(deps) === 0) {
     const limit = Math.min(BATCH, room - queued);
-    const jobs = await queueBatch(deps, sweep, limit);
+    const jobs = await queueSome(limit);
     for (const job of jobs) deps.carrier.carry(job);
     queued += jobs.length;
     if (jobs.length < limit) break;
@@ -44,7 +53,7 @@ export async function queueChecks(deps: QueueDeps, sweep: Sweep): Promise<number
 }
 
 /** How many more may wait: with a slow gateway each run would otherwise make a long line longer. */
-export async function roomFor({ database, clock }: QueueDeps, task: string): Promise<number> {
+async function roomFor({ database, clock }: QueueDeps, task: string): Promise<number> {
   const now = new Date(clock());
   const waiting = await database.query(
     (sql) => countDueJobs(sql, task, now, MOST_WAITING),
@@ -67,6 +76,16 @@ async function queueBatch(
       check_at: nextCheck(created_at, now, expiry_time),
     }));
     await postponeChecks(sql, table, now, next);
-    return await insertJobs(sql, due.map((each) => ({ ...job(each, now), run_at: now })));
+    const looks = due.map((each) => ({
+      ...job(each, now),
+      run_at: now,
+      rank: isCutOff(each, now) ? JOB_RANKS.awaited : JOB_RANKS.look,
+    }));
+    return await insertJobs(sql, looks);
   }, `queue checks of ${table}`);
+}
+
+/** Whoever was answered is first looked at later than that. Some can be sent again for no longer. */
+function isCutOff({ created_at }: DueCheck, now: Date): boolean {
+  return now.getTime() - created_at.getTime() < FIRST_CHECK_MS;
 }

@@ -16,7 +16,7 @@ export function measureStatus(deps: NumbersDeps & { log: Log }): Disposable {
   });
 }
 
-function observationsOf(numbers: Numbers, now: Date): Observation[] {
+export function observationsOf(numbers: Numbers, now: Date): Observation[] {
   const { oldestDue, cronRuns, undelivered, unsent, received, unanswered } = numbers;
   const age = (time: Date | null) =>
     time ? Math.max(0, (now.getTime() - time.getTime()) / 1_000) : 0;
@@ -25,8 +25,10 @@ function observationsOf(numbers: Numbers, now: Date): Observation[] {
       { task, status, count },
     ): Observation => ["jobs", count, { task, status }]),
     ["oldestJob", age(oldestDue), {}],
-    ...cronRuns.flatMap(({ task, started_at, error }): Observation[] => [
+    ...cronRuns.flatMap(({ task, started_at, finished_at, error }): Observation[] => [
       ["lastTick", age(started_at), { task }],
+      ...finished_at ? [["lastTickEnd", age(finished_at), { task }] satisfies Observation] : [],
+      ["runningTick", finished_at ? 0 : 1, { task }],
       ["failedTick", error === null ? 0 : 1, { task }],
     ]),
     ["deliveries", undelivered.count, {}],

@@ -31,7 +31,8 @@ const chargeRoute = createRoute({
     "charge may have gone through: read the payment at `payment_id`, or send the same request " +
     "with the same `Idempotency-Key` again, which never makes a second one.\n\n" +
     "With `Prefer: respond-async` all that is done by a job, whose `result` holds the payment; the " +
-    "token of a card waits encrypted, and is erased when the job ends.",
+    "token of a card waits encrypted, and is erased when the job ends. Where the job fails with an " +
+    "unknown outcome, the same request with the same key has it run again.",
   tags: ["Charges"],
   request: {
     headers: AsyncHeaders,

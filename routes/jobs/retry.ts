@@ -17,7 +17,7 @@ const retryRoute = createRoute({
   description:
     "Queues a job that was given up, with all its tries before it again. What an earlier try has " +
     "done is not done twice. A charge of a card cannot be run again: its token was erased when the " +
-    "job ended. It needs no body. For staff.",
+    "job ended. Nor can what was asked for more than 23 hours ago. It needs no body. For staff.",
   tags: ["Jobs"],
   request: { params: z.object({ id: pathId("The job's `id`.") }) },
   responses: {

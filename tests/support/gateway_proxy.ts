@@ -3,14 +3,15 @@
 import type { TestAppOptions } from "./app.ts";
 import { openGateway, type Received } from "./gateway.ts";
 import { openPayments, type TestPayments } from "./payments.ts";
+import { inTime } from "./until.ts";
 
 /** `pass` brings the call to the sandbox and has its answer. */
 type Interfere = (pass: () => Promise<Response>) => Response | Promise<Response>;
 
 /** A call that is on its way to the sandbox, or an answer on its way back. */
 export interface Held {
-  /** Comes true when it is there, and waits. */
-  arrived: Promise<void>;
+  /** Comes true when it is there, and waits; fails where it never comes. */
+  readonly arrived: Promise<void>;
   letGo(): void;
 }
 
@@ -62,7 +63,12 @@ export async function openProxiedPayments(
         return release.promise;
       }),
     );
-    return { arrived: arrival.promise, letGo: release.resolve };
+    return {
+      get arrived() {
+        return inTime(`${call} is there`, arrival.promise);
+      },
+      letGo: release.resolve,
+    };
   }
 
   const proxy: GatewayProxy = {

@@ -2,6 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import type { Held } from "./relay.ts";
+import { inTime } from "./until.ts";
 
 export interface HeldDatabase {
   wrapDatabase(database: Database): Database;
@@ -26,7 +27,12 @@ export function createHeldDatabase(): HeldDatabase {
       const arrived = Promise.withResolvers<void>();
       const held = Promise.withResolvers<void>();
       waiting.set(name, { arrive: arrived.resolve, held: held.promise });
-      return { arrived: arrived.promise, release: held.resolve };
+      return {
+        get arrived() {
+          return inTime(`"${name}" is kept back`, arrived.promise);
+        },
+        release: held.resolve,
+      };
     },
   };
 }

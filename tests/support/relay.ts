@@ -3,6 +3,7 @@
 import type { TestAppOptions } from "./app.ts";
 import { type FakeGateway, openGateway, type Received } from "./gateway.ts";
 import { openPayments, type TestPayments } from "./payments.ts";
+import { inTime } from "./until.ts";
 
 export type Meddle = (
   request: Received,
@@ -28,8 +29,8 @@ export interface Relay extends FakeGateway {
 }
 
 export interface Held {
-  /** Resolves when there is something that is kept back. */
-  arrived: Promise<void>;
+  /** Resolves when there is something that is kept back; fails where nothing comes. */
+  readonly arrived: Promise<void>;
   release(): void;
 }
 
@@ -61,7 +62,12 @@ export function openRelay(): Relay {
       await held.promise;
       return answer ?? await meddle(request, pass);
     };
-    return { arrived: arrived.promise, release: held.resolve };
+    return {
+      get arrived() {
+        return inTime(`${call} is kept back`, arrived.promise);
+      },
+      release: held.resolve,
+    };
   }
 }
 

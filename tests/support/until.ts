@@ -1,4 +1,4 @@
-/** Waits for something to become true, and says so where it does not. */
+/** Waits for something to become true, or to happen, and says so where it does not. */
 
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -11,7 +11,26 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (!await condition()) {
-    if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}`);
+    if (Date.now() > deadline) throw inVain(what);
     await delay(10);
   }
+}
+
+/** What it resolves to. Without a limit a test that fails would wait for ever. */
+export async function inTime<T>(
+  what: string,
+  promise: Promise<T>,
+  patienceMs = PATIENCE_MS,
+): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(inVain(what)), patienceMs);
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function inVain(what: string): Error {
+  return new Error(`Waited in vain until ${what}`);
 }

@@ -51,3 +51,6 @@ create index webhook_deliveries_due on gateway.webhook_deliveries (endpoint_id, 
 -- Which of a resource is first.
 create index webhook_deliveries_open on gateway.webhook_deliveries (endpoint_id, resource_id, sequence)
   where status = 'pending';
+
+-- Whoever follows only what is their own finds it without reading what is everybody's.
+create index events_by_user on gateway.events (user_id, generation, xact_id, id);
