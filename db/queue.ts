@@ -38,6 +38,7 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
       });
     }
     await refuseForeignQueue(sql);
+    await deleteDeadEntries(sql);
     return body === null;
   } finally {
     await sql.end({ timeout: 5 });
@@ -74,6 +75,16 @@ async function refuseForeignQueue(sql: Sql): Promise<void> {
   );
 }
 
+/**
+ * Entries that were replaced while a process had them that was killed, or had to stop: nobody takes or
+ * deletes them any more.
+ */
+async function deleteDeadEntries(sql: Sql): Promise<void> {
+  await sql.unsafe(
+    `delete from ${QUEUE_SCHEMA}._private_jobs where attempts >= max_attempts and locked_at is null`,
+  );
+}
+
 /** How many rows are touched in one statement, each of which the trigger enqueues. */
 const BATCH = 500;
 
@@ -85,16 +96,6 @@ export async function enqueueAgain(pool: Pool, jobIds: string[]): Promise<void> 
       [jobIds.slice(from, from + BATCH)],
     );
   }
-}
-
-/**
- * Entries that were replaced while a process had them that was killed, or had to stop: nobody takes or
- * deletes them any more.
- */
-export async function deleteDeadEntries(pool: Pool): Promise<void> {
-  await pool.query(
-    `delete from ${QUEUE_SCHEMA}._private_jobs where attempts >= max_attempts and locked_at is null`,
-  );
 }
 
 /** What was enqueued is for nobody any more; the jobs themselves are found by the sweep. */

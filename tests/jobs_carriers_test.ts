@@ -39,8 +39,9 @@ for (const name of QUEUES) {
     await using carrier = await queue.open();
     const delivered = collect(carrier);
     await write(queue, carrier, { run_at: fromNow(DAY_MS) }, { run_at: fromNow(60 * DAY_MS) });
-    const [later] = await write(queue, carrier, { run_at: fromNow(500) });
-    const [now] = await write(queue, carrier, { run_at: fromNow(-1_000) });
+    const [later, now] = [crypto.randomUUID(), crypto.randomUUID()];
+    const jobs = [{ id: later, run_at: fromNow(500) }, { id: now, run_at: fromNow(-1_000) }];
+    await write(queue, carrier, ...jobs);
     await until("both are there", () => delivered.length >= 2);
     assert.deepEqual(delivered, [now, later]);
   });

@@ -1,7 +1,7 @@
 /** Carries jobs by graphile-worker, through PostgreSQL itself: between any number of instances. */
 
 import { openQueuePool } from "../../db/queue_pool.ts";
-import { deleteDeadEntries, enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
+import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
 import { within } from "../../db/within.ts";
 import type { Log } from "../log.ts";
 import { type Deliver, isMessage, type OpenCarrier } from "./carrier.ts";
@@ -70,7 +70,6 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
       size: CONNECTIONS,
       onError: note,
     });
-    await deleteDeadEntries(connections.pool).catch(note);
     const broken = Promise.withResolvers<void>();
     const runner = await run({
       pgPool: connections.pool,
