@@ -6,9 +6,6 @@ import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { createDatabase, TEMPLATE } from "./support/database.ts";
 
-/** Files that run at once: much of what they do is waiting for programs to start and be killed. */
-const AT_ONCE = navigator.hardwareConcurrency + 1;
-
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
 // As root the server runs as nobody, who has to get in.
 await Deno.chmod(folder, 0o755);
@@ -45,7 +42,7 @@ async function runTests(serverUrl: string): Promise<number> {
       ],
       ...[`--junit-path=${report}`, ...Deno.args.length > 0 ? Deno.args : ["tests/"]],
     ],
-    env: { TEST_SERVER_URL: serverUrl, DENO_JOBS: String(AT_ONCE) },
+    env: { TEST_SERVER_URL: serverUrl },
     stdin: "null",
     stdout: "inherit",
     stderr: "inherit",

@@ -1,6 +1,7 @@
 /** Tells of events once they are committed: those who follow them, and those who deliver them. */
 
 import { setTimeout as delay } from "node:timers/promises";
+import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { announce, type RankedJob } from "../../db/announce.ts";
 import type { Database } from "../../db/database.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
@@ -68,7 +69,8 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
         if (hearer) hearer.onNews();
         else untold.add(id);
       }
-      telling ??= tell();
+      // It is told for many at once, and so is part of nobody's trace.
+      telling ??= context.with(ROOT_CONTEXT, tell);
     },
     announceChange(endpointId) {
       hearers.get(endpointId)?.onChange();

@@ -14,9 +14,9 @@ import {
 } from "../../db/webhook_endpoints.ts";
 import { within } from "../../db/within.ts";
 import { PutOff, type Task, type TaskContext } from "../jobs/task.ts";
-import { inTurn } from "../records/in_turn.ts";
 import { attemptDelivery, type AttemptDeps } from "./attempt_delivery.ts";
-import { judge, type JudgeDeps } from "./judge_endpoint.ts";
+import { createKnownEndpoint, FRESH_MS, type KnownEndpointDeps } from "./known_endpoint.ts";
+import { createNews } from "./news.ts";
 
 /** To one endpoint at once. */
 const AT_ONCE = 10;
@@ -27,9 +27,6 @@ const FETCHED = 100;
 /** A job that goes on for longer comes back as another attempt: it has to end before it takes too long. */
 const LONGEST_MS = 45_000;
 
-/** For so long what is known of the endpoint counts; on this instance changes are heard of at once. */
-const FRESH_MS = 1_000;
-
 /** How soon to look again whether an earlier job for the endpoint is over. */
 const TURN_MS = 1_000;
 
@@ -39,7 +36,7 @@ const STEP = 1_000;
 /** Endpoints that are served at once: more than there will mostly be. */
 const MOST_ENDPOINTS = 256;
 
-export interface DeliverWebhooksDeps extends AttemptDeps, JudgeDeps {
+export interface DeliverWebhooksDeps extends AttemptDeps, KnownEndpointDeps {
   database: Database;
 }
 
@@ -83,23 +80,15 @@ async function deliverDue(
   { signal, stopping }: TaskContext,
 ): Promise<Delivered> {
   const until = performance.now() + LONGEST_MS;
-  const underWay = new Map<string, Promise<void>>();
   const news = createNews();
-  let endpoint: GatewayWebhookEndpoint | null = null;
-  let readAt = -Infinity;
+  // Other instances write events, too, and are not heard here: so with each reading there may be news.
+  const known = createKnownEndpoint(deps, endpointId, news.tell);
+  using _ = deps.announcer.hear(endpointId, { onNews: news.tell, onChange: known.outdate });
+  const underWay = new Map<string, Promise<void>>();
   let fetched: DueDelivery[] = [];
   let next: Date | null = null;
   let failure: unknown = null;
   let sent = 0;
-  using _ = deps.announcer.hear(endpointId, {
-    onNews: news.tell,
-    onChange: () => readAt = -Infinity,
-  });
-
-  async function readEndpoint(): Promise<void> {
-    readAt = performance.now();
-    endpoint = await find(deps, endpointId);
-  }
 
   async function fetchMore(): Promise<void> {
     const now = new Date(deps.clock());
@@ -111,37 +100,25 @@ async function deliverDue(
     if (next && next <= now) news.tell();
   }
 
-  async function attempt(to: GatewayWebhookEndpoint, delivery: DueDelivery): Promise<void> {
-    const posted = await attemptDelivery(deps, to, delivery, signal);
-    // By what is known of it now: others may have ended meanwhile.
-    await inTurn(endpointId, async () => {
-      const known = endpoint;
-      const judged = known && await judge(deps, known, { ...posted, url: to.url });
-      if (endpoint === known) endpoint = judged;
-    });
-  }
-
-  function start(to: GatewayWebhookEndpoint, delivery: DueDelivery): void {
-    const attempting = attempt(to, delivery)
+  function start(endpoint: GatewayWebhookEndpoint, delivery: DueDelivery): void {
+    const { resource_id } = delivery;
+    const attempting = attemptDelivery(deps, endpoint, delivery, signal)
+      .then((posted) => known.judge({ ...posted, url: endpoint.url }))
       .catch((error) => failure ??= error)
       .then(() => {
         sent++;
-        underWay.delete(delivery.resource_id);
+        underWay.delete(resource_id);
         // The next of its resource has its turn.
         news.tell();
       });
-    underWay.set(delivery.resource_id, attempting);
+    underWay.set(resource_id, attempting);
   }
 
   const mustEnd = () =>
     failure !== null || stopping.aborted || signal.aborted || performance.now() > until;
 
   while (!mustEnd()) {
-    if (performance.now() - readAt > FRESH_MS) {
-      await readEndpoint();
-      // Other instances write events, too, and are not heard here.
-      news.tell();
-    }
+    const endpoint = await known.read();
     if (!endpoint || !isServed(endpoint)) break;
     const hasRoom = underWay.size < AT_ONCE;
     if (hasRoom && fetched.length > 0) start(endpoint, fetched.shift()!);
@@ -154,7 +131,7 @@ async function deliverDue(
   }
   await Promise.all(underWay.values());
   if (failure !== null) throw failure;
-  return { sent, next: hasMoreToDo(endpoint) ? new Date(deps.clock()) : null };
+  return { sent, next: hasMoreToDo(await known.read()) ? new Date(deps.clock()) : null };
 }
 
 function isServed({ deleted_at, disabled_reason }: GatewayWebhookEndpoint): boolean {
@@ -164,25 +141,6 @@ function isServed({ deleted_at, disabled_reason }: GatewayWebhookEndpoint): bool
 /** Be it to forget it. */
 function hasMoreToDo(endpoint: GatewayWebhookEndpoint | null): boolean {
   return endpoint !== null && (endpoint.deleted_at !== null || isServed(endpoint));
-}
-
-/** Whether there may be something that was not looked at yet; at first there may. */
-function createNews() {
-  let isThere = true;
-  let coming = Promise.withResolvers<void>();
-  return {
-    tell() {
-      isThere = true;
-      coming.resolve();
-    },
-    take() {
-      const wasThere = isThere;
-      isThere = false;
-      coming = Promise.withResolvers();
-      return wasThere;
-    },
-    comes: () => coming.promise,
-  };
 }
 
 async function find({ database }: DeliverWebhooksDeps, id: string) {
