@@ -1,9 +1,8 @@
 /** Writes a payment that was made outside of the service, as it was first heard of. */
 
-import { type Beside, besides, runWith, type Written } from "./beside_record.ts";
+import { type Beside, type Changing, writeWith, type Written } from "./beside_record.ts";
 import type { Sql } from "./database.ts";
 import { type GatewayPayment, PAYMENT_COLUMNS } from "./payments.ts";
-import { Statement } from "./statement.ts";
 
 const COLUMNS = PAYMENT_COLUMNS.join(", ");
 
@@ -12,16 +11,15 @@ export async function adoptPayment(
   sql: Sql,
   write: Beside & { record: GatewayPayment },
 ): Promise<Written> {
-  const statement = new Statement();
-  const parts = [
+  const adopting: Changing = (statement, unless) => [
     `changed as (
       insert into gateway.payments (${COLUMNS})
       select ${COLUMNS} from ${statement.rows("payments", [write.record])}
+      where true ${unless}
       on conflict (transaction_id) do nothing
       returning id
     )`,
-    ...besides(statement, [write]),
   ];
-  const [written] = await runWith(sql, statement, parts, [write]);
+  const [written] = await writeWith(sql, adopting, [write]);
   return written!;
 }

@@ -10,7 +10,7 @@ import {
   ON_NOTIFICATION_CONFLICT,
 } from "./notifications.ts";
 import type { GatewayRefund } from "./refunds.ts";
-import type { Statement } from "./statement.ts";
+import { Statement } from "./statement.ts";
 import type { SubscriptionCharge } from "./subscription_charges.ts";
 
 export interface Beside {
@@ -31,7 +31,7 @@ export interface Written {
   isWritten: boolean;
   /** The jobs that wait now. */
   jobs: DueJob[];
-  /** To which endpoints there is something to be delivered now. */
+  /** To which endpoints there is something to be delivered, be they disabled. */
   endpoints: string[];
 }
 
@@ -81,13 +81,12 @@ const DELIVERING = `
       returning endpoint_id`;
 
 /** Parts of a statement in which `changed` has the ids of the records that were written. */
-export function besides(statement: Statement, writes: readonly Beside[]): string[] {
+function besides(statement: Statement, writes: readonly Beside[], delivers: boolean): string[] {
   const jobs = writes.flatMap(({ jobs }) => jobs);
-  const events = writes.flatMap(({ events }) => events);
   return [
     ...beside(statement, "history", writes.flatMap(({ history }) => history)),
-    ...beside(statement, "events", events),
-    ...events.length > 0 ? [`with_deliveries as (${DELIVERING})`] : [],
+    ...beside(statement, "events", writes.flatMap(({ events }) => events)),
+    ...delivers ? [`with_deliveries as (${DELIVERING})`] : [],
     ...beside(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
     ...beside(statement, "subscription_charges", writes.flatMap(({ charges }) => charges)),
     ...beside(statement, "notifications", writes.flatMap(({ notifications }) => notifications)),
@@ -117,32 +116,68 @@ function beside(
 interface Done {
   changed: string[];
   jobs: { id: string; run_at: string; subject_id: string }[];
+  /** Each that something is to be delivered to, once for each event. */
   endpoints: string[];
+  has_endpoints: boolean;
 }
 
-/** Runs a statement of these parts, and tells what it did for each write. */
-export async function runWith(
+/**
+ * The part of a statement that writes the records: their ids are in `changed`. It holds only while
+ * `unless` does, which begins with "and" where it is anything.
+ */
+export type Changing = (statement: Statement, unless: string) => string[];
+
+/** Where there were endpoints the last time. */
+const withEndpoints = new WeakSet<Sql>();
+
+/**
+ * Writes records, and all that is written together with them; tells what was done for each write.
+ * Where no endpoint is known of, nothing is said of deliveries, which costs time even where there are
+ * none. But then nothing is written either, should there be one by now: it is said again, in full.
+ */
+export async function writeWith(
   sql: Sql,
-  statement: Statement,
-  parts: string[],
+  changing: Changing,
   writes: readonly (Beside & { record: { id: string } })[],
 ): Promise<Written[]> {
-  const hasJobs = writes.some(({ jobs }) => jobs.length > 0);
   const hasEvents = writes.some(({ events }) => events.length > 0);
-  const waiting = hasJobs ? "array(select to_json(with_jobs) from with_jobs)" : "'{}'::json[]";
-  const endpoints = hasEvents
-    ? `array(select id from gateway.webhook_endpoints
-        where disabled_reason is null and id in (select endpoint_id from with_deliveries))`
-    : "'{}'::uuid[]";
+  const delivers = hasEvents && withEndpoints.has(sql);
+  let done = await say(sql, changing, writes, { hasEvents, delivers });
+  // An endpoint is one reason; that the records are not as they were taken to be is the other.
+  if (hasEvents && !delivers && done.changed.length === 0) {
+    done = await say(sql, changing, writes, { hasEvents, delivers: true });
+  }
+  if (done.has_endpoints) withEndpoints.add(sql);
+  else if (delivers) withEndpoints.delete(sql);
+  return writes.map(({ record, jobs }) => ({
+    isWritten: done.changed.includes(record.id),
+    jobs: done.jobs.filter((each) => jobs.some((job) => job.subject_id === each.subject_id))
+      .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
+    endpoints: [...new Set(done.endpoints)],
+  }));
+}
+
+async function say(
+  sql: Sql,
+  changing: Changing,
+  writes: readonly Beside[],
+  { hasEvents, delivers }: { hasEvents: boolean; delivers: boolean },
+): Promise<Done> {
+  const statement = new Statement();
+  const parts = [
+    ...changing(statement, hasEvents && !delivers ? `and not ${HAS_ENDPOINTS}` : ""),
+    ...besides(statement, writes, delivers),
+  ];
+  const hasJobs = writes.some(({ jobs }) => jobs.length > 0);
   const [done] = await statement.run<Done>(
     sql,
     `with ${parts.join(", ")}
-    select array(select id from changed) as changed, ${waiting} as jobs, ${endpoints} as endpoints`,
+    select array(select id from changed) as changed,
+      ${hasJobs ? "array(select to_json(with_jobs) from with_jobs)" : "'{}'::json[]"} as jobs,
+      ${delivers ? "array(select endpoint_id from with_deliveries)" : "'{}'::uuid[]"} as endpoints,
+      ${delivers ? HAS_ENDPOINTS : "false"} as has_endpoints`,
   );
-  return writes.map(({ record, jobs }) => ({
-    isWritten: done!.changed.includes(record.id),
-    jobs: done!.jobs.filter((each) => jobs.some((job) => job.subject_id === each.subject_id))
-      .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
-    endpoints: done!.endpoints,
-  }));
+  return done!;
 }
+
+const HAS_ENDPOINTS = "exists (select from gateway.webhook_endpoints)";

@@ -1,11 +1,10 @@
 /** Webhook endpoints: the model, and the statements that read and change them. */
 
 import { MAX } from "uuid";
-import { besides, runWith, type Written } from "./beside_record.ts";
+import { type Changing, writeWith, type Written } from "./beside_record.ts";
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { NewJob } from "./jobs.ts";
-import { Statement } from "./statement.ts";
 
 export interface GatewayWebhookEndpoint {
   id: string;
@@ -90,18 +89,8 @@ export async function disableEndpoint(
   endpoint: GatewayWebhookEndpoint,
   { event, jobs }: { event: GatewayEvent; jobs: NewJob[] },
 ): Promise<Written> {
-  const statement = new Statement();
   const { id, url, event_count, failing_since, disabled_reason, updated_at } = endpoint;
-  const write = {
-    record: endpoint,
-    events: [event],
-    history: [],
-    refunds: [],
-    charges: [],
-    notifications: [],
-    jobs,
-  };
-  const parts = [
+  const disabling: Changing = (statement, unless) => [
     `changed as (
       update gateway.webhook_endpoints
       set disabled_reason = ${statement.value(disabled_reason)}, event_count = event_count + 1,
@@ -111,11 +100,19 @@ export async function disableEndpoint(
     }::int
         and disabled_reason is null and deleted_at is null
         and url = ${statement.value(url)}
-        and failing_since is not distinct from ${statement.value(failing_since)}
+        and failing_since is not distinct from ${statement.value(failing_since)} ${unless}
       returning id
     )`,
-    ...besides(statement, [write]),
   ];
-  const [written] = await runWith(sql, statement, parts, [write]);
+  const write = {
+    record: endpoint,
+    events: [event],
+    history: [],
+    refunds: [],
+    charges: [],
+    notifications: [],
+    jobs,
+  };
+  const [written] = await writeWith(sql, disabling, [write]);
   return written!;
 }

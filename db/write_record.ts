@@ -1,9 +1,9 @@
 /** Changes records, in one round trip with all that is written together with each change. */
 
-import { type Beside, besides, runWith, type Written } from "./beside_record.ts";
+import { type Beside, type Changing, writeWith, type Written } from "./beside_record.ts";
 import type { Sql } from "./database.ts";
 import type { KeyId } from "./idempotency_keys.ts";
-import { Statement } from "./statement.ts";
+import type { Statement } from "./statement.ts";
 import type { Together } from "./together.ts";
 
 /** A change, and all that is written together with it. */
@@ -61,25 +61,24 @@ async function write<R extends Versioned>(
   writes: RecordWrite<R>[],
   { table, set, columns }: Target<R>,
 ): Promise<Written[]> {
-  const statement = new Statement();
   // Locked in the order of their ids, by whoever changes several at once.
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
   const notes = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
-  const parts = [
+  const isFenced = notes.some(({ isFenced }) => isFenced);
+  const changing: Changing = (statement, unless) => [
     `wanted as (select * from ${statement.rows(table, records, columns)})`,
     ...notes.length > 0 ? [`noted as (${noted(statement, notes)})`] : [],
-    ...notes.some(({ isFenced }) => isFenced) ? [`held as (${HOLDING})`] : [],
+    ...isFenced ? [`held as (${HOLDING})`] : [],
     `changed as (
       update gateway.${table} record set version = record.version + 1, ${set}
       from wanted
       where record.id = wanted.id and record.version = wanted.version
-        ${notes.some(({ isFenced }) => isFenced) ? `and ${IS_HELD}` : ""}
+        ${isFenced ? `and ${IS_HELD}` : ""} ${unless}
       returning record.id
     )`,
-    ...besides(statement, writes),
     ...notes.length > 0 ? [`with_keys as (${NOTING})`] : [],
   ];
-  return await runWith(sql, statement, parts, writes);
+  return await writeWith(sql, changing, writes);
 }
 
 function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {

@@ -359,3 +359,20 @@ Deno.test("a test tells at once what came of it, and leaves nothing behind", asy
   assert.equal((await test(webhooks, id)).succeeded, true, "also one that is disabled");
   assert.equal((await webhooks.readEndpoint(id)).enabled, false);
 });
+
+Deno.test("an endpoint that was made on another instance counts for the very next event, and so does its end", async () => {
+  await using here = await openWebhooks();
+  await using there = await openWebhooks({ databaseUrl: here.databaseUrl });
+  await here.charge();
+  const { id } = await there.endpoint();
+  const heard = await here.charge();
+  assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [heard.id]);
+  await answered(there.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await there.deliver();
+  await here.charge();
+  await here.charge();
+  const { id: another } = await there.endpoint();
+  const last = await here.charge();
+  const told = await there.deliveries(another);
+  assert.deepEqual(told.map(({ resource_id }) => resource_id), [last.id]);
+});

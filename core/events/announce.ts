@@ -1,10 +1,10 @@
 /** Tells of events once they are committed: those who follow them, and those who deliver them. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { announce, type RankedJob } from "../../db/announce.ts";
+import { type RankedJob, tellFollowers, wakeJobs } from "../../db/announce.ts";
 import type { Database } from "../../db/database.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
+import { within } from "../../db/within.ts";
 import type { Clock } from "../clock.ts";
 import type { Carrier } from "../jobs/carrier.ts";
 import { newJob } from "../jobs/new_job.ts";
@@ -13,8 +13,8 @@ import type { Log } from "../log.ts";
 /** The task that sends what is due to one endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";
 
-/** Under load it is told so often, and not for each event. */
-const PAUSE_MS = 20;
+/** The first is told of at once; under load it is told so often, and not for each. */
+const PAUSE_MS = 100;
 
 export interface AnnouncerDeps {
   database: Database;
@@ -42,8 +42,14 @@ export interface Hearer {
 
 export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps): Announcer {
   const hearers = new Map<string, Hearer>();
+  const closing = Promise.withResolvers<void>();
   let untold: Set<string> | null = null;
   let telling: Promise<void> | null = null;
+
+  async function wake(jobs: RankedJob[]): Promise<void> {
+    const waiting = await database.query((sql) => wakeJobs(sql, jobs), "wake deliveries");
+    for (const job of waiting) carrier.carry(job);
+  }
 
   async function tell(): Promise<void> {
     while (untold) {
@@ -51,12 +57,12 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
       const jobs = [...untold].map((id) => wakeUp(id, now));
       untold = null;
       try {
-        const waiting = await database.query((sql) => announce(sql, jobs), "announce events");
-        for (const job of waiting) carrier.carry(job);
+        await database.query(tellFollowers, "tell of events");
+        if (jobs.length > 0) await wake(jobs);
       } catch (error) {
         log.error("events_not_announced", error);
       }
-      await delay(PAUSE_MS);
+      await within(PAUSE_MS, closing.promise);
     }
     telling = null;
   }
@@ -80,6 +86,7 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
       return { [Symbol.dispose]: () => void hearers.delete(endpointId) };
     },
     async [Symbol.asyncDispose]() {
+      closing.resolve();
       await telling;
     },
   };
