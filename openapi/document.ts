@@ -34,6 +34,11 @@ to \`POST /notification/\` here, which is open to everybody and believes only wh
 or says when asked. Staff see what came and what came of it (\`GET /notifications/\`), and every change
 of every payment, whoever caused it, in an order that never changes (\`GET /events/\`).
 
+**Events.** Hear of every change as it happens: live with \`GET /events/stream/\` (server-sent events,
+which go on where they were cut off), or by webhook, for which staff make an endpoint
+(\`POST /webhook-endpoints/\`). Webhooks are signed as Standard Webhooks says, come at least once, and
+for one resource in their order; \`webhook-id\` tells repeats apart.
+
 **Without waiting.** With \`Prefer: respond-async\` a charge or a refund is answered at once with 202
 and a job; its address is in \`Location\`. A job that is tried again never charges twice.
 
@@ -94,7 +99,8 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       {
         name: "Events",
         description:
-          "What happened to payments, invoices and subscriptions, one by one; for staff.",
+          "What happened to payments, invoices and subscriptions, one by one: as a list for " +
+          "staff, and live for everybody.",
       },
       {
         name: "Jobs",
