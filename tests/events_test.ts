@@ -7,11 +7,11 @@ import type { EventView } from "../core/events/views.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from "../core/payments/states.ts";
 import { createTasks } from "../core/tasks.ts";
-import type { Database } from "../db/database.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../db/jobs.ts";
 import { openApp, type TestApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
 import { jobsOf, runDueJobs } from "./support/due_jobs.ts";
+import { createUndoing } from "./support/held_database.ts";
 import { newJob, task } from "./support/jobs.ts";
 import { notified, telling } from "./support/notifications.ts";
 import { openPayments, type TestPayments } from "./support/payments.ts";
@@ -269,19 +269,8 @@ Deno.test("a slow one holds up neither others, nor other jobs, nor requests", as
 
 Deno.test("a change that is rolled back is never told, nor is one that came too late", async () => {
   const { events, heard } = listening();
-  const atWork: { during?: () => Promise<void> } = {};
-  const failing = (database: Database): Database => ({
-    ...database,
-    query: (work, name) =>
-      name === "write payment" && atWork.during
-        ? database.transaction(async (sql) => {
-          await work(sql);
-          await atWork.during!();
-          throw new Error("rolled back");
-        })
-        : database.query(work, name),
-  });
-  await using payments = await openPayments({ events, wrapDatabase: failing });
+  const { atWork, wrapDatabase } = createUndoing();
+  await using payments = await openPayments({ events, wrapDatabase });
   const { app, sandbox } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
   await runDueJobs(app);

@@ -122,6 +122,22 @@ Deno.test("a job that takes longer than its lease is its worker's for as long as
   assert.doesNotMatch(first.logged(), /job_lease/);
 });
 
+Deno.test("what a job's earlier attempt came to is still told when it is given up for its workers", async () => {
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.resolve(), { retries: 1 }) },
+  });
+  const id = await instance.insert();
+  await ask(
+    databaseUrl,
+    `update gateway.jobs set status = 'running', lease_until = 'epoch', attempts = 5,
+       error = 'gateway_timeout: (outcome unknown: payment 1)' where id = '${id}'`,
+  );
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.match(job.error!, /None of its workers came back; .*outcome unknown: payment 1/);
+});
+
 Deno.test("a job that ends every process that runs it is given up", async () => {
   let runs = 0;
   await using instance = openInstance({
@@ -139,7 +155,7 @@ Deno.test("a job that ends every process that runs it is given up", async () => 
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status], [0, "failed"]);
-  assert.match(job.error!, /None of its workers came back/);
+  assert.match(job.error!, /None of its workers came back$/);
   await lose(4);
   await instance.worker.run(id);
   assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);

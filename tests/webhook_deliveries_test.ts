@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { EventSchema } from "../routes/events/schemas.ts";
 import { WebhookTestResultSchema } from "../routes/webhook_endpoints/schemas.ts";
-import type { Database } from "../db/database.ts";
+import { createUndoing } from "./support/held_database.ts";
 import { notified, telling } from "./support/notifications.ts";
 import { assertProblem } from "./support/problem.ts";
 import {
@@ -191,19 +191,8 @@ Deno.test("invoices and subscriptions are told of as payments are", async () => 
 });
 
 Deno.test("a delivery is written with its event or not at all, and is nobody's before commit", async () => {
-  const atWork: { during?: () => Promise<void> } = {};
-  const failing = (database: Database): Database => ({
-    ...database,
-    query: (work, name) =>
-      name === "write payment" && atWork.during
-        ? database.transaction(async (sql) => {
-          await work(sql);
-          await atWork.during!();
-          throw new Error("rolled back");
-        })
-        : database.query(work, name),
-  });
-  await using webhooks = await openWebhooks({ wrapDatabase: failing });
+  const { atWork, wrapDatabase } = createUndoing();
+  await using webhooks = await openWebhooks({ wrapDatabase });
   const { id: endpointId } = await webhooks.endpoint();
   const { id, transaction_id } = await webhooks.charge("gopay");
   await webhooks.deliver();

@@ -36,7 +36,7 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
   try {
     if (!task) throw new Error(`There is no task "${job.task}"`);
     if (job.attempts > task.retries + 1 + MOST_LOST_WORKERS) {
-      throw new Error("None of its workers came back");
+      throw new Error(neverCameBack(job));
     }
     // With a few that do not end, no other would ever get its turn.
     const value = await withTimeLimit(
@@ -65,6 +65,12 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
     const runAt = new Date(deps.clock() + delayAfter(job.attempts, task));
     return queuedAgain(job, runAt, { error: text });
   }
+}
+
+/** What is known of earlier attempts stays: one may have done what it was to do. */
+function neverCameBack({ error }: HeldJob): string {
+  const words = "None of its workers came back";
+  return error === null ? words : `${words}; before that: ${error}`;
 }
 
 function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity }: Task): number {

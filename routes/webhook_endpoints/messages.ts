@@ -42,7 +42,7 @@ export function describeMessages({ openAPIRegistry }: Router): void {
       method: "post",
       path: name,
       operationId: `on${pascalCase(name)}`,
-      summary: `Event \`${name}\``,
+      summary: name,
       description: name === TEST_EVENT_NAME
         ? "Somebody tests the endpoint."
         : "Sent to every endpoint that wants it, until it is answered with 2xx.",

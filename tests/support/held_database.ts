@@ -36,3 +36,22 @@ export function createHeldDatabase(): HeldDatabase {
     },
   };
 }
+
+/** Has what is written to payments undone, after a test has looked at it from outside. */
+export function createUndoing() {
+  const atWork: { during?: () => Promise<void> } = {};
+  return {
+    atWork,
+    wrapDatabase: (database: Database): Database => ({
+      ...database,
+      query: (work, name) =>
+        name === "write payment" && atWork.during
+          ? database.transaction(async (sql) => {
+            await work(sql);
+            await atWork.during!();
+            throw new Error("rolled back");
+          })
+          : database.query(work, name),
+    }),
+  };
+}
