@@ -211,6 +211,14 @@ Deno.test("values on the edge", () => {
   for (const env of bad) assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));
 });
 
+Deno.test("webhook endpoints may be private where the service is tried out, and where it is said", () => {
+  const real = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const allows = (env: Record<string, string>) => parseConfig(env, "/project").webhookAllowPrivate;
+  assert.deepEqual([allows({}), allows(real)], [true, false]);
+  assert.equal(allows({ ...real, WEBHOOK_ALLOW_PRIVATE: "true" }), true);
+  assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
+});
+
 Deno.test("the README's table of settings is the schema's", async () => {
   const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
   const rows = (text: string) =>

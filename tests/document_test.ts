@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { generateApiKey } from "../core/auth/api_key.ts";
+import { EVENT_NAMES } from "../routes/events/event_name.ts";
 import { openApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
+import type { Json } from "./support/sandbox.ts";
 import { assertProblem } from "./support/problem.ts";
 import { copyProject, dataFolder, runTask } from "./support/service.ts";
 
@@ -66,6 +68,25 @@ Deno.test("the document names each operation, and says what it does", async () =
     assert.match(operation.operationId ?? "", /^[a-z]+[A-Z]\w+$/, name);
     assert.ok(operation.summary && operation.description && operation.tags?.length === 1, name);
     assert.ok(path.endsWith("/"), name);
+  }
+});
+
+Deno.test("each event is in the document as a webhook, with its headers and what it holds", async () => {
+  await using app = await openApp({ databaseUrl });
+  const { webhooks, components } = JSON.parse(JSON.stringify(app.document));
+  assert.deepEqual(Object.keys(webhooks), [...EVENT_NAMES, "webhook_endpoint_tested"]);
+  for (const [name, { post }] of Object.entries<Json>(webhooks)) {
+    const { $ref } = post.requestBody.content["application/json"].schema;
+    const { name: named, data } = components.schemas[$ref.split("/").at(-1)].properties;
+    assert.ok(named.enum.includes(name), `${$ref} can be ${name}`);
+    const held = components.schemas[data.$ref.split("/").at(-1)];
+    assert.match(JSON.stringify(held), /"notification_id"/, name);
+    assert.deepEqual(post.parameters.map((each: Json) => `${each.in} ${each.name}`), [
+      "header webhook-id",
+      "header webhook-timestamp",
+      "header webhook-signature",
+    ]);
+    assert.deepEqual(post.security, []);
   }
 });
 

@@ -226,6 +226,21 @@ Deno.test("of the answer the first 1,000 bytes are kept, as text that can be sto
   assert.equal(await answerTo(new Uint8Array([0, 0])), null);
 });
 
+Deno.test("where nothing else is said, an answer has 15 seconds", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer("hang");
+  const { setTimeout: inTime } = globalThis;
+  // Only these 15 seconds pass at once.
+  const hastened = (run: () => void, ms?: number) => inTime(run, ms === 15_000 ? 50 : ms);
+  try {
+    globalThis.setTimeout = Object.assign(hastened, inTime);
+    assert.equal((await poster.post(post(receiver.url))).error, "No answer within 15 s");
+  } finally {
+    globalThis.setTimeout = inTime;
+  }
+});
+
 Deno.test("an answer that never comes is given up", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 300 });
