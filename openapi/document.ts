@@ -1,8 +1,11 @@
 /** The OpenAPI document: made from the routes, once. */
 
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { headerRef, parameterRef, registerComponents } from "./components.ts";
 
 export type Document = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
+
+type PathItem = NonNullable<Document["paths"]>[string];
 
 export const VERSION = "1.0.0";
 
@@ -54,12 +57,8 @@ operation lists its own. \`instance\` is the request's id, as in \`X-Request-Id\
 
 // deno-lint-ignore no-explicit-any -- whatever the router's environment, its document is the same
 export function createDocument(api: OpenAPIHono<any>, basePath: string): Document {
-  api.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
-    type: "http",
-    scheme: "bearer",
-    description: "An API key (`gk_…`) or a JWT.",
-  });
-  return api.getOpenAPI31Document({
+  registerComponents(api);
+  const document = api.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
       title: "Payment Gateway Integration Service",
@@ -117,4 +116,16 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       { name: "Health", description: "For balancers and supervisors." },
     ],
   });
+  for (const path of Object.values(document.paths ?? {})) addCommon(path);
+  return document;
+}
+
+/** What the door takes with every request, and gives every answer. */
+function addCommon({ get, post, patch, delete: remove }: PathItem): void {
+  for (const operation of [get, post, patch, remove].filter((each) => each !== undefined)) {
+    operation.parameters = [...operation.parameters ?? [], parameterRef("RequestId")];
+    for (const answer of Object.values(operation.responses ?? {})) {
+      answer.headers = { ...answer.headers, "X-Request-Id": headerRef("RequestId") };
+    }
+  }
 }

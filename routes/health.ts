@@ -5,7 +5,7 @@ import { ServiceError } from "../core/errors.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import { type Database, DatabaseUnavailable } from "../db/database.ts";
 import { findPending, type Migration } from "../db/migrations.ts";
-import { problems } from "./problem.ts";
+import { problems } from "./problem_answers.ts";
 import { createRouter } from "./router.ts";
 
 export const LiveSchema = z.object({ status: z.literal("live") }).openapi("Live");

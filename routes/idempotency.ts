@@ -3,10 +3,10 @@
 import { createHash } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import type { KeyedAttempt } from "../core/idempotency/attempt.ts";
+import { headerRef, unsent } from "../openapi/components.ts";
 import { REPLAYED } from "../core/idempotency/reply.ts";
 
 export const IdempotencyHeaders = z.object({
-  // Without an example: the reference page would send it with every request that is tried there.
   "Idempotency-Key": z.string().regex(
     /^[\x20-\x7e]{1,255}$/,
     "must be 1 to 255 printable ASCII characters",
@@ -15,15 +15,11 @@ export const IdempotencyHeaders = z.object({
       "A value of your own, new for each thing you want done (a UUID is good). Send the " +
       "request again with the same key, after a broken connection for instance, and you get the " +
       "first answer again instead of a second payment or invoice. Kept for 24 hours.",
+    param: { examples: unsent("5f0c6d1e-0b57-4c39-8a3f-3f0f7d5d7a11") },
   }),
 });
 
-export const REPLAY_HEADER = {
-  "Idempotency-Replayed": {
-    description: "`true`: this is the first answer to the same request, given again.",
-    schema: { type: "string", const: "true" },
-  },
-} as const;
+export const REPLAY_HEADER = { "Idempotency-Replayed": headerRef("IdempotencyReplayed") };
 
 /** Null without a key. `scope`: method and path, so that a key means nothing elsewhere. */
 export function attemptOf(

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { callerOf } from "./app_env.ts";
-import { problems } from "./problem.ts";
+import { problems } from "./problem_answers.ts";
 import { createRouter } from "./router.ts";
 
 export const MeSchema = z.object({

@@ -4,6 +4,7 @@ import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Outcome } from "../core/idempotency/attempt.ts";
 import type { JobView } from "../core/jobs/views.ts";
+import { unsent } from "../openapi/components.ts";
 import { type AppEnv, basePathOf } from "./app_env.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
 import { JobSchema } from "./jobs/schemas.ts";
@@ -13,12 +14,12 @@ const RESPOND_ASYNC = "respond-async";
 
 /** Of requests that can be answered with a job. */
 export const AsyncHeaders = IdempotencyHeaders.extend({
-  // Without an example: the reference page would send it with every request that is tried there.
   "Prefer": z.string().optional().openapi({
     description: `\`${RESPOND_ASYNC}\` (RFC 7240): do not wait for the gateway, but answer 202 ` +
       "with a job as soon as the input is checked. The job is done as if the request had come " +
       "then, with its `Idempotency-Key`, and holds what this request would have been answered " +
       "with. Other preferences are ignored.",
+    param: { examples: unsent(RESPOND_ASYNC) },
   }),
 });
 
@@ -30,6 +31,7 @@ export const ACCEPTED = {
       "Preference-Applied": {
         description: "That it was preferred.",
         schema: { type: "string", const: RESPOND_ASYNC } as const,
+        example: RESPOND_ASYNC,
       },
       ...locationHeader("job", "/jobs/"),
       ...REPLAY_HEADER,

@@ -22,7 +22,7 @@ export const ProblemSchema = z.looseObject({
   }),
   code: z.enum(CODES).openapi({
     description: "What went wrong, stable and meant for programs:\n" +
-      CODES.map((code) => `- ${describe(code)}`).join("\n"),
+      CODES.map((code) => `- \`${code}\`: ${ERROR_CODES[code].title}`).join("\n"),
     example: "not_found",
   }),
   errors: z.array(z.object({ field: z.string(), message: z.string() })).optional().openapi({
@@ -55,28 +55,6 @@ export const ProblemSchema = z.looseObject({
     "`invoice_status` or `subscription_status`; `payment` with `capture_denied`, `refund` with " +
     "`refund_denied`.",
 });
-
-/** A route's error answers, by code: `...problems("unauthenticated", "not_found")`. */
-export function problems<Code extends ErrorCode>(...codes: Code[]) {
-  const responses: Record<number, ReturnType<typeof problemResponse>> = {};
-  for (const code of codes) {
-    const { status } = ERROR_CODES[code];
-    const earlier = responses[status] ? `${responses[status].description}\n` : "";
-    responses[status] = problemResponse(`${earlier}- ${describe(code)}`);
-  }
-  return responses as Record<
-    (typeof ERROR_CODES)[Code]["status"],
-    ReturnType<typeof problemResponse>
-  >;
-}
-
-function describe(code: ErrorCode): string {
-  return `\`${code}\`: ${ERROR_CODES[code].title}`;
-}
-
-function problemResponse(description: string) {
-  return { description, content: { "application/problem+json": { schema: ProblemSchema } } };
-}
 
 /** Turns whatever was thrown into the caller's answer; what nobody foresaw goes to the log alone. */
 export function renderError(thrown: unknown, { requestId, log }: RequestContext): Response {

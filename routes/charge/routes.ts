@@ -9,7 +9,7 @@ import { locationHeader } from "../location.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { PaymentSchema } from "../payments/schemas.ts";
 import { ACCEPTED, accepted, AsyncHeaders, prefersAsync } from "../prefer.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { EXAMPLES } from "./examples.ts";
 import { ChargeSchema } from "./schema.ts";

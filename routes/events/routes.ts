@@ -8,7 +8,7 @@ import { basePathOf, callerOf } from "../app_env.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { EventNameSchema } from "./event_name.ts";
 import { EventSchema } from "./schemas.ts";

@@ -1,11 +1,12 @@
 /** `GET /events/stream/`: what happens, told as it happens. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { unsent } from "../../openapi/components.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { list, oneOf } from "../fields.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { EventNameSchema } from "./event_name.ts";
 
@@ -64,11 +65,11 @@ const streamRoute = createRoute({
       }),
     }),
     headers: z.object({
-      // Without an example: the reference page would send it with every request tried there.
       "Last-Event-ID": id().optional().openapi({
         type: "string",
         format: "uuid",
         description: "The `id` of the last event that you have: go on with the one after it.",
+        param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
       }),
     }),
   },

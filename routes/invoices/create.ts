@@ -7,7 +7,7 @@ import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { locationHeader } from "../location.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { InvoiceInputSchema } from "./input.ts";
 import { InvoiceSchema } from "./schemas.ts";

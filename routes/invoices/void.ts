@@ -10,7 +10,7 @@ import { nullIsLeftOut, object, text } from "../fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { idOf } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { InvoicePath } from "./read.ts";
 import { InvoiceSchema } from "./schemas.ts";

@@ -7,7 +7,7 @@ import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { oneOf, text } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { JobSchema } from "./schemas.ts";
 

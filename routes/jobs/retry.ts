@@ -5,7 +5,7 @@ import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { JobSchema } from "./schemas.ts";
 

@@ -10,7 +10,7 @@ import { countRefusedNotification } from "../../core/telemetry.ts";
 import type { AppEnv } from "../app_env.ts";
 import { clientAddress } from "../door/client_address.ts";
 import type { Limit } from "../door/limit.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 

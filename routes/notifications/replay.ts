@@ -6,7 +6,7 @@ import { replayNotification } from "../../core/notifications/replay.ts";
 import { callerOf } from "../app_env.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { NotificationSchema } from "./schemas.ts";
 

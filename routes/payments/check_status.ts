@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { getStatus } from "../../core/payments/get_status.ts";
 import { callerOf } from "../app_env.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";

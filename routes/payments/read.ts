@@ -4,7 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { callerOf } from "../app_env.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";

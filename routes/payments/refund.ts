@@ -9,7 +9,7 @@ import { amount, flag, object, text } from "../fields.ts";
 import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { ACCEPTED, accepted, AsyncHeaders, prefersAsync } from "../prefer.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";

@@ -5,7 +5,7 @@ import { readStatus, type StatusDeps } from "../../core/status/read.ts";
 import { VERSION } from "../../openapi/document.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { StatusSchema } from "./schemas.ts";
 

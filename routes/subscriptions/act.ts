@@ -11,7 +11,7 @@ import { oneOf } from "../fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { idOf } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { SubscriptionPath } from "./read.ts";
 import { SubscriptionSchema } from "./schemas.ts";

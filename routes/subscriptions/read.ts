@@ -6,7 +6,7 @@ import { readSubscription } from "../../core/subscriptions/read.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { SubscriptionSchema } from "./schemas.ts";
 

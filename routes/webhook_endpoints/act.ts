@@ -7,7 +7,7 @@ import { testWebhookEndpoint } from "../../core/webhooks/test_endpoint.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { idOf } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { endpointId } from "./path.ts";
 import { WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./schemas.ts";

@@ -6,7 +6,7 @@ import { createWebhookEndpoint } from "../../core/webhooks/manage_endpoints.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_BODY, OF_CALLERS } from "../codes.ts";
 import { locationHeader } from "../location.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { WebhookEndpointInputSchema } from "./input.ts";
 import { WebhookEndpointWithSecretSchema } from "./schemas.ts";

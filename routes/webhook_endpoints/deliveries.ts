@@ -9,7 +9,7 @@ import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { endpointId } from "./path.ts";
 import { WebhookDeliverySchema } from "./schemas.ts";

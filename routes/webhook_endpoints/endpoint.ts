@@ -10,7 +10,7 @@ import {
 import { callerOf } from "../app_env.ts";
 import { OF_BODY, OF_CALLERS } from "../codes.ts";
 import { idOf } from "../path_id.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { WebhookEndpointChangesSchema } from "./input.ts";
 import { endpointId } from "./path.ts";

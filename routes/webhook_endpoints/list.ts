@@ -6,7 +6,7 @@ import { listWebhookEndpoints } from "../../core/webhooks/manage_endpoints.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { problems } from "../problem.ts";
+import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { WebhookEndpointSchema } from "./schemas.ts";
 

@@ -24,6 +24,7 @@ import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/router.ts";
+import { createContract } from "./contract.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
@@ -123,8 +124,14 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     developmentKey: null,
     resources: options.resources,
   });
+  const check = createContract(app.document);
+  const request: App["request"] = async (path, init) =>
+    await check(init?.method ?? "GET", path, await app.request(path, init));
   return {
     ...app,
+    request,
+    fetch: async (request, connection) =>
+      await check(request.method, request.url, await app.fetch(request, connection)),
     config,
     database,
     gateway,
@@ -138,7 +145,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     createKey: (owner) =>
       createKey(opened, { userId: "alice", isStaff: false, name: null, ...owner }),
     as: (key, path, init = {}) =>
-      app.request(path, { ...init, headers: bearer(key, new Headers(init.headers)) }),
+      request(path, { ...init, headers: bearer(key, new Headers(init.headers)) }),
     async [Symbol.asyncDispose]() {
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();

@@ -1,0 +1,95 @@
+/** What operations have in common and the document says once: headers, and how each error looks. */
+
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { ERROR_CODES, type ErrorCode } from "../core/errors.ts";
+import { PROBLEM_EXAMPLES } from "./problem_examples.ts";
+
+const REQUEST_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+
+const HEADERS = {
+  RequestId: {
+    description: "The request's id, also in the service's log: quote it when asking for help.",
+    required: true,
+    schema: { type: "string" },
+    example: REQUEST_ID,
+  },
+  RetryAfter: {
+    description: "After how many seconds to try again.",
+    schema: { type: "integer", minimum: 0 },
+    example: 2,
+  },
+  RateLimit: {
+    description:
+      "How many requests are left (`r`), and in how many seconds there will be more (`t`).",
+    schema: { type: "string" },
+    example: '"caller";r=0;t=1',
+  },
+  RateLimitPolicy: {
+    description: "How many requests (`q`) there are in how many seconds (`w`).",
+    schema: { type: "string" },
+    example: '"caller";q=100;w=2',
+  },
+  Authenticate: {
+    description: "How to authenticate.",
+    schema: { type: "string" },
+    example: "Bearer",
+  },
+  IdempotencyReplayed: {
+    description: "`true`: this is the first answer to the same request, given again.",
+    schema: { type: "string", const: "true" },
+    example: "true",
+  },
+} as const;
+
+export type CommonHeader = keyof typeof HEADERS;
+
+export function headerRef(name: CommonHeader) {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+export function parameterRef(name: "RequestId") {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+export function exampleRef(code: ErrorCode) {
+  return { $ref: `#/components/examples/${code}` };
+}
+
+// deno-lint-ignore no-explicit-any -- whatever the router's environment, its document is the same
+export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void {
+  openAPIRegistry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key (`gk_…`) or a JWT.",
+  });
+  openAPIRegistry.registerComponent("parameters", "RequestId", {
+    name: "X-Request-Id",
+    in: "header",
+    description: "An id of your own for the request; the service makes one up where it is left " +
+      "out. Up to 128 letters, digits and `_.:-`.",
+    schema: { type: "string" },
+    examples: unsent(REQUEST_ID),
+  });
+  for (const [name, header] of Object.entries(HEADERS)) {
+    openAPIRegistry.registerComponent("headers", name, header);
+  }
+  for (const [code, { title, status }] of Object.entries(ERROR_CODES)) {
+    openAPIRegistry.registerComponent("examples", code, {
+      summary: title,
+      value: {
+        type: `urn:payment-gateway:problem:${code}`,
+        title,
+        status,
+        detail: null,
+        instance: REQUEST_ID,
+        code,
+        ...PROBLEM_EXAMPLES[code as ErrorCode],
+      },
+    });
+  }
+}
+
+/** An example that the reference page shows, and does not send with every request tried there. */
+export function unsent(value: unknown) {
+  return { example: { value, "x-disabled": true } };
+}
