@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PutOff } from "../core/jobs/task.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
+import { openApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
 import { jobsOf, runDueJobs } from "./support/due_jobs.ts";
 import { newKey } from "./support/idempotency.ts";
 import { chargeRequest, parsePayment } from "./support/payments.ts";
 import { assertProblem } from "./support/problem.ts";
 import { openRelayed, type RelayedPayments } from "./support/relay.ts";
-import type { Json } from "./support/sandbox.ts";
+import { type Json, SERVER_KEY } from "./support/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 const MINUTE = 60_000;
@@ -439,6 +440,29 @@ Deno.test("a clock that went wrong and was put right does not hold a key for hou
   );
   const again = await parsePayment(await payments.post("/charge/", body, key), 201);
   assert.equal(again.id, id);
+});
+
+Deno.test("a key that runs elsewhere is left alone, though the clock there is ahead of ours", async () => {
+  await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + 5_000 });
+  await using behind = await openApp({
+    databaseUrl,
+    serverKey: SERVER_KEY,
+    gatewayUrl: payments.relay.url,
+  });
+  const key = newKey();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const held = payments.relay.holdNext("POST /v2/charge");
+  const first = payments.post("/charge/", body, key);
+  await held.arrived;
+  const beside = await behind.as(payments.key, "/charge/", {
+    method: "POST",
+    headers: { ...key, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  await assertProblem(beside, 409, "idempotency_in_progress");
+  held.release();
+  await parsePayment(await first, 201);
+  assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
 Deno.test("many refunds at once do not get slower with each: few statements for each of them", async () => {

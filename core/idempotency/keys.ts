@@ -127,9 +127,15 @@ function isSame({ body_hash }: IdempotencyKey, { bodyHash }: KeyedAttempt): bool
   return Buffer.compare(body_hash, bodyHash) === 0;
 }
 
-/** A lease that ends later than any could was given by a clock that went wrong. */
+/**
+ * A lease that ends so late was given by a clock that went wrong. Clocks of two instances never agree
+ * to the millisecond, so one that is merely ahead of ours counts.
+ */
+const LATEST_LEASE_MS = LEASE_MS + 10 * 60_000;
+
 function isRunning({ lease_until }: HeldKey, now: Date): boolean {
-  return lease_until > now && lease_until <= leaseEnd(now);
+  const left = lease_until.getTime() - now.getTime();
+  return left > 0 && left <= LATEST_LEASE_MS;
 }
 
 /** Whether the key was used before; nothing is claimed. */
