@@ -8,7 +8,7 @@ import { findPending, type Migration } from "../db/migrations.ts";
 import { problems } from "./problem_answers.ts";
 import { createRouter } from "./router.ts";
 
-export const LiveSchema = z.object({ status: z.literal("live") }).openapi("Live");
+export const LiveSchema = z.object({ status: z.literal("live") }).openapi("Liveness");
 
 export const ReadySchema = z.object({
   status: z.literal("ready"),
@@ -20,12 +20,12 @@ export const ReadySchema = z.object({
         "State of the circuit breaker: calls are made, held back, or tried one at a time",
     }),
   }),
-}).openapi("Ready");
+}).openapi("Readiness");
 
 const getLive = createRoute({
   method: "get",
   path: "/health/live/",
-  operationId: "getLive",
+  operationId: "getLiveness",
   summary: "Is the process alive?",
   description: "Answers as long as the process can answer at all; restart it when this fails.",
   tags: ["Health"],
@@ -38,7 +38,7 @@ const getLive = createRoute({
 const getReady = createRoute({
   method: "get",
   path: "/health/ready/",
-  operationId: "getReady",
+  operationId: "getReadiness",
   summary: "Is the service ready for requests?",
   description:
     "503 while the database is away, lacks a migration, or the service is about to end: " +

@@ -13,12 +13,12 @@ export const MeSchema = z.object({
     description: "The shown part of the API key; null with a JWT.",
     example: "gk_q83vEjRW",
   }),
-}).openapi("Me");
+}).openapi("Caller");
 
 const getMe = createRoute({
   method: "get",
   path: "/me/",
-  operationId: "getMe",
+  operationId: "getCaller",
   summary: "Who am I?",
   description: "Tells whom the credential belongs to: the quickest check that it works.",
   tags: ["Callers"],

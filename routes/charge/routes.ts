@@ -20,7 +20,7 @@ const chargeRoute = createRoute({
   method: "post",
   path,
   operationId: "createCharge",
-  summary: "Charge a customer",
+  summary: "Create a charge",
   description:
     "Starts a payment at the gateway and answers with all that the customer needs to pay: a " +
     "virtual account, a bill key, a payment code, a QR code, a link. Most payments are `pending` " +

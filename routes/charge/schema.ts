@@ -23,6 +23,6 @@ export const ChargeSchema = nullIsLeftOut(z.discriminatedUnion("payment_type", [
 ], {
   error: ({ code }) =>
     code === "invalid_union" ? `must be one of ${PAYMENT_TYPES.join(", ")}` : "must be an object",
-})).openapi("Charge", {
+})).openapi("ChargeRequest", {
   description: "What to charge, and how; `payment_type` decides which members there are.",
 });

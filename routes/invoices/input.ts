@@ -15,7 +15,7 @@ const InvoiceItemInputSchema = object({
   description: text(150).openapi({ example: "Coffee beans, 1 kg" }),
   price: wholeNumber(0, MOST).openapi({ description: "Of one, in rupiah.", example: 75000 }),
   quantity: wholeNumber(1, MOST).openapi({ example: 2 }),
-}).openapi("InvoiceItemInput");
+}).openapi("InvoiceItemRequest");
 
 const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, context) => {
   const total = totalOf(items);
@@ -53,4 +53,4 @@ export const InvoiceInputSchema = nullIsLeftOut(object({
     example: "2026/11/0042",
   }),
   metadata: MetadataSchema.optional(),
-})).openapi("InvoiceInput");
+})).openapi("InvoiceRequest");

@@ -15,7 +15,7 @@ export const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
 const readRoute = createRoute({
   method: "get",
   path: "/invoices/{pk}/",
-  operationId: "readInvoice",
+  operationId: "getInvoice",
   summary: "Read an invoice",
   description: "The invoice as it is known here. The service hears of its payment by itself, " +
     "within moments.",

@@ -17,7 +17,7 @@ import { InvoiceSchema } from "./schemas.ts";
 
 const VoidInputSchema = nullIsLeftOut(object({
   reason: text(255).optional().openapi({ example: "Ordered twice" }),
-})).openapi("VoidInput");
+})).openapi("VoidRequest");
 
 const path = "/invoices/{pk}/void/";
 

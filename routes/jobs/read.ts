@@ -12,7 +12,7 @@ import { JobSchema } from "./schemas.ts";
 const readRoute = createRoute({
   method: "get",
   path: "/jobs/{id}/",
-  operationId: "readJob",
+  operationId: "getJob",
   summary: "Read a job",
   description: "How far it is, and what came of it. For whoever asked for it, and for staff.",
   tags: ["Jobs"],

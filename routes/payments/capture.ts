@@ -20,7 +20,7 @@ const CaptureSchema = object({
       "not taken is let go.",
     example: 120000,
   }),
-}).openapi("CaptureInput");
+}).openapi("CaptureRequest");
 
 const path = "/payments/{pk}/capture/";
 

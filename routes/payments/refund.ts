@@ -26,12 +26,12 @@ const RefundInputSchema = object({
     description: "Asks the customer's bank or wallet itself, which answers at once. Some banks " +
       "alone can do that.",
   }),
-}).openapi("RefundInput");
+}).openapi("RefundRequest");
 
 export const RefundedSchema = z.object({
   payment: PaymentSchema,
   refund: RefundSchema,
-}).openapi("Refunded");
+}).openapi("RefundResult");
 
 const path = "/payments/{pk}/refund/";
 

@@ -36,7 +36,7 @@ const path = "/subscriptions/{pk}/{action_name}/";
 const actRoute = createRoute({
   method: "post",
   path,
-  operationId: "actOnSubscription",
+  operationId: "changeSubscription",
   summary: "Disable, enable or cancel a subscription",
   description:
     "An action that the subscription's state does not allow is `invalid_state`. With `outcome: " +

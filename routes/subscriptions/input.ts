@@ -78,4 +78,4 @@ export const SubscriptionInputSchema = nullIsLeftOut(
     ({ payment_type, gopay_account_id }) => payment_type !== "gopay" || gopay_account_id,
     { path: ["gopay_account_id"], message: "is required" },
   ),
-).openapi("SubscriptionInput");
+).openapi("SubscriptionRequest");

@@ -15,7 +15,7 @@ export const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`."
 const readRoute = createRoute({
   method: "get",
   path: "/subscriptions/{pk}/",
-  operationId: "readSubscription",
+  operationId: "getSubscription",
   summary: "Read a subscription",
   description:
     "The subscription as it is known here. The service hears of its charges by itself, " +

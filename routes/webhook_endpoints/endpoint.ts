@@ -31,7 +31,7 @@ const theEndpoint = {
 const readWebhookEndpointRoute = createRoute({
   ...about,
   method: "get",
-  operationId: "readWebhookEndpoint",
+  operationId: "getWebhookEndpoint",
   summary: "Read a webhook endpoint",
   description: "How it stands; its secret is not shown. For staff.",
   request: { params },

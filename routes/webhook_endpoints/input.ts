@@ -33,7 +33,7 @@ export const WebhookEndpointInputSchema = nullIsLeftOut(
       default: true,
     }),
   }),
-).openapi("WebhookEndpointInput", { description: "An address to send events to." });
+).openapi("WebhookEndpointRequest", { description: "An address to send events to." });
 
 /** Here null means something: nothing, or every event. */
 export const WebhookEndpointChangesSchema = object({
@@ -45,6 +45,6 @@ export const WebhookEndpointChangesSchema = object({
   enabled: flag().optional().openapi({
     description: "Once it is `true` again, all that waited is sent.",
   }),
-}).openapi("WebhookEndpointChanges", {
+}).openapi("WebhookEndpointUpdate", {
   description: "What is to change; what is left out stays as it is.",
 });
