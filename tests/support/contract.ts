@@ -38,7 +38,7 @@ const document: Json = closed(
   JSON.parse(await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url))),
 );
 
-const ajv = new Ajv2020({ strict: false });
+const ajv = new Ajv2020({ strict: false, allErrors: true });
 // A function in CommonJS, of which the types know only the module.
 (formats as unknown as (ajv: Ajv2020) => void)(ajv);
 ajv.addSchema(document, "document");
