@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 const ANYTHING = "…";
 
 export function assertShown(format: "json" | "text", shown: string, answered: string): void {
-  const said = answered.replaceAll("\r", "");
-  if (format === "text") assert.match(said.trim(), textPattern(shown.trim()));
+  const said = answered.replace(/[ \r]+$/gm, "");
+  if (format === "text") assert.match(`${said.trim()}\n`, textPattern(shown.trim()));
   else assertMember(JSON.parse(shown), parse(said), "");
 }
 
@@ -24,7 +24,7 @@ function assertMember(shown: unknown, actual: unknown, path: string): void {
   const where = `${path || "the answer"} is ${JSON.stringify(actual)}`;
   if (typeof shown === "string" && shown.includes(ANYTHING)) {
     assert.ok(actual !== null && actual !== undefined, where);
-    assert.match(String(actual), textPattern(shown), where);
+    assert.match(String(actual), new RegExp(`^${linePattern(shown)}$`, "s"), where);
   } else if (Array.isArray(shown)) {
     assert.ok(Array.isArray(actual), where);
     const isOpen = shown.at(-1) === ANYTHING;
@@ -41,11 +41,14 @@ function assertMember(shown: unknown, actual: unknown, path: string): void {
   }
 }
 
+/** Of whole lines, each with its end, so that none at all can stand for any number of them. */
 function textPattern(shown: string): RegExp {
   const lines = shown.split("\n").map((line) =>
-    line === ANYTHING
-      ? "(?:.*\n)*?.*"
-      : line.split(ANYTHING).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(".*")
+    line === ANYTHING ? "(?:.*\n)*?" : `${linePattern(line)}\n`
   );
-  return new RegExp(`^${lines.join("\n")}$`);
+  return new RegExp(`^${lines.join("")}$`);
+}
+
+function linePattern(line: string): string {
+  return line.split(ANYTHING).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(".*");
 }

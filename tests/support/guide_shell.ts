@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { environment, PROJECT, type Service } from "./service.ts";
 import { inTime, until } from "./until.ts";
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 40_000;
 
 export interface Shell extends AsyncDisposable {
   /** Where it runs: a folder of its own. */
@@ -44,6 +44,16 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
   const send = (text: string) => input.write(new TextEncoder().encode(text));
   const file = (name: string) => join(folder, name);
   const read = (name: string) => Deno.readTextFile(file(name)).catch(() => "");
+  /** Whether the shell is over, too, because the block failed. */
+  async function ends(where: string): Promise<boolean> {
+    try {
+      return (await inTime(`${where} has run`, done.read(), PATIENCE_MS)).done;
+    } catch (error) {
+      // Else nobody could wait for its end.
+      process.kill("SIGTERM");
+      throw error;
+    }
+  }
   await send(PRELUDE);
 
   return {
@@ -51,7 +61,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
     async run(text, where) {
       // Whoever reads from standard input would otherwise swallow the blocks that follow.
       await send(`{\n${text}\n} < /dev/null > .out 2> .err; echo done\n`);
-      const { done: isOver } = await inTime(`${where} has run`, done.read(), PATIENCE_MS);
+      const isOver = await ends(where);
       const [answered, errors] = [await read(".out"), await read(".err")];
       assert.ok(!isOver, `${where} failed:\n${answered}\n${errors}`);
       return { answered, refusals: errors.match(/(?<=answered )[45]\d\d/g) ?? [] };
@@ -62,7 +72,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
       await send(
         `set -m; {\n${text}\n} < /dev/null > ${name} 2>&1 & beside="$beside $!"; set +m; echo done\n`,
       );
-      await inTime(`${where} has started`, done.read(), PATIENCE_MS);
+      await ends(where);
       await until(`${where} says something`, async () => await read(name) !== "");
       return () => read(name);
     },
