@@ -24,11 +24,18 @@ export type Block =
 const LANGUAGES = ["sh", "bash", "shell", "js", "ts", "json", "text", ""];
 
 export function blocksOf(guide: string): Block[] {
-  return [...guide.matchAll(/^```([^\n`]*)\n(.*?)^```$/gms)].map((match) => {
+  const blocks = [...guide.matchAll(/^```([^\n`]*)\n(.*?)^```$/gms)].map((match): Block => {
     const line = guide.slice(0, match.index).split("\n").length;
     const [language = "", word = "", ...rest] = match[1]!.trim().split(/ +/);
     return { line, text: match[2]!, ...purpose(language, word, rest.join(" "), line) };
   });
+  for (const [index, { kind, line }] of blocks.entries()) {
+    const before = blocks[index - 1]?.kind ?? "";
+    if (kind === "output" && !["run", "not-run"].includes(before)) {
+      throw new Error(`line ${line}: the output is that of no block`);
+    }
+  }
+  return blocks;
 }
 
 function purpose(language: string, word: string, rest: string, line: number) {
