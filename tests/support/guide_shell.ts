@@ -8,8 +8,6 @@ import { inTime, until } from "./until.ts";
 const PATIENCE_MS = 40_000;
 
 export interface Shell extends AsyncDisposable {
-  /** Where it runs: a folder of its own. */
-  folder: string;
   run(text: string, where: string): Promise<{ answered: string; refusals: string[] }>;
   /** Starts it, waits for its first words, and tells what it has said so far. */
   runBeside(text: string, where: string): Promise<() => Promise<string>>;
@@ -57,10 +55,9 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
   await send(PRELUDE);
 
   return {
-    folder,
     async run(text, where) {
       // Whoever reads from standard input would otherwise swallow the blocks that follow.
-      await send(`{\n${text}\n} < /dev/null > .out 2> .err; echo done\n`);
+      await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
       const isOver = await ends(where);
       const [answered, errors] = [await read(".out"), await read(".err")];
       assert.ok(!isOver, `${where} failed:\n${answered}\n${errors}`);
@@ -70,7 +67,9 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
       const name = `.beside-${crypto.randomUUID()}`;
       // In a process group of its own, which can be ended with all that is in it.
       await send(
-        `set -m; {\n${text}\n} < /dev/null > ${name} 2>&1 & beside="$beside $!"; set +m; echo done\n`,
+        `set -m; {\n${text}\n} < /dev/null > ${
+          file(name)
+        } 2>&1 & beside="$beside $!"; set +m; echo done\n`,
       );
       await ends(where);
       await until(`${where} says something`, async () => await read(name) !== "");

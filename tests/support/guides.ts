@@ -39,7 +39,7 @@ export async function runGuide(guide: string, service: Service, dataDir: string)
   for (const [index, { guide, block }] of blocks.entries()) {
     const text = inPlace(block.text);
     const where = `docs/${guide}, line ${block.line}`;
-    if (block.kind === "file") await Deno.writeTextFile(join(shell.folder, block.name), text);
+    if (block.kind === "file") await shell.run(`cat > ${block.name} <<'END'\n${text}END`, where);
     if (block.kind !== "run") continue;
     const next = blocks[index + 1]?.block;
     const shown = next?.kind === "output" ? { ...next, text: inPlace(next.text) } : null;
