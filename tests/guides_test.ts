@@ -9,6 +9,8 @@ const NOT_RUN: Record<string, number> = {
   "README.md": 1,
   // What needs root, a supervisor or a database of its own has a test of its own.
   "production.md": 10,
+  "how-it-works.md": 1,
+  "sandbox.md": 1,
   "security.md": 2,
 };
 

@@ -18,12 +18,13 @@ Deno.test("one line in any other folder runs the sandbox alone", async () => {
   assert.match(page.text, /no money moves/i);
 });
 
-Deno.test("the README's first charge works as it stands there, and its customer pays", async () => {
+Deno.test("the guide's first charge works as it stands there, and its customer pays", async () => {
   await using sandbox = await startAlone("--memory");
-  const readme = await Deno.readTextFile(join(PROJECT, "README.md"));
+  const guide = await Deno.readTextFile(join(PROJECT, "docs/sandbox.md"));
   const [, key, chargePath, body] =
-    readme.match(/curl -u (\S+:) http:\/\/127\.0\.0\.1:8001(\S+) .* -d '([^']+)'/) ?? [];
-  const [, payPath] = readme.match(/curl -X POST http:\/\/127\.0\.0\.1:8001(\S+\/pay)/) ?? [];
+    guide.match(/curl -sS -u (\S+:) http:\/\/127\.0\.0\.1:8001(\S+) .* -d '([^']+)'/) ?? [];
+  const [, payPath] =
+    guide.match(/curl -sS -o happened.json -X POST http:\/\/127\.0\.0\.1:8001(\S+\/pay)/) ?? [];
   const charged = await fetch(sandbox.url + chargePath, {
     method: "POST",
     headers: { Authorization: `Basic ${btoa(key!)}`, "Content-Type": "application/json" },
@@ -34,12 +35,12 @@ Deno.test("the README's first charge works as it stands there, and its customer 
   assert.equal((await paid.json()).transaction_status, "settlement");
 });
 
-Deno.test("every control and fault is in the README", async () => {
-  const readme = await Deno.readTextFile(join(PROJECT, "README.md"));
+Deno.test("every control and fault is in the guide", async () => {
+  const guide = await Deno.readTextFile(join(PROJECT, "docs/sandbox.md"));
   const { ANSWER_FAULTS, WEBHOOK_FAULTS } = await import("../sandbox/world/faults.ts");
   const { HAPPENINGS } = await import("../sandbox/control/happenings.ts");
   for (const name of [...ANSWER_FAULTS, ...WEBHOOK_FAULTS, ...Object.keys(HAPPENINGS)]) {
-    assert.ok(readme.includes(`\`${name}\``), name);
+    assert.ok(guide.includes(`\`${name}\``), name);
   }
 });
 
