@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { API_KEY_SHAPE } from "../core/auth/api_key.ts";
-import { parseConfig } from "../core/config.ts";
+import { parseConfig, SETTING_NAMES } from "../core/config.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { NOBODY } from "../db/embedded/layout.ts";
 import { openApp } from "./support/app.ts";
@@ -169,3 +169,24 @@ Deno.test("a version before takes a database that is ahead of it", async () => {
   await using app = await openApp({ databaseUrl, migrations: before });
   assert.equal((await app.request("/health/ready/")).status, 200);
 });
+
+Deno.test("the settings that the guides name exist, and their links lead somewhere", async () => {
+  for (const [name, text] of [["production.md", guide], ["security.md", security]] as const) {
+    const named = [...text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, each]) => each!);
+    const unknown = named.filter((each) => !(SETTING_NAMES as string[]).includes(each));
+    // Deno's own.
+    assert.deepEqual([...new Set(unknown)], name === "production.md" ? ["OTEL_DENO"] : []);
+    for (const [, path, anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)) {
+      const target = join(PROJECT, "docs", path || name);
+      const anchors = anchor ? anchorsOf(await Deno.readTextFile(target)) : [];
+      assert.ok((await Deno.stat(target)).isFile && (!anchor || anchors.includes(anchor)), path);
+    }
+  }
+});
+
+/** As Markdown's readers make them of headings. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!.toLowerCase().replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")
+  );
+}
