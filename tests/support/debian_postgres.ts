@@ -1,0 +1,67 @@
+/** A PostgreSQL as Debian installs it: unlike the embedded one it comes with `pg_dump`. */
+
+import { join } from "node:path";
+import { NOBODY } from "../../db/embedded/layout.ts";
+import { ask } from "./database.ts";
+import { until } from "./until.ts";
+
+const VERSIONS = "/usr/lib/postgresql";
+
+const NEEDED = ["initdb", "postgres", "pg_dump", "pg_restore"];
+
+export interface DebianPostgres extends AsyncDisposable {
+  url: string;
+  /** Where its programs are. */
+  programs: string;
+}
+
+/** Null: there is none on this machine. */
+export function findPrograms(): string | null {
+  try {
+    const folders = [...Deno.readDirSync(VERSIONS)].map(({ name }) => join(VERSIONS, name, "bin"));
+    return folders.find((folder) => NEEDED.every((name) => isFile(join(folder, name)))) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+export async function startDebianPostgres(
+  programs: string,
+  folder: string,
+): Promise<DebianPostgres> {
+  const runAs = Deno.uid() === 0 ? NOBODY : {};
+  if (Deno.uid() === 0) await Deno.chown(folder, NOBODY.uid, NOBODY.gid);
+  const cluster = join(folder, "cluster");
+  const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
+  const initdb = ["-D", cluster, "-A", "trust", "-U", "postgres", "--no-sync"];
+  await new Deno.Command(join(programs, "initdb"), { args: initdb, ...runAs, ...quiet }).output();
+  const port = freePort();
+  const process = new Deno.Command(join(programs, "postgres"), {
+    args: ["-D", cluster, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-F"],
+    ...runAs,
+    ...quiet,
+  }).spawn();
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  await until("it takes connections", () => ask(url, "select 1").then(() => true, () => false));
+  return {
+    url,
+    programs,
+    async [Symbol.asyncDispose]() {
+      process.kill("SIGINT");
+      await process.status;
+    },
+  };
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
