@@ -11,7 +11,7 @@ import { SubscriptionStatusSchema } from "./subscriptions/schemas.ts";
 
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
 
-export const ProblemSchema = z.looseObject({
+export const ProblemSchema = z.object({
   type: z.string().openapi({ example: "urn:payment-gateway:problem:not_found" }),
   title: z.string().openapi({ example: "There is no such resource" }),
   status: z.int().openapi({ example: 404 }),
@@ -47,6 +47,10 @@ export const ProblemSchema = z.looseObject({
   gateway_status_code: z.string().optional().openapi({
     description: "What the gateway answered with, where it did.",
     example: "402",
+  }),
+  checks: z.record(z.string(), z.string()).optional().openapi({
+    description: "Of `GET /health/ready/`: what the service needs, and how it stands.",
+    example: { database: "up", migrations: "pending" },
   }),
   payment: PaymentSchema.optional(),
   refund: RefundSchema.optional(),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { JobSchema } from "../routes/jobs/schemas.ts";
 import { PaymentSchema } from "../routes/payments/schemas.ts";
+import { askService } from "./support/client.ts";
 import { createDatabase } from "./support/database.ts";
 import { openSandbox } from "./support/sandbox.ts";
 import { dataFolder, PROJECT, startService } from "./support/service.ts";
@@ -36,13 +37,13 @@ Deno.test("as on Deno Deploy, a charge, a webhook and a task go through main.ts"
     },
   });
   sandbox.receiver.answer = ({ text }) =>
-    fetch(`${service.url}/notification/`, {
+    askService(`${service.url}/notification/`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: text,
     });
   const charge = (headers: HeadersInit = {}) =>
-    fetch(`${service.url}/charge/`, {
+    askService(`${service.url}/charge/`, {
       method: "POST",
       headers: {
         Authorization: `Bearer ${STAFF_KEY}`,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import type { Database } from "../db/database.ts";
+import { askService } from "./support/client.ts";
 import { openApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
 import { follow, type Follower, serveApp, writeEvent } from "./support/event_stream.ts";
@@ -146,7 +147,7 @@ Deno.test("who has gone before the stream was open leaves none behind", async ()
   await using server = serveApp(app);
   const opening = hold("question", "find settled events");
   const leaving = new AbortController();
-  const asked = fetch(`${server.url}/events/stream/`, {
+  const asked = askService(`${server.url}/events/stream/`, {
     headers: { Authorization: `Bearer ${staff}` },
     signal: leaving.signal,
   });

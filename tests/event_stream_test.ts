@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { askService } from "./support/client.ts";
 import { ask } from "./support/database.ts";
 import { follow, listAll, parseTold, serveApp } from "./support/event_stream.ts";
 import { notified, telling } from "./support/notifications.ts";
@@ -222,7 +223,7 @@ Deno.test("SIGTERM ends a stream in good order, as nothing else would in time", 
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   await using follower = await follow(service.url, service.keys.user);
-  const charged = await fetch(`${service.url}/charge/`, {
+  const charged = await askService(`${service.url}/charge/`, {
     method: "POST",
     headers: {
       "Authorization": `Bearer ${service.keys.user}`,

@@ -8,6 +8,7 @@ import { createWorker } from "../core/jobs/worker.ts";
 import { PAYMENT_EVENT_NAMES, type PaymentEventName } from "../core/payments/states.ts";
 import { createTasks } from "../core/tasks.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../db/jobs.ts";
+import { askService } from "./support/client.ts";
 import { openApp, type TestApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
 import { jobsOf, runDueJobs } from "./support/due_jobs.ts";
@@ -478,7 +479,7 @@ Deno.test("who embeds the service subscribes before running it; after a kill -9 
       },
     });
   const hanging = await start("hang");
-  const response = await fetch(`${hanging.url}/charge/`, {
+  const response = await askService(`${hanging.url}/charge/`, {
     method: "POST",
     headers: {
       Authorization: `Bearer ${await app.createKey()}`,

@@ -3,6 +3,7 @@ import { EventSchema } from "../routes/events/schemas.ts";
 import { NotificationReceiptSchema } from "../routes/notification/schemas.ts";
 import { NotificationSchema } from "../routes/notifications/schemas.ts";
 import { sign } from "../sandbox/transactions/signature.ts";
+import { askService } from "./support/client.ts";
 import { openCollector } from "./support/collector.ts";
 import { createDatabase } from "./support/database.ts";
 import { openPayments, type Payment, type TestPayments } from "./support/payments.ts";
@@ -529,7 +530,7 @@ Deno.test("refused notifications are counted, each by what it was refused for", 
   try {
     for (const body of [FORGED, FORGED, "{}", "{"]) {
       const init = { method: "POST", body, headers: JSON_TYPE };
-      await (await fetch(`${service.url}/notification/`, init)).body?.cancel();
+      await (await askService(`${service.url}/notification/`, init)).body?.cancel();
     }
     const counted = { signature_invalid: 2, validation_error: 1, malformed_json: 1 };
     await until("all four are counted", () => {

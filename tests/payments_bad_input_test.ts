@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ProblemSchema } from "../routes/problem.ts";
+import { askService } from "./support/client.ts";
 import { type Arbitrary, fc } from "./support/fast_check.ts";
 import { openPayments, type TestPayments } from "./support/payments.ts";
 import { assertProblem } from "./support/problem.ts";
@@ -223,7 +224,7 @@ Deno.test("actions need no body, whether or not it is called JSON", async () => 
       const headers = new Headers(type ? { "Content-Type": type } : {});
       headers.set("Authorization", `Bearer ${payments.key}`);
       const url = `http://127.0.0.1:${server.addr.port}/payments/${ids[action]}/${action}/`;
-      const response = await fetch(url, { method: "POST", headers, body });
+      const response = await askService(url, { method: "POST", headers, body });
       assert.equal(response.status, 200, `${action} ${body} ${type}: ${await response.text()}`);
     }
   }

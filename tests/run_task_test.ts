@@ -3,6 +3,7 @@ import { createProgress } from "../commands/progress.ts";
 import { run as runHere } from "../commands/run_task.ts";
 import { parseConfig } from "../core/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "./support/app.ts";
+import { askService } from "./support/client.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { jobsOf } from "./support/due_jobs.ts";
 import { invoiceDue, parseInvoice } from "./support/invoices.ts";
@@ -269,7 +270,7 @@ Deno.test("in the embedded default it works beside the service, and without one"
     await using service = await startService({ settings });
     const sandbox = `${service.sandbox}/_sandbox`;
     const post = (url: string, body: object, key?: string) =>
-      fetch(url, {
+      (url.startsWith(service.url) ? askService : fetch)(url, {
         method: "POST",
         headers: {
           "Content-Type": "application/json",

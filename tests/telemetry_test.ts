@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { askService } from "./support/client.ts";
 import { type Collector, openCollector, type Span } from "./support/collector.ts";
 import { createDatabase } from "./support/database.ts";
 import { CLIENT_KEY, openSandbox, type TestSandbox } from "./support/sandbox.ts";
@@ -55,7 +56,7 @@ async function trace(
     "Content-Type": "application/json",
     traceparent: `00-${traceId}-${randomBytes(8).toString("hex")}-01`,
   };
-  const response = await fetch(service.url + path, { ...init, headers });
+  const response = await askService(service.url + path, { ...init, headers });
   await response.body?.cancel();
   // It ends last, and spans are exported in the order in which they end.
   const find = () =>

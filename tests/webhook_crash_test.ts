@@ -3,6 +3,7 @@ import { permissionFlags } from "../commands/permissions.ts";
 import { prune } from "../core/prune.ts";
 import type { Database } from "../db/database.ts";
 import { createRandom, seededState } from "../sandbox/world/random.ts";
+import { askService } from "./support/client.ts";
 import { openApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
 import { openDatabaseWire, type Packet, textOf } from "./support/database_wire.ts";
@@ -107,7 +108,7 @@ Deno.test("killed at any point between commit and delivery, everything arrives, 
     statements.lose();
   }
   async function ask(path: string, body?: Json): Promise<Json> {
-    const response = await fetch(service!.url + path, {
+    const response = await askService(service!.url + path, {
       method: body ? "POST" : "GET",
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
       body: body && JSON.stringify(body),

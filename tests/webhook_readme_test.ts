@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { askService } from "./support/client.ts";
 import { dataFolder, PROJECT, startService } from "./support/service.ts";
 import { until } from "./support/until.ts";
 
@@ -40,7 +41,7 @@ Deno.test("the README's receiver hears of a payment that is made and paid in the
 
 async function ask(url: string, key: string, method: string, body?: object) {
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-  const response = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
+  const response = await askService(url, { method, headers, body: body && JSON.stringify(body) });
   assert.ok(response.ok, await response.clone().text());
   return await response.json() as Record<string, unknown>;
 }

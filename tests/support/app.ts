@@ -24,7 +24,7 @@ import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/router.ts";
-import { createContract } from "./contract.ts";
+import { checkAnswer } from "./contract.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
@@ -124,14 +124,19 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     developmentKey: null,
     resources: options.resources,
   });
-  const check = createContract(app.document);
+  const { basePath } = config;
+  const hasOthersRoutes = options.resources !== undefined;
+  const fetch: App["fetch"] = async (request, connection) => {
+    const { method, url } = request;
+    const answer = await app.fetch(request, connection);
+    return await checkAnswer({ method, url, basePath, hasOthersRoutes }, answer);
+  };
   const request: App["request"] = async (path, init) =>
-    await check(init?.method ?? "GET", path, await app.request(path, init));
+    await fetch(new Request(new URL(path, "http://localhost"), init));
   return {
     ...app,
     request,
-    fetch: async (request, connection) =>
-      await check(request.method, request.url, await app.fetch(request, connection)),
+    fetch,
     config,
     database,
     gateway,

@@ -2,14 +2,20 @@
 
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
-import type { Document } from "../../openapi/document.ts";
+import formats from "ajv-formats";
+import { closed } from "./closed_document.ts";
 import type { Json } from "./sandbox.ts";
 
-/** The answer again, once it was found to be as the document says. */
-export type CheckAnswer = (method: string, url: string, answer: Response) => Promise<Response>;
+export interface Asked {
+  method: string;
+  url: string;
+  /** Where the app is mounted. */
+  basePath?: string;
+  /** Whether the app has routes of an embedder's own, which no document of ours describes. */
+  hasOthersRoutes?: boolean;
+}
 
-/** What every server may add to every answer, and no client of this API has to know. */
+/** What HTTP itself and proxies on the way need; no client of this API has to know of it. */
 const OF_HTTP = [
   "cache-control",
   "content-encoding",
@@ -21,151 +27,112 @@ const OF_HTTP = [
   "x-content-type-options",
 ];
 
-/** Pages for browsers, which no document describes. */
+/** Pages for people, which no document describes. */
 const PAGES = /^\/(openapi\.json|reference)(\/|$)/;
 
-/** Of what is asked for where nothing is. */
-const NOWHERE = { 404: "not_found", 405: "method_not_allowed" } as Record<number, string>;
+/** What is answered where nothing is. */
+const NOWHERE: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
 
-export function createContract(document: Document): CheckAnswer {
-  const described: Json = closed(JSON.parse(JSON.stringify(document)));
-  const basePath: string = described.servers[0].url.replace(/\/$/, "");
-  const routes = Object.entries<Json>(described.paths).map(([path, methods]) => ({
-    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+/** The written one; that it is the app's has a test of its own. */
+const document: Json = closed(
+  JSON.parse(await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url))),
+);
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+// A function in CommonJS, of which the types know only the module.
+(formats as unknown as (ajv: Ajv2020) => void)(ajv);
+ajv.addSchema(document, "document");
+
+const validators = new Map<string, ValidateFunction>();
+
+const routes = Object.entries<Json>(document.paths)
+  // A path that is written out goes before one with parameters.
+  .toSorted(([a], [b]) => a.split("{").length - b.split("{").length)
+  .map(([path, methods]) => ({
     path,
     methods,
-  })).toSorted((a, b) => a.path.split("{").length - b.path.split("{").length);
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  }));
 
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  // A function in CommonJS, of which the types know only the module.
-  (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
-  ajv.addSchema(described, "document");
-  const validators = new Map<string, ValidateFunction>();
-
-  function validate(pointer: string, value: unknown, what: string): void {
-    let validator = validators.get(pointer);
-    if (!validator) {
-      validators.set(pointer, validator = ajv.compile({ $ref: `document#${pointer}` }));
-    }
-    if (validator(value)) return;
-    const errors = validator.errors!.map(({ instancePath, message, params }) =>
-      `${instancePath || "/"} ${message} ${JSON.stringify(params)}`
-    );
-    assert.fail(
-      `${what} is not as the document says:\n${errors.join("\n")}\n${JSON.stringify(value)}`,
-    );
-  }
-
-  function checkHeaders(answer: Response, declared: Json, pointer: string, what: string): void {
-    const names = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
-    for (const [name, value] of answer.headers) {
-      if (OF_HTTP.includes(name)) continue;
-      const declaredAs = names.get(name);
-      assert.ok(declaredAs, `${what}: the header ${name} is not in the document`);
-      const header = declared[declaredAs];
-      const at = header.$ref?.slice(1) ?? `${pointer}/headers/${escaped(declaredAs)}`;
-      const { type } = resolved(described, header).schema;
-      validate(`${at}/schema`, type === "integer" ? Number(value) : value, `${what}: ${name}`);
-    }
-    for (const [name, declaredAs] of names) {
-      const { required } = resolved(described, declared[declaredAs]);
-      assert.ok(!required || answer.headers.has(name), `${what} lacks the header ${declaredAs}`);
-    }
-  }
-
-  return async function check(method, url, answer) {
-    const { pathname } = new URL(url, "http://localhost");
-    const path = pathname.replace(/\/?$/, "/").slice(basePath.length);
-    if (!pathname.startsWith(basePath) || PAGES.test(path)) return answer;
-    const route = routes.find(({ pattern }) => pattern.test(path));
-    const asked = method === "HEAD" ? "get" : method.toLowerCase();
-    const operation = route?.methods[asked];
-    const what = `${answer.status} of ${method} ${route?.path ?? path}`;
-    if (!operation) {
-      return await checkBody(answer, what, (body) => {
-        validate("/components/schemas/Problem", body, what);
-        assert.equal((body as Json).code, NOWHERE[answer.status], what);
-      });
-    }
-    const declared = operation.responses[answer.status];
-    assert.ok(declared, `${what}: the status is not in the document`);
-    const pointer = `/paths/${escaped(route.path)}/${asked}/responses/${answer.status}`;
-    checkHeaders(answer, declared.headers ?? {}, pointer, what);
+/** The answer again, to be read, once it was found to be as the document says. */
+export async function checkAnswer(asked: Asked, answer: Response): Promise<Response> {
+  const { method, url, basePath = "", hasOthersRoutes = false } = asked;
+  const path = new URL(url, "http://localhost").pathname.replace(/\/?$/, "/");
+  const within = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
+  if (within !== null && PAGES.test(within)) return answer;
+  const route = routes.find(({ pattern }) => within !== null && pattern.test(within));
+  const verb = method === "HEAD" ? "get" : method.toLowerCase();
+  const operation = route?.methods[verb];
+  const what = `${answer.status} of ${method} ${route?.path ?? path}`;
+  if (!operation) {
+    if (hasOthersRoutes && !(answer.status in NOWHERE)) return answer;
     if (method === "HEAD") return answer;
-    const type = answer.headers.get("content-type")?.split(";")[0] ?? null;
-    const types = Object.keys(declared.content ?? {});
-    assert.ok(type === null ? types.length === 0 : types.includes(type), `${what} is ${type}`);
-    if (!type?.endsWith("json")) return answer;
-    return await checkBody(answer, what, (body) => {
-      validate(`${pointer}/content/${escaped(type)}/schema`, body, what);
-      if (type !== "application/problem+json") return;
-      const { code } = body as Json;
-      assert.ok(code in declared.content[type].examples, `${what}: ${code} is not declared`);
-    });
-  };
+    const [body, again] = await readJson(answer, what);
+    validate("/components/schemas/Problem", body, what);
+    assert.equal(body.code, NOWHERE[answer.status], `${what} is for nothing that is there`);
+    return again;
+  }
+  const declared = operation.responses[answer.status];
+  assert.ok(declared, `${what}: the status is not in the document`);
+  const pointer = `/paths/${escaped(route.path)}/${verb}/responses/${answer.status}`;
+  checkHeaders(answer, declared.headers ?? {}, what);
+  if (method === "HEAD") return answer;
+  const type = answer.headers.get("content-type")?.split(";")[0] ?? null;
+  const types = Object.keys(declared.content ?? {});
+  assert.ok(type === null ? types.length === 0 : types.includes(type), `${what} is of ${type}`);
+  if (!type?.endsWith("json")) return answer;
+  const [body, again] = await readJson(answer, what);
+  validate(`${pointer}/content/${escaped(type)}/schema`, body, what);
+  if (type === "application/problem+json") {
+    const codes = Object.keys(declared.content[type].examples);
+    assert.ok(codes.includes(body.code), `${what}: ${body.code} is not in the document`);
+  }
+  return again;
 }
 
-async function checkBody(
-  answer: Response,
-  what: string,
-  check: (body: unknown) => void,
-): Promise<Response> {
+function checkHeaders({ headers }: Response, declared: Json, what: string): void {
+  const names = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
+  for (const name of headers.keys()) {
+    const isKnown = OF_HTTP.includes(name) || names.has(name);
+    assert.ok(isKnown, `${what}: the header ${name} is not in the document`);
+  }
+  for (const [name, declaredAs] of names) {
+    const { required, schema } = resolved(declared[declaredAs]);
+    const value = headers.get(name);
+    assert.ok(value !== null || !required, `${what} lacks the header ${declaredAs}`);
+    if (value === null) continue;
+    const read = schema.type === "integer" ? Number(value) : value;
+    assert.ok(ajv.validate(schema, read), `${what}: ${declaredAs} is ${value}`);
+  }
+}
+
+function validate(pointer: string, value: unknown, what: string): void {
+  let validator = validators.get(pointer);
+  if (!validator) validators.set(pointer, validator = ajv.compile({ $ref: `document#${pointer}` }));
+  if (validator(value)) return;
+  const errors = validator.errors!.map(({ instancePath, message, params }) =>
+    `${instancePath || "/"} ${message} ${JSON.stringify(params)}`
+  );
+  assert.fail(
+    [`${what} is not as the document says:`, ...errors, JSON.stringify(value)].join("\n"),
+  );
+}
+
+async function readJson(answer: Response, what: string): Promise<[Json, Response]> {
   const text = await answer.text();
-  let body: unknown;
   try {
-    body = JSON.parse(text);
+    return [JSON.parse(text), new Response(text, answer)];
   } catch {
     assert.fail(`${what} is no JSON: ${text}`);
   }
-  check(body);
-  return new Response(text, answer);
 }
 
-function resolved(document: Json, value: Json): Json {
-  if (!value.$ref) return value;
-  return value.$ref.slice(2).split("/").reduce((part: Json, name: string) => part[name], document);
+function resolved({ $ref, ...value }: Json): Json {
+  if (!$ref) return value;
+  return $ref.slice(2).split("/").reduce((part: Json, name: string) => part[name], document);
 }
 
+/** A name in a JSON pointer in a URL. */
 function escaped(name: string): string {
   return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
-}
-
-/**
- * The document with every schema that does not say otherwise taken to name all there is: clients have
- * to expect new members, and tests have to expect that they are declared.
- */
-function closed(document: Json): Json {
-  const close = (schema: Json, isPart: boolean): Json => {
-    if (typeof schema !== "object" || schema === null) return schema;
-    const result = { ...schema };
-    for (const name of ["properties", "patternProperties"]) {
-      if (!schema[name]) continue;
-      result[name] = Object.fromEntries(
-        Object.entries(schema[name]).map(([name, member]) => [name, close(member, false)]),
-      );
-    }
-    if (schema.items) result.items = close(schema.items, false);
-    for (const name of ["anyOf", "oneOf", "allOf"]) {
-      if (schema[name]) result[name] = schema[name].map((each: Json) => close(each, true));
-    }
-    const isObject = schema.properties || schema.allOf || schema.oneOf || schema.anyOf ||
-      schema.$ref;
-    if (!isPart && isObject && schema.additionalProperties === undefined) {
-      result.unevaluatedProperties = false;
-    }
-    return result;
-  };
-  const schemas = document.components.schemas;
-  for (const name of Object.keys(schemas)) schemas[name] = close(schemas[name], true);
-  const walk = (value: Json): Json => {
-    if (Array.isArray(value)) return value.map(walk);
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
-      Object.entries<Json>(value).map(([name, member]) => [
-        name,
-        name === "schema" ? close(member, false) : walk(member),
-      ]),
-    );
-  };
-  return { ...document, paths: walk(document.paths) };
 }

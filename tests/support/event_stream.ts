@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
 import { EventSchema } from "../../routes/events/schemas.ts";
+import { askService } from "./client.ts";
 import type { TestApp } from "./app.ts";
 import { until } from "./until.ts";
 
@@ -45,7 +46,7 @@ export async function follow(
   { after, query = "" }: FollowOptions = {},
 ): Promise<Follower> {
   const ask: Ask = typeof where === "string"
-    ? (path, init) => fetch(where + path, init)
+    ? (path, init) => askService(where + path, init)
     : async (path, init) => await where.request(path, init);
   const headers = new Headers({ Authorization: `Bearer ${key}` });
   if (after) headers.set("Last-Event-ID", after);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { askService } from "./client.ts";
 
 export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
 
@@ -127,7 +128,11 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     },
     async get(path, key) {
       const headers = key ? { Authorization: `Bearer ${key}` } : undefined;
-      const response = await fetch(url.replace(/\/$/, "") + path, { headers });
+      const response = await askService(
+        url.replace(/\/$/, "") + path,
+        { headers },
+        settings.BASE_PATH,
+      );
       return { status: response.status, text: await response.text() };
     },
     output,

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { checkAnswer } from "./support/contract.ts";
+import type { Json } from "./support/sandbox.ts";
+
+const caller = { user_id: "alice", is_staff: false, credential: "api_key", key_prefix: "gk_abc" };
+
+const problem = {
+  type: "urn:payment-gateway:problem:unauthenticated",
+  title: "A valid credential is needed",
+  status: 401,
+  detail: null,
+  instance: "1",
+  code: "unauthenticated",
+};
+
+interface Said {
+  url?: string;
+  method?: string;
+  status?: number;
+  type?: string;
+  headers?: Record<string, string>;
+  body?: Json;
+}
+
+/** What `GET /me/` is answered with, but for what is said. */
+async function check(said: Said = {}): Promise<Response> {
+  const { url = "/me/", method = "GET", status = 200, body = caller } = said;
+  const isProblem = status >= 400;
+  const { type = isProblem ? "application/problem+json" : "application/json" } = said;
+  const headers = { "Content-Type": type, "X-Request-Id": "1", ...said.headers };
+  const answer = new Response(JSON.stringify(body), { status, headers });
+  return await checkAnswer({ method, url }, answer);
+}
+
+Deno.test("an answer as the document has it passes, and can still be read", async () => {
+  assert.deepEqual(await (await check()).json(), caller);
+  assert.equal((await check({ status: 401, body: problem })).status, 401);
+  await check({ url: "/me" });
+  await check({ url: "/me/?verbose=1" });
+});
+
+const REFUSED: Record<string, [Said, RegExp]> = {
+  "a status": [{ status: 201 }, /201 of GET \/me\/: the status is not in the document/],
+  "a header": [{ headers: { "X-Powered-By": "us" } }, /the header x-powered-by is not/],
+  "a field": [{ body: { ...caller, shoe_size: 42 } }, /shoe_size/],
+  "a field of a problem": [{ status: 401, body: { ...problem, stack: "at …" } }, /stack/],
+  "a type": [{ type: "text/html" }, /is of text\/html/],
+  "a type of a field": [{ body: { ...caller, is_staff: "no" } }, /\/is_staff must be boolean/],
+  "a code": [
+    { status: 401, body: { ...problem, code: "not_found" } },
+    /not_found is not in the document/,
+  ],
+  "a code of no table": [
+    { status: 401, body: { ...problem, code: "on_fire" } },
+    /\/code must be equal to one of the allowed values/,
+  ],
+  "a route": [{ url: "/secret/" }, /200 of GET \/secret\//],
+  "a method": [{ method: "PUT" }, /200 of PUT \/me\//],
+};
+
+for (const [what, [said, why]] of Object.entries(REFUSED)) {
+  Deno.test(`${what} that is not declared fails`, async () => {
+    await assert.rejects(check(said), why);
+  });
+}
+
+Deno.test("what is declared and lacks fails, and so does a value of the wrong format", async () => {
+  const { user_id: _, ...nobody } = caller;
+  await assert.rejects(check({ body: nobody }), /must have required property 'user_id'/);
+  await assert.rejects(
+    checkAnswer({ method: "GET", url: "/me/" }, Response.json(caller)),
+    /lacks the header X-Request-Id/,
+  );
+  const headers = { "Retry-After": "soon" };
+  await assert.rejects(
+    check({ status: 503, headers, body: { ...problem, code: "unavailable" } }),
+    /Retry-After is soon/,
+  );
+  const job = { id: "no uuid" };
+  await assert.rejects(check({ url: `/jobs/1/`, body: job }), /must match format "uuid"/);
+});
+
+Deno.test("what is composed of several schemas may have what any of them has, and nothing else", async () => {
+  const endpoint = {
+    id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+    url: "https://shop.example/hooks",
+    event_names: null,
+    description: null,
+    enabled: true,
+    disabled_reason: null,
+    failing_since: null,
+    previous_secret_until: null,
+    created_at: "2026-03-05T04:12:09.000Z",
+    updated_at: "2026-03-05T04:12:09.000Z",
+    secret: "whsec_abc",
+  };
+  const said = { url: "/webhook-endpoints/", method: "POST", status: 201 };
+  await check({ ...said, body: endpoint });
+  await assert.rejects(check({ ...said, body: { ...endpoint, salt: "x" } }), /salt/);
+});
