@@ -30,13 +30,19 @@ interface Item {
 /** As much of the document. */
 export interface Document {
   paths: Record<string, Record<string, Operation>>;
+  components?: { examples?: Record<string, Example> };
 }
 
 interface Operation {
   operationId: string;
   requestBody?: {
-    content: Record<string, { examples?: Record<string, { summary?: string; value: unknown }> }>;
+    content: Record<string, { examples?: Record<string, Example | { $ref: string }> }>;
   };
+}
+
+interface Example {
+  summary: string;
+  value: unknown;
 }
 
 const FIRST_PAYMENT = ["createCharge", "getPayment", "listPayments", "cancelPayment"];
@@ -48,7 +54,7 @@ export function finish(collection: Collection, document: Document): Collection {
       const operation = operationOf(item, document);
       const finished = finishItem(item);
       byOperation.set(operation.operationId, finished);
-      return oneForEachExample(finished, operation);
+      return oneForEachExample(finished, bodyExamples(operation, document));
     });
   }
   const variables = [...new Set(JSON.stringify(collection.item).match(/(?<=\{\{)\w+_id(?=\}\})/g))];
@@ -81,30 +87,36 @@ function operationOf({ name, request }: Item, document: Document): Operation {
 }
 
 function finishItem(item: Item): Item {
-  const { request } = item;
-  for (const variable of request.url.variable ?? []) {
+  for (const variable of item.request.url.variable ?? []) {
     if (["pk", "id"].includes(variable.key)) variable.value = `{{${resourceId(item)}}}`;
     else if (variable.key.endsWith("_id")) variable.value = `{{${variable.key}}}`;
   }
-  for (const header of request.header) {
-    if (header.key !== "Idempotency-Key") continue;
-    // A new one each time it is sent: Postman makes it up.
-    header.value = "{{$guid}}";
-    header.disabled = false;
-  }
-  if (request.body?.raw) request.body.raw = withNewNames(request.body.raw);
   // What can go wrong is in the description; a copy of the request in each example is too much.
   const response = item.response.filter(({ code }) => code < 300).map((answer) => ({
     ...answer,
     id: undefined,
     originalRequest: { ...answer.originalRequest, header: [] },
   }));
-  return { ...item, id: undefined, response, event: [{ listen: "test", script: check(item) }] };
+  return {
+    ...item,
+    id: undefined,
+    request: withNewNames(item.request),
+    response,
+    event: [{ listen: "test", script: check(item) }],
+  };
 }
 
-/** Ids that can be taken once are new each time, too. */
-function withNewNames(body: string): string {
-  return body.replace(/("(?:order_id|invoice_number)": ")[^"]*"/g, '$1pm-{{$guid}}"');
+/** What must be new for each thing that is made is made up by Postman each time it is sent. */
+function withNewNames(request: Item["request"]): Item["request"] {
+  if (!request.header.some(({ key }) => key === "Idempotency-Key")) return request;
+  const header = request.header.map((each) =>
+    each.key === "Idempotency-Key" ? { ...each, value: "{{$guid}}", disabled: false } : each
+  );
+  const raw = request.body?.raw?.replace(
+    /("(?:order_id|invoice_number)": ")[^"]*"/g,
+    '$1pm-{{$guid}}"',
+  );
+  return { ...request, header, body: raw === undefined ? request.body : { ...request.body, raw } };
 }
 
 /** Whether the answer is a good one; what was made is remembered for the requests after it. */
@@ -131,19 +143,27 @@ function resourceId({ request }: Item): string {
   return `${resource === "charge" ? "payment" : resource}_id`;
 }
 
-/** The request, and one more for each further example of its body. */
-function oneForEachExample(item: Item, { requestBody }: Operation): Item[] {
-  const [, ...others] = Object.values(requestBody?.content["application/json"]?.examples ?? {});
+/** The examples of the operation's body, wherever they are written. */
+function bodyExamples({ requestBody }: Operation, { components }: Document): Example[] {
+  const examples = requestBody?.content["application/json"]?.examples ?? {};
+  return Object.values(examples).map((example) => {
+    if (!("$ref" in example)) return example;
+    return components!.examples![example.$ref.split("/").at(-1)!]!;
+  });
+}
+
+/** The request, which has the first example, and one more for each further one. */
+function oneForEachExample(item: Item, [, ...others]: Example[]): Item[] {
   return [
     item,
-    ...others.map(({ summary, value }) => ({
-      ...item,
-      name: `${item.name}: ${summary}`,
-      request: {
-        ...item.request,
-        body: { ...item.request.body, raw: withNewNames(JSON.stringify(value, null, 2)) },
-      },
-      response: [],
-    })),
+    ...others.map(({ summary, value }) => {
+      const body = { ...item.request.body, raw: JSON.stringify(value, null, 2) };
+      return {
+        ...item,
+        name: `${item.name}: ${summary}`,
+        request: withNewNames({ ...item.request, body }),
+        response: [],
+      };
+    }),
   ];
 }
