@@ -1,4 +1,4 @@
-/** The settings: one schema for parsing them, for what is said when they are wrong, and for the README. */
+/** The settings: one schema for parsing them, for what is said when they are wrong, and for the guide. */
 
 import { isIP } from "node:net";
 import { resolve } from "node:path";
@@ -44,7 +44,7 @@ const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
 
 interface About {
   description: string;
-  /** What holds where the setting is left out, in words for the README. */
+  /** What holds where the setting is left out, in words for the guide. */
   default: string;
   example: string;
 }
@@ -445,7 +445,7 @@ export function parseConfig(
   };
 }
 
-/** The settings as the README shows them. */
+/** The settings as docs/settings.md shows them. */
 export function settingsTable(): string {
   const rows = SETTING_NAMES.map((name) =>
     `| \`${name}\` | ${about(name).description} | ${about(name).default} |`

@@ -219,14 +219,14 @@ Deno.test("webhook endpoints may be private where the service is tried out, and 
   assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
 });
 
-Deno.test("the README's table of settings is the schema's", async () => {
-  const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+Deno.test("the table of settings in the guide is the schema's", async () => {
+  const guide = await Deno.readTextFile(new URL("../docs/settings.md", import.meta.url));
   const rows = (text: string) =>
     text.split("\n").filter((line) => line.startsWith("|"))
       .map((line) => line.split("|").map((cell) => cell.trim()).join("|"));
   const expected = rows(settingsTable()).filter((row) => !row.includes("---"));
-  const actual = new Set(rows(readme));
-  for (const row of expected) assert.ok(actual.has(row), `README lacks: ${row}`);
-  const named = [...readme.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
+  const actual = new Set(rows(guide));
+  for (const row of expected) assert.ok(actual.has(row), `docs/settings.md lacks: ${row}`);
+  const named = [...guide.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
   assert.deepEqual(named, SETTING_NAMES);
 });

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { blocksOf } from "./support/guide_blocks.ts";
+import { assertShown } from "./support/guide_output.ts";
+
+const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
+
+Deno.test("a guide's block is run, written, compared or only shown, as its fence says", () => {
+  const kinds = (info: string) => blocksOf(fenced(info)).map(({ kind, line }) => `${kind} ${line}`);
+  assert.deepEqual(kinds("sh"), ["run 3"]);
+  assert.deepEqual(kinds("sh another-terminal"), ["run 3"]);
+  assert.deepEqual(kinds("js receiver.mjs"), ["file 3"]);
+  assert.deepEqual(kinds("sh not-run it would take a year"), ["not-run 3"]);
+  assert.deepEqual(kinds("ini"), ["shown 3"]);
+  const both = blocksOf(fenced("sh") + fenced("json output")).map(({ kind }) => kind);
+  assert.deepEqual(both, ["run", "output"]);
+});
+
+Deno.test("an output has to follow what it is the output of", () => {
+  assert.throws(() => blocksOf(fenced("json output")), /line 3: the output is that of no block/);
+  assert.throws(
+    () => blocksOf(fenced("js a.mjs") + fenced("text output")),
+    /line 8: the output is/,
+  );
+});
+
+Deno.test("a block of code that nobody runs has to say why", () => {
+  for (const info of ["sh not-run", "bash", "sh later", "ts", "json", "text", ""]) {
+    assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run/, info);
+  }
+});
+
+Deno.test("of JSON, what a guide shows has to be there, and more may be", () => {
+  const answered = '{"id":"01a1","list":[{"a":1},{"b":2}],"none":null,"paid":false}';
+  const isShown = (shown: string) => {
+    try {
+      assertShown("json", shown, answered);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  assert.ok(isShown('{ "id": "01…", "paid": false }'));
+  assert.ok(isShown('{ "list": [{ "a": 1 }, "…"] }'));
+  assert.ok(isShown('{ "list": [{}, { "b": 2 }], "none": null }'));
+  assert.ok(!isShown('{ "id": "02…" }'));
+  assert.ok(!isShown('{ "paid": true }'));
+  assert.ok(!isShown('{ "missing": "…" }'));
+  assert.ok(!isShown('{ "none": "…" }'));
+  assert.ok(!isShown('{ "list": [{ "a": 1 }] }'));
+  assert.ok(!isShown('{ "list": [{ "a": 2 }, "…"] }'));
+});
+
+Deno.test("of text, every line has to be there, and … stands for the rest of one or for any number", () => {
+  const answered = "HTTP/1.1 200 OK\r\nlocation: /jobs/1/\r\n\r\ndone \n";
+  assertShown("text", "HTTP/1.1 200 OK\nlocation: /jobs/…/\n\ndone", answered);
+  assertShown("text", "HTTP/1.1 200 OK\n…\ndone\n…", answered);
+  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\ndone", answered));
+  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\n…\ndon", answered));
+  assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", answered));
+});

@@ -1,0 +1,54 @@
+/** Whether an answer is what a guide shows, which leaves out what does not matter. */
+
+import assert from "node:assert/strict";
+
+/** Stands for anything: in a line, in a string, and alone in its line for any number of lines. */
+const ANYTHING = "…";
+
+export function assertShown(format: "json" | "text", shown: string, answered: string): void {
+  const said = answered.replace(/[ \r]+$/gm, "");
+  if (format === "text") assert.match(`${said.trim()}\n`, textPattern(shown.trim()));
+  else assertMember(JSON.parse(shown), parse(said), "");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    assert.fail(`No JSON: ${text}`);
+  }
+}
+
+/** Members that a guide leaves out may be there; those that it shows must be, as it shows them. */
+function assertMember(shown: unknown, actual: unknown, path: string): void {
+  const where = `${path || "the answer"} is ${JSON.stringify(actual)}`;
+  if (typeof shown === "string" && shown.includes(ANYTHING)) {
+    assert.ok(actual !== null && actual !== undefined, where);
+    assert.match(String(actual), new RegExp(`^${linePattern(shown)}$`, "s"), where);
+  } else if (Array.isArray(shown)) {
+    assert.ok(Array.isArray(actual), where);
+    const isOpen = shown.at(-1) === ANYTHING;
+    const members = isOpen ? shown.slice(0, -1) : shown;
+    if (!isOpen) assert.equal(actual.length, shown.length, where);
+    members.forEach((member, index) => assertMember(member, actual[index], `${path}[${index}]`));
+  } else if (typeof shown === "object" && shown !== null) {
+    assert.ok(typeof actual === "object" && actual !== null, where);
+    for (const [name, member] of Object.entries(shown)) {
+      assertMember(member, (actual as Record<string, unknown>)[name], `${path}.${name}`);
+    }
+  } else {
+    assert.strictEqual(actual, shown, where);
+  }
+}
+
+/** Of whole lines, each with its end, so that none at all can stand for any number of them. */
+function textPattern(shown: string): RegExp {
+  const lines = shown.split("\n").map((line) =>
+    line === ANYTHING ? "(?:.*\n)*?" : `${linePattern(line)}\n`
+  );
+  return new RegExp(`^${lines.join("")}$`);
+}
+
+function linePattern(line: string): string {
+  return line.split(ANYTHING).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join(".*");
+}
