@@ -53,7 +53,10 @@ async function generate(to: string) {
   });
 }
 
-/** Copies the part that is written by hand, with the names by which compiled files import. */
+/**
+ * Copies the part that is written by hand, which calls what is generated `#api/…`, because it is
+ * nowhere before this; here it is, and everything has the name by which compiled files import.
+ */
 async function takeOver(from: string, to: string) {
   for await (const { name } of Deno.readDir(from)) {
     const text = (await Deno.readTextFile(join(from, name)))
