@@ -25,7 +25,7 @@ const programs = files.filter(({ path }) => floorOf(path) !== -1 || isSandbox(pa
 async function sourceFiles(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (name.startsWith(".") || name === "node_modules") continue;
+    if (name.startsWith(".") || name === "node_modules" || name === "dist") continue;
     const path = join(folder, name);
     if (isDirectory) found.push(...await sourceFiles(path));
     else if (/\.(ts|js|css)$/.test(name)) found.push(relative(PROJECT, path));

@@ -177,7 +177,7 @@ export async function postgresRuns(dataDir: string): Promise<boolean> {
 export async function copyProject(to: string, from = PROJECT): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if ([".data", ".git", "node_modules"].includes(name)) continue;
+    if ([".data", ".git", "dist", "node_modules"].includes(name)) continue;
     if (isDirectory) await copyProject(join(to, name), join(from, name));
     else await Deno.copyFile(join(from, name), join(to, name));
   }

@@ -1,0 +1,169 @@
+/** Makes the converted collection one that can be used as it is: it runs, and runs again. */
+
+/** As much of a collection (v2.1) as is looked at. */
+export interface Collection {
+  info: Record<string, unknown>;
+  item: Folder[];
+  auth?: unknown;
+  variable?: { key: string; value: string }[];
+}
+
+interface Folder {
+  name: string;
+  description?: string;
+  item: Item[];
+}
+
+interface Item {
+  id?: string;
+  name: string;
+  request: {
+    method: string;
+    url: { path: string[]; variable?: { key: string; value: string }[] };
+    header: { key: string; value: string; disabled?: boolean }[];
+    body?: { raw?: string };
+  };
+  response: { id?: string; code: number; originalRequest: { header?: unknown[] } }[];
+  event?: { listen: "test"; script: { type: string; exec: string[] } }[];
+}
+
+/** As much of the document. */
+export interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components?: { examples?: Record<string, Example> };
+}
+
+interface Operation {
+  operationId: string;
+  requestBody?: {
+    content: Record<string, { examples?: Record<string, Example | { $ref: string }> }>;
+  };
+}
+
+interface Example {
+  summary: string;
+  value: unknown;
+}
+
+const FIRST_PAYMENT = ["createCharge", "getPayment", "listPayments", "cancelPayment"];
+
+export function finish(collection: Collection, document: Document): Collection {
+  const byOperation = new Map<string, Item>();
+  for (const folder of collection.item) {
+    folder.item = folder.item.flatMap((item) => {
+      const operation = operationOf(item, document);
+      const finished = finishItem(item);
+      byOperation.set(operation.operationId, finished);
+      return oneForEachExample(finished, bodyExamples(operation, document));
+    });
+  }
+  const variables = [...new Set(JSON.stringify(collection.item).match(/(?<=\{\{)\w+_id(?=\}\})/g))];
+  return {
+    info: { ...collection.info, _postman_id: undefined },
+    auth: { type: "bearer", bearer: [{ key: "token", value: "{{apiKey}}", type: "string" }] },
+    variable: [
+      { key: "baseUrl", value: "http://127.0.0.1:8000" },
+      { key: "apiKey", value: "" },
+      ...variables.map((key) => ({ key, value: "" })),
+    ],
+    item: [
+      {
+        name: "A first payment",
+        description:
+          "Set the variable apiKey, and run this folder: a charge is made, read, found " +
+          "in the list, and cancelled.",
+        item: FIRST_PAYMENT.map((operationId) => byOperation.get(operationId)!),
+      },
+      ...collection.item,
+    ],
+  };
+}
+
+function operationOf({ name, request }: Item, document: Document): Operation {
+  const path = `/${request.url.path.join("/")}`.replace(/:(\w+)/g, "{$1}");
+  const operation = document.paths[path]?.[request.method.toLowerCase()];
+  if (!operation) throw new Error(`${name}: the document has no ${request.method} ${path}`);
+  return operation;
+}
+
+function finishItem(item: Item): Item {
+  for (const variable of item.request.url.variable ?? []) {
+    if (["pk", "id"].includes(variable.key)) variable.value = `{{${resourceId(item)}}}`;
+    else if (variable.key.endsWith("_id")) variable.value = `{{${variable.key}}}`;
+  }
+  // What can go wrong is in the description; a copy of the request in each example is too much.
+  const response = item.response.filter(({ code }) => code < 300).map((answer) => ({
+    ...answer,
+    id: undefined,
+    originalRequest: { ...answer.originalRequest, header: [] },
+  }));
+  return {
+    ...item,
+    id: undefined,
+    request: withNewNames(item.request),
+    response,
+    event: [{ listen: "test", script: check(item) }],
+  };
+}
+
+/** What must be new for each thing that is made is made up by Postman each time it is sent. */
+function withNewNames(request: Item["request"]): Item["request"] {
+  if (!request.header.some(({ key }) => key === "Idempotency-Key")) return request;
+  const header = request.header.map((each) =>
+    each.key === "Idempotency-Key" ? { ...each, value: "{{$guid}}", disabled: false } : each
+  );
+  const raw = request.body?.raw?.replace(
+    /("(?:order_id|invoice_number)": ")[^"]*"/g,
+    '$1pm-{{$guid}}"',
+  );
+  return { ...request, header, body: raw === undefined ? request.body : { ...request.body, raw } };
+}
+
+/** Whether the answer is a good one; what was made is remembered for the requests after it. */
+function check(item: Item): { type: string; exec: string[] } {
+  const codes = item.response.map(({ code }) => code).filter((code) => code < 300);
+  const exec = [
+    `pm.test("answered with ${codes.join(" or ")}", () => {`,
+    `  pm.expect(pm.response.code).to.be.oneOf([${codes.join(", ")}]);`,
+    "});",
+  ];
+  if (item.request.method === "POST" && codes.includes(201)) {
+    exec.push(
+      "if (pm.response.code === 201) {",
+      `  pm.collectionVariables.set("${resourceId(item)}", pm.response.json().id);`,
+      "}",
+    );
+  }
+  return { type: "text/javascript", exec };
+}
+
+/** By what name the collection keeps the id of what a path is about: `payment_id`. */
+function resourceId({ request }: Item): string {
+  const resource = request.url.path[0]!.replaceAll("-", "_").replace(/s$/, "");
+  return `${resource === "charge" ? "payment" : resource}_id`;
+}
+
+/** The examples of the operation's body, wherever they are written. */
+function bodyExamples({ requestBody }: Operation, { components }: Document): Example[] {
+  const examples = requestBody?.content["application/json"]?.examples ?? {};
+  return Object.values(examples).map((example) => {
+    if (!("$ref" in example)) return example;
+    return components!.examples![example.$ref.split("/").at(-1)!]!;
+  });
+}
+
+/** The request, which has the first example, and one more for each further one. */
+function oneForEachExample(item: Item, [, ...others]: Example[]): Item[] {
+  return [
+    item,
+    ...others.map(({ summary, value }) => {
+      const body = { ...item.request.body, raw: JSON.stringify(value, null, 2) };
+      return {
+        ...item,
+        name: `${item.name}: ${summary}`,
+        request: withNewNames({ ...item.request, body }),
+        response: [],
+      };
+    }),
+  ];
+}

@@ -1,0 +1,279 @@
+/** A merchant's program, as a test has it run in Node and in Deno: prints what came of each step. */
+
+import {
+  ConnectionError,
+  createPaymentGateway,
+  type ErrorCode,
+  type Event,
+  type PaymentEvent,
+  PaymentGatewayError,
+  verifyWebhook,
+  WebhookError,
+} from "payment-gateway-client";
+
+/** What the test hands over. */
+const { url, sandbox, key, webhook } = JSON.parse(process.env.CONSUMER ?? "") as {
+  url: string;
+  sandbox: string;
+  key: string;
+  /** A webhook as the service sent it. */
+  webhook: { secret: string; headers: Record<string, string>; body: string };
+};
+
+const gateway = createPaymentGateway({ baseUrl: `${url}/`, apiKey: () => Promise.resolve(key) });
+const outcome: Record<string, unknown> = {};
+
+// The money's way: charged, paid, settled, paid back, in two parts.
+const charged = await gateway.charges.create({ payment_type: "gopay", gross_amount: 44_000 });
+await pay(charged.order_id);
+const paid = await gateway.payments.wait(charged.id, { timeoutMs: 30_000 });
+const first = await gateway.payments.refund(paid.id, { amount: 4_000 });
+const rest = await gateway.payments.refund(paid.id);
+outcome.life = [
+  charged.transaction_status,
+  paid.transaction_status,
+  first.payment.transaction_status,
+  rest.payment.transaction_status,
+  rest.refund.amount,
+];
+
+// Calls without a body, and those that nobody waits for.
+const cancelled = await gateway.payments.cancel((await charge()).id);
+const job = await gateway.jobs.wait((await gateway.charges.createAsync(qris())).id);
+const pending = await gateway.payments
+  .wait(charged.id, { until: () => false, timeoutMs: 100 }).catch((error) => error.name);
+outcome.others = [cancelled.transaction_status, job.status, pending, (await gateway.me()).is_staff];
+
+// A list over several pages.
+const made: string[] = [];
+for (let count = 0; count < 5; count++) made.push((await charge()).id);
+let pages = 0;
+const listed: string[] = [];
+for await (const { items } of gateway.payments.list({ payment_type: "qris", limit: 2 }).pages()) {
+  pages++;
+  listed.push(...items.map(({ id }) => id));
+}
+const one: string[] = [];
+for await (const { id } of gateway.payments.list({ limit: 2 })) {
+  if (made.includes(id)) one.push(id);
+  if (one.length === made.length) break;
+}
+const { items, nextCursor } = await gateway.payments.list({ limit: 2 }).page();
+const second = await gateway.payments.list({ limit: 2, cursor: nextCursor ?? "" }).page();
+outcome.lists = [
+  pages >= 3,
+  new Set(listed).size === listed.length && made.every((id) => listed.includes(id)),
+  one.join() === made.toReversed().join(),
+  second.items.length === 2 && !second.items.some(({ id }) => items[0]?.id === id),
+];
+
+// Errors, by their codes.
+const codes: ErrorCode[] = [];
+for (
+  const mistake of [
+    () => gateway.payments.get("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5"),
+    () => gateway.payments.refund(cancelled.id),
+    () => gateway.events.list().page(),
+    () => createPaymentGateway({ baseUrl: url, apiKey: "gk_wrong" }).me(),
+    () => gateway.events.stream({}, { lastEventId: "not an id" }).next(),
+    // @ts-expect-error -- the compiler knows the payment types, too
+    () => gateway.charges.create({ payment_type: "cash", gross_amount: 1 }),
+  ]
+) {
+  const error = await thrown(mistake);
+  if (error instanceof PaymentGatewayError) codes.push(error.code);
+}
+outcome.codes = codes;
+
+const invalid = await thrown(() => charge({ gross_amount: -1 }));
+if (!(invalid instanceof PaymentGatewayError)) throw invalid;
+// @ts-expect-error -- so that a code with a slip of the pen does not compile
+if (invalid.code === "validation_eror") throw invalid;
+outcome.invalid = [invalid.status, invalid.problem.errors?.[0]?.field, invalid.requestId !== ""];
+
+// A key makes one payment of two calls; so does the client's own when the answer is lost.
+const idempotencyKey = crypto.randomUUID();
+const twice = [
+  await gateway.charges.create(qris(), { idempotencyKey }),
+  await gateway.charges.create(qris(), { idempotencyKey }),
+];
+const lossy = fetchThat(async (request, count) => {
+  const response = await fetch(request);
+  if (count > 1) return response;
+  await response.body?.cancel();
+  throw new TypeError("The connection broke");
+});
+const survived = await lossy.gateway.charges.create(qris());
+const busy = fetchThat((request, count) => {
+  const headers = { "Retry-After": "0" };
+  return count > 2 ? fetch(request) : Promise.resolve(new Response(null, { status: 429, headers }));
+});
+const patient = await busy.gateway.payments.get(survived.id);
+const keys = lossy.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+outcome.retries = [
+  twice[0]?.id === twice[1]?.id,
+  keys.length === 2 && keys[0] !== null && keys[0] === keys[1],
+  patient.id === survived.id && busy.requests.length === 3,
+];
+
+// What is not safe to repeat is not, nor what is not allowed to.
+const dead = fetchThat(() => Promise.reject(new TypeError("Nobody is there")));
+const once = await thrown(() => dead.gateway.jobs.retry(charged.id));
+const late = fetchThat(() => {
+  const headers = { "Retry-After": "3600" };
+  return Promise.resolve(new Response("Closed", { status: 503, headers }));
+});
+const given = await thrown(() => late.gateway.charges.create(qris(), { idempotencyKey }));
+const aborted = await thrown(() =>
+  gateway.payments.get(charged.id, { signal: AbortSignal.abort("enough") })
+);
+const slow = fetchThat((request) => gone(request.signal), { timeoutMs: 20, maxRetries: 1 });
+const unanswered = await thrown(() => slow.gateway.me());
+outcome.givenUp = [
+  once instanceof ConnectionError && dead.requests.length,
+  given instanceof ConnectionError && given.status,
+  given instanceof ConnectionError && given.idempotencyKey === idempotencyKey,
+  aborted,
+  unanswered instanceof ConnectionError && slow.requests.length,
+];
+
+// Events as they happen, across a connection that breaks after the first.
+const watched = await charge();
+const broken = fetchThat(async (request, count) => {
+  const response = await fetch(request);
+  if (count > 1) return response;
+  await pay(watched.order_id);
+  return new Response(response.body?.pipeThrough(breaksAfterAnEvent()), response);
+});
+const streamed: Event[] = [];
+const signal = AbortSignal.timeout(30_000);
+for await (const event of broken.gateway.events.stream({ resource_id: watched.id }, { signal })) {
+  streamed.push(event);
+  if (event.name === "payment_refunded") break;
+  await gateway.payments.refund(watched.id);
+}
+outcome.streamed = [
+  ...streamed.map(({ name }) => name),
+  broken.requests[1]?.headers.get("Last-Event-ID") === streamed[0]?.id,
+];
+
+// Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
+const { secret, headers, body } = webhook;
+const genuine = await verifyWebhook(secret, headers, body);
+const bytes = new TextEncoder().encode(body);
+const signature = headers["webhook-signature"] ?? "";
+const altered = (changes: Record<string, string>) => ({ ...headers, ...changes });
+await verifyWebhook(secret, new Headers(headers), bytes);
+await verifyWebhook(
+  secret,
+  altered({ "webhook-signature": `v2,AAAA v1,${btoa("no")} ${signature}` }),
+  body,
+);
+await verifyWebhook(secret, await signedAgo(4 * 60), body);
+const stale = await Promise.all([signedAgo(6 * 60), signedAgo(-6 * 60)]);
+const forgeries = [
+  ...stale.map((old) => () => verifyWebhook(secret, old, body)),
+  () => verifyWebhook(secret, headers, body.replace("{", "{ ")),
+  () => verifyWebhook(`whsec_${btoa("another secret of a good length")}`, headers, body),
+  () => verifyWebhook("", headers, body),
+  () => verifyWebhook(secret, {}, body),
+  () => verifyWebhook(secret, altered({ "webhook-id": "another" }), body),
+  () => verifyWebhook(secret, altered({ "webhook-timestamp": "now" }), body),
+  () => verifyWebhook(secret, altered({ "webhook-signature": "v1,not base64" }), body),
+];
+const refused = await Promise.all(forgeries.map(thrown));
+outcome.webhooks = [describe(genuine), refused.every((error) => error instanceof WebhookError)];
+
+console.log(JSON.stringify(outcome));
+
+/** The headers of a webhook that was signed, rightly, so many seconds ago. */
+async function signedAgo(seconds: number): Promise<Record<string, string>> {
+  const timestamp = Math.floor(Date.now() / 1000 - seconds);
+  const raw = Uint8Array.from(atob(secret.slice("whsec_".length)), (each) => each.charCodeAt(0));
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", raw, hmac, false, ["sign"]);
+  const signed = new TextEncoder().encode(`own.${timestamp}.${body}`);
+  const code = new Uint8Array(await crypto.subtle.sign("HMAC", key, signed));
+  return {
+    "webhook-id": "own",
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": `v1,${btoa(String.fromCharCode(...code))}`,
+  };
+}
+
+function qris() {
+  return { payment_type: "qris", gross_amount: 10_000 } as const;
+}
+
+function charge(changes: { gross_amount?: number } = {}) {
+  return gateway.charges.create({ ...qris(), ...changes });
+}
+
+async function pay(orderId: string): Promise<void> {
+  const address = `${sandbox}/_sandbox/transactions/${orderId}/pay`;
+  const { ok, body } = await fetch(address, { method: "POST" });
+  if (!ok) throw new Error("The sandbox has no such transaction");
+  await body?.cancel();
+}
+
+function describe(event: Event): string {
+  switch (event.name) {
+    case "payment_settled":
+      return describePayment(event);
+    case "webhook_endpoint_tested":
+      return `tested: ${event.data.url}`;
+    default:
+      return event.name;
+  }
+}
+
+function describePayment({ data }: PaymentEvent): string {
+  return data.gross_amount;
+}
+
+async function thrown(call: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("Nothing was thrown");
+}
+
+/** A gateway whose requests are counted, and answered by the test. */
+function fetchThat(
+  respond: (request: Request, count: number) => Promise<Response>,
+  options: { timeoutMs?: number; maxRetries?: number } = {},
+) {
+  const requests: Request[] = [];
+  const answer: typeof fetch = (input, init) => {
+    const request = new Request(input, init);
+    requests.push(request);
+    return respond(request, requests.length);
+  };
+  const own = createPaymentGateway({ baseUrl: url, apiKey: key, fetch: answer, ...options });
+  return { gateway: own, requests };
+}
+
+/** No answer; as a real connection would, it keeps the process going. */
+function gone(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const connection = setInterval(() => {}, 1_000);
+    signal.addEventListener("abort", () => {
+      clearInterval(connection);
+      reject(signal.reason);
+    });
+  });
+}
+
+/** Lets one event through; whatever comes after it is lost with the connection. */
+function breaksAfterAnEvent(): TransformStream<Uint8Array, Uint8Array> {
+  let text = "";
+  return new TransformStream({
+    transform(chunk, controller) {
+      if (/^data:.*\n\n/m.test(text)) return controller.error(new TypeError("It broke"));
+      text += new TextDecoder().decode(chunk);
+      controller.enqueue(chunk);
+    },
+  });
+}

@@ -1,0 +1,50 @@
+/**
+ * Makes a Postman collection from the document, by Postman's own converter; what that leaves to be
+ * wished for is in `collection.ts`.
+ */
+
+import { join } from "node:path";
+import { type Collection, type Document, finish } from "./collection.ts";
+import { DIST, HERE } from "./dist.ts";
+
+/** Computed, so that nobody who only starts the service downloads it. */
+const CONVERTER = ["npm:openapi-to-postmanv2", "6.3.3"].join("@");
+
+interface Conversion {
+  result: boolean;
+  reason?: string;
+  output?: [{ data: Collection }];
+}
+
+interface Converter {
+  convertV2(
+    input: { type: "string"; data: string },
+    options: Record<string, unknown>,
+    done: (error: Error | null, conversion: Conversion) => void,
+  ): void;
+}
+
+const OPTIONS = {
+  folderStrategy: "Tags",
+  parametersResolution: "Example",
+  enableOptionalParameters: false,
+  includeAuthInfoInExample: false,
+};
+
+const document = await Deno.readTextFile(join(HERE, "../openapi/openapi.json"));
+const collection = finish(await convert(document), JSON.parse(document) as Document);
+const folder = Deno.args[0] ?? DIST;
+await Deno.mkdir(folder, { recursive: true });
+const output = join(folder, "postman_collection.json");
+await Deno.writeTextFile(output, JSON.stringify(collection, null, 1) + "\n");
+console.log(output);
+
+async function convert(data: string): Promise<Collection> {
+  const { default: converter }: { default: Converter } = await import(CONVERTER);
+  return await new Promise((resolve, reject) => {
+    converter.convertV2({ type: "string", data }, OPTIONS, (error, { result, reason, output }) => {
+      if (result && output) resolve(output[0].data);
+      else reject(error ?? new Error(reason));
+    });
+  });
+}

@@ -1,0 +1,89 @@
+/** Events: every change, as a list for staff, and live for everybody. */
+
+import type { Client } from "#api/client";
+import { listEvents } from "#api/sdk";
+import type { Event, ListEventsData, StreamEventsData } from "#api/types";
+import { type CallOptions, plain } from "./call.ts";
+import { PaymentGatewayError } from "./errors.ts";
+import { Pager } from "./pager.ts";
+import { pause } from "./pause.ts";
+import { readEventStream } from "./read_event_stream.ts";
+
+export interface StreamOptions extends CallOptions {
+  /** Goes on after this event, as if the connection had only just broken. */
+  lastEventId?: string;
+}
+
+/** By its type it is the document's. */
+const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
+
+/** Unless the stream says otherwise, as it does at its beginning. */
+const FIRST_PAUSE_MS = 1_000;
+
+export class Events {
+  readonly #client: Client;
+  readonly #send: typeof fetch;
+
+  constructor(client: Client, send: typeof fetch) {
+    this.#client = client;
+    this.#send = send;
+  }
+
+  /** For staff: everything that happened. */
+  list(query: ListEventsData["query"] = {}, options?: CallOptions): Pager<Event> {
+    const { cursor: first, ...filter } = query;
+    return new Pager((cursor = first) =>
+      listEvents({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+    );
+  }
+
+  /**
+   * What happens to your payments, invoices and subscriptions, as it happens, until the loop is
+   * left or the signal aborts. A connection that breaks is made anew, and nothing is missed.
+   */
+  async *stream(
+    query: StreamEventsData["query"] = {},
+    options: StreamOptions = {},
+  ): AsyncGenerator<Event, void, undefined> {
+    let { lastEventId } = options;
+    let pauseMs = FIRST_PAUSE_MS;
+    let wasConnected = false;
+    while (true) {
+      try {
+        const body = await this.#connect(query, { ...options, lastEventId });
+        wasConnected = true;
+        for await (const message of readEventStream(body)) {
+          pauseMs = message.retryMs ?? pauseMs;
+          if (message.data === undefined) continue;
+          yield JSON.parse(message.data) as Event;
+          lastEventId = message.id ?? lastEventId;
+        }
+      } catch (error) {
+        // A service that was never reached may be the wrong one; one that was comes back.
+        if (!wasConnected || options.signal?.aborted || !passes(error)) throw error;
+      }
+      await pause(pauseMs, options.signal);
+    }
+  }
+
+  async #connect(query: StreamEventsData["query"], { lastEventId, ...options }: StreamOptions) {
+    const { headers, ...call } = plain(options);
+    const { data } = await this.#client.get<{ 200: ReadableStream<Uint8Array> }, unknown, true>({
+      ...call,
+      url: STREAM_URL,
+      security: [{ scheme: "bearer", type: "http" }],
+      query,
+      headers: { ...headers, ...(lastEventId && { "Last-Event-ID": lastEventId }) },
+      parseAs: "stream",
+      // Not the client's own, which gives up on what takes too long.
+      fetch: this.#send,
+    });
+    return data;
+  }
+}
+
+/** Whether it may be better in a second. */
+function passes(error: unknown): boolean {
+  if (error instanceof PaymentGatewayError) return error.status === 429 || error.status >= 500;
+  return !(error instanceof SyntaxError);
+}

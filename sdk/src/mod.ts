@@ -1,0 +1,15 @@
+/** The client of the Payment Gateway Integration Service: all that a program imports of it. */
+
+export { createPaymentGateway, PaymentGateway, type PaymentGatewayOptions } from "./gateway.ts";
+export { ConnectionError, type ErrorCode, PaymentGatewayError } from "./errors.ts";
+export { type Page, Pager } from "./pager.ts";
+export type { CallOptions, KeyedOptions } from "./call.ts";
+export type { StreamOptions } from "./events.ts";
+export type { WaitOptions } from "./wait.ts";
+export {
+  verifyWebhook,
+  type WebhookBody,
+  WebhookError,
+  type WebhookHeaders,
+} from "./verify_webhook.ts";
+export type * from "#api/types";

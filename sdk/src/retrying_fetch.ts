@@ -1,0 +1,55 @@
+/** A fetch that repeats what is safe to repeat, a few times, when the service is away or busy. */
+
+import { pause } from "./pause.ts";
+
+export interface RetryOptions {
+  maxRetries: number;
+  timeoutMs: number;
+}
+
+/**
+ * Busy, or away: nothing was done. 409 means that the first attempt, whose answer was lost, still
+ * runs under the same key; its answer comes with the next attempt.
+ */
+const LATER = new Set([409, 429, 503]);
+
+/** Whoever is told to wait for longer had better decide for himself. */
+const LONGEST_PAUSE_MS = 30_000;
+
+export function retrying(send: typeof fetch, options: RetryOptions): typeof fetch {
+  const { maxRetries, timeoutMs } = options;
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const repeatable = request.method === "GET" || request.headers.has("Idempotency-Key");
+    for (let retry = 0;; retry++) {
+      const isLast = !repeatable || retry >= maxRetries;
+      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]);
+      // The body is read by the attempt; a copy stays for the next one.
+      const attempt = new Request(isLast ? request : request.clone(), { signal });
+      let response: Response | undefined;
+      try {
+        response = await send(attempt);
+      } catch (error) {
+        if (isLast || request.signal.aborted) throw error;
+      }
+      if (response && (isLast || !LATER.has(response.status))) return response;
+      const pauseMs = retryAfterMs(response) ?? backoffMs(retry);
+      if (response && pauseMs > LONGEST_PAUSE_MS) return response;
+      await response?.body?.cancel();
+      await pause(pauseMs, request.signal);
+    }
+  };
+}
+
+/** What `Retry-After` asks for, in seconds or as a date; null where it says nothing. */
+function retryAfterMs(response?: Response): number | null {
+  const value = response?.headers.get("Retry-After");
+  if (!value) return null;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(ms, 0);
+}
+
+/** Twice as long each time, and never the same for two callers who failed together. */
+function backoffMs(retry: number): number {
+  return 500 * 2 ** retry * (0.5 + Math.random() / 2);
+}

@@ -1,0 +1,80 @@
+/** The client, as a consumer has it: built, packed, and installed in an empty folder. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { environment, PROJECT, runTask } from "./service.ts";
+
+/** The compiler of a consumer; the same that the build has, so that it is there already. */
+const TSC = ["npm:typescript", "6.0.3/tsc"].join("@");
+
+export interface Consumer extends AsyncDisposable {
+  /** Its folder. */
+  path: string;
+  /** The names of the files in the archive. */
+  packed: string[];
+  /** Checks TypeScript as strictly as can be, and writes JavaScript for Node beside it. */
+  compile(files: string[]): Promise<void>;
+  /** Runs `name.js` by Node, or `name.ts` by Deno, to its end; the answer is what it printed. */
+  run(runtime: "node" | "deno", name: string, settings: Record<string, string>): Promise<string>;
+}
+
+/** A folder in which nothing is but the client, installed from its archive, and `files`. */
+export async function createConsumer(files: Record<string, string>): Promise<Consumer> {
+  const path = await Deno.makeTempDir({ prefix: "payment-gateway-consumer-" });
+  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], {});
+  assert.equal(code, 0, stdout + stderr);
+  const npm = async (args: string[], cwd: string) =>
+    await succeed("npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd);
+  const packing = await npm(["pack", "--json", "--pack-destination", path], stdout.trim());
+  const [archive] = JSON.parse(packing) as { filename: string; files: { path: string }[] }[];
+  await Deno.remove(join(path, "dist"), { recursive: true });
+  await Deno.writeTextFile(join(path, "package.json"), '{ "private": true, "type": "module" }');
+  await npm(["install", "--offline", `./${archive!.filename}`], path);
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.writeTextFile(join(path, name), text);
+  }
+  return {
+    path,
+    packed: archive!.files.map((file) => file.path).sort(),
+    async compile(files) {
+      const options = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext"];
+      const lib = ["--target", "es2023", "--lib", "es2023,dom,dom.asynciterable"];
+      const tsc = ["run", "-q", "-A", "--no-lock", "--no-config", TSC];
+      await succeed(Deno.execPath(), [...tsc, ...options, ...lib, ...files], path);
+    },
+    async run(runtime, name, settings) {
+      // Deno finds types its own way, which one program is enough to prove.
+      const check = name === "consumer" ? ["--check"] : [];
+      const deno = ["run", "-q", ...check, "--no-lock", "--node-modules-dir=manual"];
+      const permissions = ["--allow-net=127.0.0.1", "--allow-env"];
+      return runtime === "node"
+        ? await succeed("node", [`${name}.js`], path, settings)
+        : await succeed(Deno.execPath(), [...deno, ...permissions, `${name}.ts`], path, settings);
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
+  };
+}
+
+/** The code of a text's TypeScript blocks, one after the other, as one program. */
+export async function readmeProgram(path: string): Promise<string> {
+  const readme = await Deno.readTextFile(join(PROJECT, path));
+  return [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join("\n");
+}
+
+async function succeed(
+  program: string,
+  args: string[],
+  cwd: string,
+  settings: Record<string, string> = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(program, {
+    args,
+    cwd,
+    env: environment(settings),
+    clearEnv: true,
+    stdin: "null",
+  }).output();
+  const [said, complaint] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, `${program} ${args.join(" ")}\n${said}${complaint}`);
+  return said!;
+}
