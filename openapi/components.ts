@@ -1,17 +1,16 @@
-/** What operations have in common and the document says once: headers, and how each error looks. */
+/** What operations have in common and the document says once: headers, a parameter, the scheme. */
 
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { ERROR_CODES, type ErrorCode } from "../core/errors.ts";
-import { PROBLEM_EXAMPLES } from "./problem_examples.ts";
+import type { ErrorCode } from "../core/errors.ts";
 
-const REQUEST_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+export const EXAMPLE_REQUEST_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
 const HEADERS = {
   RequestId: {
     description: "The request's id, also in the service's log: quote it when asking for help.",
     required: true,
     schema: { type: "string" },
-    example: REQUEST_ID,
+    example: EXAMPLE_REQUEST_ID,
   },
   RetryAfter: {
     description: "After how many seconds to try again.",
@@ -27,7 +26,7 @@ const HEADERS = {
   RateLimitPolicy: {
     description: "How many requests (`q`) there are in how many seconds (`w`).",
     schema: { type: "string" },
-    example: '"caller";q=100;w=2',
+    example: '"caller";q=200;w=2',
   },
   Authenticate: {
     description: "How to authenticate.",
@@ -51,6 +50,10 @@ export function parameterRef(name: "RequestId") {
   return { $ref: `#/components/parameters/${name}` };
 }
 
+export function answerRef(name: "Unreadable") {
+  return { $ref: `#/components/responses/${name}` };
+}
+
 export function exampleRef(code: ErrorCode) {
   return { $ref: `#/components/examples/${code}` };
 }
@@ -60,7 +63,10 @@ export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void 
   openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",
     scheme: "bearer",
-    description: "An API key (`gk_…`) or a JWT.",
+    description: "An API key (`gk_…`), or a JWT where the service is set up for it. Whoever runs " +
+      "the service makes keys: `deno task keys create --user alice`, with `--staff` for staff. " +
+      "A key is shown once, and stops working within 5 seconds of being revoked. On a machine of " +
+      "your own, `deno task start` prints one for a user and one for staff.",
   });
   openAPIRegistry.registerComponent("parameters", "RequestId", {
     name: "X-Request-Id",
@@ -68,24 +74,15 @@ export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void 
     description: "An id of your own for the request; the service makes one up where it is left " +
       "out. Up to 128 letters, digits and `_.:-`.",
     schema: { type: "string" },
-    examples: unsent(REQUEST_ID),
+    examples: unsent(EXAMPLE_REQUEST_ID),
+  });
+  // Given by the server before the service sees anything of it, and so without a problem or an id.
+  openAPIRegistry.registerComponent("responses", "Unreadable", {
+    description: "The request is no HTTP, or its headers are too large or too many. There is no " +
+      "body, and the connection is closed.",
   });
   for (const [name, header] of Object.entries(HEADERS)) {
     openAPIRegistry.registerComponent("headers", name, header);
-  }
-  for (const [code, { title, status }] of Object.entries(ERROR_CODES)) {
-    openAPIRegistry.registerComponent("examples", code, {
-      summary: title,
-      value: {
-        type: `urn:payment-gateway:problem:${code}`,
-        title,
-        status,
-        detail: null,
-        instance: REQUEST_ID,
-        code,
-        ...PROBLEM_EXAMPLES[code as ErrorCode],
-      },
-    });
   }
 }
 

@@ -29,10 +29,12 @@ import { createHealth } from "./health.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { me } from "./me.ts";
+import { describeGatewayMessage } from "./notification/message.ts";
 import { createNotificationRoute } from "./notification/routes.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./problem.ts";
+import { describeProblems } from "./problem_examples.ts";
 import { createRouter, type Router } from "./router.ts";
 import { createStatusRoutes } from "./status/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
@@ -116,7 +118,9 @@ export function createApp(deps: AppDeps): App {
 
   const api = createRouter();
   for (const router of [...open, ...resources]) api.route("/", router);
+  describeProblems(api);
   describeMessages(api);
+  describeGatewayMessage(api);
   const document = createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 

@@ -5,33 +5,57 @@ import { ServiceError } from "../core/errors.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import { type Database, DatabaseUnavailable } from "../db/database.ts";
 import { findPending, type Migration } from "../db/migrations.ts";
+import { answerRef } from "../openapi/components.ts";
 import { problems } from "./problem_answers.ts";
 import { createRouter } from "./router.ts";
 
-export const LiveSchema = z.object({ status: z.literal("live") }).openapi("Liveness");
+export const LiveSchema = z.object({
+  status: z.literal("live").openapi({ description: "Always the same." }),
+}).openapi("Liveness", {
+  description: "The process answers.",
+});
 
 export const ReadySchema = z.object({
-  status: z.literal("ready"),
+  status: z.literal("ready").openapi({ description: "Always the same: else it is 503." }),
   checks: z.object({
-    database: z.literal("up"),
-    migrations: z.literal("applied"),
+    database: z.literal("up").openapi({ description: "It answers." }),
+    migrations: z.literal("applied").openapi({ description: "It has all tables." }),
     gateway: z.enum(["closed", "open", "half_open"]).openapi({
       description:
         "State of the circuit breaker: calls are made, held back, or tried one at a time",
     }),
-  }),
-}).openapi("Readiness");
+  }).openapi({ description: "What it needs, and how that stands." }),
+}).openapi("Readiness", { description: "The service should be given work." });
+
+const LIVE: z.output<typeof LiveSchema> = { status: "live" };
+
+const READY: z.output<typeof ReadySchema> = {
+  status: "ready",
+  checks: { database: "up", migrations: "applied", gateway: "closed" },
+};
 
 const getLive = createRoute({
   method: "get",
   path: "/health/live/",
   operationId: "getLiveness",
-  summary: "Is the process alive?",
-  description: "Answers as long as the process can answer at all; restart it when this fails.",
+  summary: "Check that the process lives",
+  description:
+    "For supervisors: answers as long as the process can answer at all, whatever the database and " +
+    "the gateway do. Restart the process when this fails or takes longer than a few seconds, and " +
+    "for no other reason.",
   tags: ["Health"],
   security: [],
   responses: {
-    200: { description: "Alive", content: { "application/json": { schema: LiveSchema } } },
+    200: {
+      description: "Alive",
+      content: {
+        "application/json": {
+          schema: LiveSchema,
+          examples: { live: { summary: "Alive", value: LIVE } },
+        },
+      },
+    },
+    400: answerRef("Unreadable"),
   },
 });
 
@@ -39,16 +63,25 @@ const getReady = createRoute({
   method: "get",
   path: "/health/ready/",
   operationId: "getReadiness",
-  summary: "Is the service ready for requests?",
+  summary: "Check that the service is ready",
   description:
-    "503 while the database is away, lacks a migration, or the service is about to end: " +
-    "send requests elsewhere. `checks` says which. A gateway that does not answer shows in " +
-    "`checks.gateway` and leaves it at 200: what is stored here can be read all the same, and no " +
-    "other instance would reach the gateway either.",
+    "For balancers: 503 (`unavailable`) while the database is away, lacks a migration, or the " +
+    "service is about to end, and then requests belong elsewhere; `checks` says which it is. A " +
+    "gateway that does not answer shows in `checks.gateway` and leaves it at 200: what is stored " +
+    "here can be read all the same, and no other instance would reach the gateway either.",
   tags: ["Health"],
   security: [],
   responses: {
-    200: { description: "Ready", content: { "application/json": { schema: ReadySchema } } },
+    200: {
+      description: "Ready",
+      content: {
+        "application/json": {
+          schema: ReadySchema,
+          examples: { ready: { summary: "Ready", value: READY } },
+        },
+      },
+    },
+    400: answerRef("Unreadable"),
     ...problems("unavailable"),
   },
 });

@@ -2,6 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
+import { unsent } from "../openapi/components.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 50;
@@ -16,11 +17,12 @@ export const paging = {
       maximum: MAX_LIMIT,
       default: DEFAULT_LIMIT,
       description: "How many to answer with at most.",
+      param: { examples: unsent(20) },
     }),
   cursor: z.string("must be given once").transform(decodeCursor).optional().openapi({
     type: "string",
     description: "Where to go on; it comes with the address in `Link`.",
-    example: "AZejwl9OfWGfCyxk0bCn5Q",
+    param: { examples: unsent("AZejwl9OfWGfCyxk0bCn5Q") },
   }),
 };
 

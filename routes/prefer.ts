@@ -6,6 +6,7 @@ import type { Outcome } from "../core/idempotency/attempt.ts";
 import type { JobView } from "../core/jobs/views.ts";
 import { unsent } from "../openapi/components.ts";
 import { type AppEnv, basePathOf } from "./app_env.ts";
+import type { Examples } from "./example.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
 import { JobSchema } from "./jobs/schemas.ts";
 import { locationHeader } from "./location.ts";
@@ -23,22 +24,24 @@ export const AsyncHeaders = IdempotencyHeaders.extend({
   }),
 });
 
-export const ACCEPTED = {
-  202: {
-    description: `With \`Prefer: ${RESPOND_ASYNC}\`: the job that will do it. Read it at ` +
-      "`Location` until it is `succeeded` or `failed`.",
-    headers: {
-      "Preference-Applied": {
-        description: "That it was preferred.",
-        schema: { type: "string", const: RESPOND_ASYNC } as const,
-        example: RESPOND_ASYNC,
+export function answeredLater(examples: Examples<z.output<typeof JobSchema>>) {
+  return {
+    202: {
+      description: `With \`Prefer: ${RESPOND_ASYNC}\`: the job that will do it. Read it at ` +
+        "`Location` until it is `succeeded` or `failed`.",
+      headers: {
+        "Preference-Applied": {
+          description: "That it was preferred.",
+          schema: { type: "string", const: RESPOND_ASYNC } as const,
+          example: RESPOND_ASYNC,
+        },
+        ...locationHeader("job", "/jobs/"),
+        ...REPLAY_HEADER,
       },
-      ...locationHeader("job", "/jobs/"),
-      ...REPLAY_HEADER,
+      content: { "application/json": { schema: JobSchema, examples } },
     },
-    content: { "application/json": { schema: JobSchema } },
-  },
-};
+  };
+}
 
 /** One of possibly many, in any case; names and values may be quoted, and bear parameters. */
 export function prefersAsync({ Prefer }: z.output<typeof AsyncHeaders>): boolean {

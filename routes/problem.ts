@@ -12,10 +12,19 @@ import { SubscriptionStatusSchema } from "./subscriptions/schemas.ts";
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
 
 export const ProblemSchema = z.object({
-  type: z.string().openapi({ example: "urn:payment-gateway:problem:not_found" }),
-  title: z.string().openapi({ example: "There is no such resource" }),
-  status: z.int().openapi({ example: 404 }),
-  detail: z.string().nullable().openapi({ example: null }),
+  type: z.string().openapi({
+    description: "`code` as a URN.",
+    example: "urn:payment-gateway:problem:not_found",
+  }),
+  title: z.string().openapi({
+    description: "What `code` means, for people.",
+    example: "There is no such resource",
+  }),
+  status: z.int().openapi({ description: "The status of the answer.", example: 404 }),
+  detail: z.string().nullable().openapi({
+    description: "What it is in this case, for people; null where there is no more to say.",
+    example: null,
+  }),
   instance: z.string().openapi({
     description: "The id of the request, as in `X-Request-Id`; quote it when asking for help.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
@@ -25,7 +34,16 @@ export const ProblemSchema = z.object({
       CODES.map((code) => `- \`${code}\`: ${ERROR_CODES[code].title}`).join("\n"),
     example: "not_found",
   }),
-  errors: z.array(z.object({ field: z.string(), message: z.string() })).optional().openapi({
+  errors: z.array(z.object({
+    field: z.string().openapi({
+      description: "Where in the input: `item_details.0.price`.",
+      example: "gross_amount",
+    }),
+    message: z.string().openapi({
+      description: "What is wrong with it, for people.",
+      example: "must be a whole number above 0",
+    }),
+  })).optional().openapi({
     description: "With `validation_error`: each field that is wrong, by its path.",
     example: [{ field: "gross_amount", message: "must be a whole number above 0" }],
   }),
@@ -35,7 +53,10 @@ export const ProblemSchema = z.object({
   }),
   invoice_id: z.uuid().optional().openapi({ description: "Likewise, the invoice." }),
   subscription_id: z.uuid().optional().openapi({ description: "Likewise, the subscription." }),
-  order_id: z.string().optional().openapi({ example: "order-1893" }),
+  order_id: z.string().optional().openapi({
+    description: "Its order.",
+    example: "order-1893",
+  }),
   outcome: z.enum(["refused", "unknown"]).optional().openapi({
     description: "Of what the gateway was asked for. `refused`: nothing happened. `unknown`: it " +
       "may have; the service finds out, and the payment will tell.",

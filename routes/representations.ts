@@ -4,7 +4,10 @@ import { z } from "@hono/zod-openapi";
 
 export const nullableText = z.string().nullable();
 
-export const id = z.uuid().openapi({ example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" });
+export const id = z.uuid().openapi({
+  description: "Its id, which never changes.",
+  example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+});
 
 export function money(description?: string, example = "150000.00") {
   return z.string().regex(/^-?\d+\.\d{2}$/).openapi({ description, example });

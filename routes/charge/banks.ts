@@ -1,16 +1,18 @@
 /** Charges paid at a bank or a till: virtual accounts, Mandiri bills, convenience stores. */
 
-import { z } from "@hono/zod-openapi";
 import { object, oneOf, text } from "../fields.ts";
-import { common, expiring } from "./common.ts";
+import { common, expiring, paymentType } from "./common.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addUp } from "./items.ts";
 
 export const BankTransferCharge = object({
-  payment_type: z.literal("bank_transfer"),
+  payment_type: paymentType("bank_transfer"),
   ...common,
   ...expiring,
-  bank: oneOf(["bca", "bni", "bri", "permata", "cimb"]),
+  bank: oneOf(["bca", "bni", "bri", "permata", "cimb"]).openapi({
+    description: "Whose virtual account it is to be; customers of any bank can transfer to it.",
+    example: "bca",
+  }),
   va_number: text(18).regex(/^\d+$/, "must be made of digits").optional().openapi({
     description: "The number you would like; the bank pads, cuts or replaces it where it cannot " +
       "be had. The answer's `va_number` is the one that counts.",
@@ -22,7 +24,7 @@ export const BankTransferCharge = object({
 });
 
 export const EchannelCharge = object({
-  payment_type: z.literal("echannel"),
+  payment_type: paymentType("echannel"),
   ...common,
   ...expiring,
   bill_info1: text(255).optional().openapi({
@@ -39,10 +41,13 @@ export const EchannelCharge = object({
 });
 
 export const CstoreCharge = object({
-  payment_type: z.literal("cstore"),
+  payment_type: paymentType("cstore"),
   ...common,
   ...expiring,
-  store: oneOf(["indomaret", "alfamart"]),
+  store: oneOf(["indomaret", "alfamart"]).openapi({
+    description: "Where the customer is to pay.",
+    example: "indomaret",
+  }),
 }).superRefine(addUp).openapi("CstoreCharge", {
   description: "Cash at the till of a convenience store: show the customer `payment_code`.",
   example: EXAMPLES.cstore.value,

@@ -1,13 +1,12 @@
 /** Charges of cards. */
 
-import { z } from "@hono/zod-openapi";
 import { flag, object, text, wholeNumber } from "../fields.ts";
-import { common } from "./common.ts";
+import { common, paymentType } from "./common.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addUp } from "./items.ts";
 
 export const CreditCardCharge = object({
-  payment_type: z.literal("credit_card"),
+  payment_type: paymentType("credit_card"),
   ...common,
   token_id: text(255).openapi({
     description:

@@ -1,10 +1,17 @@
 /** What charges of every payment type have in common. */
 
+import { z } from "@hono/zod-openapi";
+import type { PaymentType } from "../../core/payments/charge_input.ts";
 import { amount, list, object, oneOf, text, wholeNumber } from "../fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 import { orderId } from "../order_id.ts";
 import { CustomerSchema } from "./customer.ts";
 import { items, ItemSchema } from "./items.ts";
+
+/** What tells the kinds of charges apart. */
+export function paymentType<const T extends PaymentType>(type: T) {
+  return z.literal(type).openapi({ description: "How it is to be paid." });
+}
 
 export const common = {
   gross_amount: amount().openapi({
@@ -30,8 +37,14 @@ export const common = {
 /** For all but cards and OVO, whose time the gateway sets. */
 export const expiring = {
   custom_expiry: object({
-    expiry_duration: wholeNumber(1, 15_552_000).openapi({ example: 2 }),
-    unit: oneOf(["second", "minute", "hour", "day"]).default("minute").openapi({ example: "hour" }),
+    expiry_duration: wholeNumber(1, 15_552_000).openapi({
+      description: "How many units.",
+      example: 2,
+    }),
+    unit: oneOf(["second", "minute", "hour", "day"]).default("minute").openapi({
+      description: "Of `expiry_duration`.",
+      example: "hour",
+    }),
   }).openapi("CustomExpiry", {
     description: "How long the customer has, counted from now; at least 20 seconds. What is more " +
       "than the payment type allows (180 days, wallets a few), the gateway cuts or refuses.",

@@ -3,23 +3,32 @@
 import { email, object, text } from "../fields.ts";
 
 export const AddressSchema = object({
-  first_name: text(255).optional(),
-  last_name: text(255).optional(),
-  phone: text(255).optional(),
-  address: text(255).optional().openapi({ example: "Jalan Merdeka 17" }),
-  city: text(255).optional().openapi({ example: "Jakarta" }),
-  postal_code: text(10).optional().openapi({ example: "10110" }),
+  first_name: text(255).optional().openapi({ description: "Who lives there.", example: "Budi" }),
+  last_name: text(255).optional().openapi({ description: "Likewise.", example: "Utomo" }),
+  phone: text(255).optional().openapi({
+    description: "Likewise.",
+    example: "+628123456789",
+  }),
+  address: text(255).optional().openapi({
+    description: "Street and number.",
+    example: "Jalan Merdeka 17",
+  }),
+  city: text(255).optional().openapi({ description: "The city.", example: "Jakarta" }),
+  postal_code: text(10).optional().openapi({ description: "Its postal code.", example: "10110" }),
   country_code: text(3).optional().openapi({
     description: "Three letters (ISO 3166-1); the gateway knows `IDN` alone.",
     example: "IDN",
   }),
-}).openapi("Address");
+}).openapi("Address", { description: "Where somebody lives, or something is sent to." });
 
 export const CustomerSchema = object({
-  first_name: text(255).optional().openapi({ example: "Budi" }),
-  last_name: text(255).optional().openapi({ example: "Utomo" }),
-  email: email().optional(),
-  phone: text(255).optional().openapi({ example: "+628123456789" }),
+  first_name: text(255).optional().openapi({ description: "Their first name.", example: "Budi" }),
+  last_name: text(255).optional().openapi({ description: "Their last name.", example: "Utomo" }),
+  email: email().optional().openapi({ description: "Their e-mail address." }),
+  phone: text(255).optional().openapi({
+    description: "Their phone number.",
+    example: "+628123456789",
+  }),
   billing_address: AddressSchema.optional(),
   shipping_address: AddressSchema.optional(),
 }).openapi("CustomerDetails", {

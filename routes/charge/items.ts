@@ -8,17 +8,26 @@ const MAX_ITEMS = 1000;
 
 export const ItemSchema = object({
   id: text(50).optional().openapi({ description: "Yours.", example: "sku-7" }),
-  name: text(50).openapi({ example: "Coffee beans, 1 kg" }),
+  name: text(50).openapi({ description: "What it is.", example: "Coffee beans, 1 kg" }),
   price: wholeNumber(-MAX_AMOUNT, MAX_AMOUNT).openapi({
     description: "Of one, in rupiah; a discount is an item with a price below 0.",
     example: 75000,
   }),
-  quantity: wholeNumber(1, 99_999_999).openapi({ example: 2 }),
-  brand: text(50).optional(),
-  category: text(50).optional().openapi({ example: "Groceries" }),
-  merchant_name: text(50).optional(),
-  url: text(2000).optional().openapi({ example: "https://shop.example/coffee" }),
-}).openapi("ItemDetails");
+  quantity: wholeNumber(1, 99_999_999).openapi({
+    description: "How many of it.",
+    example: 2,
+  }),
+  brand: text(50).optional().openapi({ description: "Of whom it is." }),
+  category: text(50).optional().openapi({
+    description: "What kind of thing it is.",
+    example: "Groceries",
+  }),
+  merchant_name: text(50).optional().openapi({ description: "Who sells it." }),
+  url: text(2000).optional().openapi({
+    description: "Where it is shown.",
+    example: "https://shop.example/coffee",
+  }),
+}).openapi("ItemDetails", { description: "One of the things that are paid for." });
 
 export function items<T extends z.ZodType>(item: T) {
   return list(item, MAX_ITEMS);

@@ -1,22 +1,23 @@
 /** Charges of lenders, who want to know who buys what. */
 
-import { z } from "@hono/zod-openapi";
 import { email, object, text } from "../fields.ts";
-import { common, expiring } from "./common.ts";
+import { common, expiring, paymentType } from "./common.ts";
 import { AddressSchema, CustomerSchema } from "./customer.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addUp, items, ItemSchema } from "./items.ts";
 
 const Borrower = CustomerSchema.extend({
-  first_name: text(255),
-  email: email(),
-  phone: text(255),
+  first_name: text(255).openapi({ description: "Their first name.", example: "Budi" }),
+  email: email().openapi({ description: "Their e-mail address." }),
+  phone: text(255).openapi({ description: "Their phone number.", example: "+628123456789" }),
 }).openapi("PayLaterCustomerDetails");
 
-const AkulakuItem = ItemSchema.extend({ id: text(50) }).openapi("AkulakuItemDetails");
+const AkulakuItem = ItemSchema.extend({
+  id: text(50).openapi({ description: "Yours, each once.", example: "sku-7" }),
+}).openapi("AkulakuItemDetails", { description: "One of the things that are paid for." });
 
 export const AkulakuCharge = object({
-  payment_type: z.literal("akulaku"),
+  payment_type: paymentType("akulaku"),
   ...common,
   ...expiring,
   customer_details: Borrower,
@@ -32,13 +33,16 @@ export const AkulakuCharge = object({
 });
 
 const KredivoItem = ItemSchema.extend({
-  id: text(50),
-  category: text(50),
-  url: text(2000),
-}).openapi("KredivoItemDetails");
+  id: text(50).openapi({ description: "Yours.", example: "sku-7" }),
+  category: text(50).openapi({ description: "What kind of thing it is.", example: "Groceries" }),
+  url: text(2000).openapi({
+    description: "Where it is shown.",
+    example: "https://shop.example/coffee",
+  }),
+}).openapi("KredivoItemDetails", { description: "One of the things that are paid for." });
 
 export const KredivoCharge = object({
-  payment_type: z.literal("kredivo"),
+  payment_type: paymentType("kredivo"),
   ...common,
   ...expiring,
   customer_details: Borrower.extend({ shipping_address: AddressSchema })

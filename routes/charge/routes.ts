@@ -5,10 +5,12 @@ import { createCharge } from "../../core/payments/charge.ts";
 import { askForCharge, type AsyncChargeDeps } from "../../core/payments/process_charge_async.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { JOBS } from "../jobs/examples.ts";
 import { locationHeader } from "../location.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { CHARGED } from "../payments/examples.ts";
 import { PaymentSchema } from "../payments/schemas.ts";
-import { ACCEPTED, accepted, AsyncHeaders, prefersAsync } from "../prefer.ts";
+import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { EXAMPLES } from "./examples.ts";
@@ -23,16 +25,19 @@ const chargeRoute = createRoute({
   summary: "Create a charge",
   description:
     "Starts a payment at the gateway and answers with all that the customer needs to pay: a " +
-    "virtual account, a bill key, a payment code, a QR code, a link. Most payments are `pending` " +
-    "then and paid minutes or days later; a card can be paid at once. A bank that says no is an " +
-    'answer too: 201 with `transaction_status: "deny"`.\n\n' +
-    "The payment is stored before the gateway is asked. An error with `outcome: refused` means " +
-    "that nothing happened: mend the request and send it anew. With `outcome: unknown` the " +
-    "charge may have gone through: read the payment at `payment_id`, or send the same request " +
-    "with the same `Idempotency-Key` again, which never makes a second one.\n\n" +
-    "With `Prefer: respond-async` all that is done by a job, whose `result` holds the payment; the " +
-    "token of a card waits encrypted, and is erased when the job ends. Where the job fails with an " +
-    "unknown outcome, the same request with the same key has it run again.",
+    "virtual account, a bill key, a payment code, a QR code, a link. Most payments are " +
+    "`pending` then and paid minutes or days later; a card can be paid at once. A bank that " +
+    'says no is an answer too: 201 with `transaction_status: "deny"`.\n\n' +
+    "Give it an `Idempotency-Key`. The payment is stored before the gateway is asked, and an " +
+    "error that comes after that names it. With `outcome: refused` nothing happened: mend the " +
+    "request and send it anew, with a new key. With `outcome: unknown` (`gateway_timeout`, " +
+    "`gateway_unreachable`, `gateway_error`) the charge may have gone through: read the " +
+    "payment at `payment_id`, or send the same request with the same key again, which never " +
+    "makes a second one. `duplicate_order` means that the `order_id` was used before: look for " +
+    "that payment before you take another id.\n\n" +
+    "With `Prefer: respond-async` all that is done by a job, whose `result` holds the payment; " +
+    "the token of a card waits encrypted, and is erased when the job ends. Where the job fails " +
+    "with an unknown outcome, the same request with the same key has it run again.",
   tags: ["Charges"],
   request: {
     headers: AsyncHeaders,
@@ -48,9 +53,9 @@ const chargeRoute = createRoute({
         ...locationHeader("payment", "/payments/"),
         ...REPLAY_HEADER,
       },
-      content: { "application/json": { schema: PaymentSchema } },
+      content: { "application/json": { schema: PaymentSchema, examples: CHARGED } },
     },
-    ...ACCEPTED,
+    ...answeredLater({ queued_charge: JOBS.queued_charge }),
     ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },
 });

@@ -1,8 +1,7 @@
 /** Charges of e-wallets, and QRIS, which all of them read. */
 
-import { z } from "@hono/zod-openapi";
 import { link, object, oneOf, text } from "../fields.ts";
-import { common, expiring } from "./common.ts";
+import { common, expiring, paymentType } from "./common.ts";
 import { CustomerSchema } from "./customer.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addUp } from "./items.ts";
@@ -14,7 +13,7 @@ const callback_url = link().optional().openapi({
 });
 
 export const GopayCharge = object({
-  payment_type: z.literal("gopay"),
+  payment_type: paymentType("gopay"),
   ...common,
   ...expiring,
   callback_url,
@@ -24,7 +23,7 @@ export const GopayCharge = object({
 });
 
 export const ShopeepayCharge = object({
-  payment_type: z.literal("shopeepay"),
+  payment_type: paymentType("shopeepay"),
   ...common,
   ...expiring,
   callback_url,
@@ -34,7 +33,7 @@ export const ShopeepayCharge = object({
 });
 
 export const OvoCharge = object({
-  payment_type: z.literal("ovo"),
+  payment_type: paymentType("ovo"),
   ...common,
   customer_details: CustomerSchema.extend({
     phone: text(20).regex(/^\+?\d{8,15}$/, "must be a phone number such as +628123456789").openapi({
@@ -48,7 +47,7 @@ export const OvoCharge = object({
 });
 
 export const DanaCharge = object({
-  payment_type: z.literal("dana"),
+  payment_type: paymentType("dana"),
   ...common,
   ...expiring,
 }).superRefine(addUp).openapi("DanaCharge", {
@@ -59,7 +58,7 @@ export const DanaCharge = object({
 });
 
 export const QrisCharge = object({
-  payment_type: z.literal("qris"),
+  payment_type: paymentType("qris"),
   ...common,
   ...expiring,
   acquirer: oneOf(["gopay", "airpay shopee"]).optional().openapi({

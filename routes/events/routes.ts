@@ -4,6 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
@@ -11,6 +12,7 @@ import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { EventNameSchema } from "./event_name.ts";
+import { EVENT_PAGE } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
 import { addStream } from "./stream.ts";
 
@@ -22,26 +24,28 @@ const eventsRoute = createRoute({
   operationId: "listEvents",
   summary: "List events",
   description:
-    "What happened to payments, invoices and subscriptions, each as it was then. The order never " +
-    "changes: " +
-    "nothing ever appears before what was already read. To follow what happens, read " +
-    "`oldest_first`, and ask for the last page again for what has come since. Events are deleted " +
-    "when they are old; who comes back later than that goes on with the oldest that is left. For " +
-    "staff.",
+    "What happened to payments, invoices and subscriptions, each as it was then. The order " +
+    "never changes: nothing ever appears before what was already read. To follow what happens " +
+    "like a log, read `oldest_first`, and ask for the last page again for what has come since; " +
+    "to hear of it at once, take the stream or a webhook. Events are deleted when they are " +
+    "old; who comes back later than that goes on with the oldest that is left. For staff; " +
+    "others get `forbidden`, and have the stream for what is their own.",
   tags: ["Events"],
   request: {
     query: z.object({
       name: oneOf(EventNameSchema.options).optional().openapi({
         description: "Only events of this name.",
+        param: { examples: unsent("payment_settled") },
       }),
       resource_id: z.guid("must be an id").toLowerCase().optional().openapi({
         type: "string",
         format: "uuid",
         description: "Only events of the payment, invoice or subscription with this `id`.",
-        example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+        param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
       }),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
         description: "Which of them to begin with.",
+        param: { examples: unsent("oldest_first") },
       }),
       ...paging,
     }),
@@ -50,7 +54,7 @@ const eventsRoute = createRoute({
     200: {
       description: "A page of events",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(EventSchema) } },
+      content: { "application/json": { schema: z.array(EventSchema), examples: EVENT_PAGE } },
     },
     ...problems("validation_error", "forbidden", ...OF_CALLERS),
   },

@@ -11,15 +11,23 @@ import { id, timestamp } from "../representations.ts";
 import { SubscriptionSchema } from "../subscriptions/schemas.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 
+const WHAT = "What happened.";
+
 const notification_id = id.nullable().openapi({
   description: "The notification that caused it; null where a call or a task did.",
 });
 
-const event = { id, created_at: timestamp() };
+const event = {
+  id: id.openapi({ description: "Its id: the same however often it is told." }),
+  created_at: timestamp("When it happened."),
+};
 
 export const PaymentEventSchema = z.object({
   ...event,
-  name: z.enum(PAYMENT_EVENT_NAMES),
+  name: z.enum(PAYMENT_EVENT_NAMES).openapi({
+    description: WHAT,
+    example: "payment_settled",
+  }),
   data: PaymentSchema.extend({ notification_id }).openapi("PaymentEventData", {
     description: "The payment as it was right after the change.",
   }),
@@ -27,7 +35,7 @@ export const PaymentEventSchema = z.object({
 
 export const InvoiceEventSchema = z.object({
   ...event,
-  name: z.enum(INVOICE_EVENT_NAMES).openapi({ example: "invoice_paid" }),
+  name: z.enum(INVOICE_EVENT_NAMES).openapi({ description: WHAT, example: "invoice_paid" }),
   data: InvoiceSchema.extend({ notification_id }).openapi("InvoiceEventData", {
     description: "The invoice as it was right after the change.",
   }),
@@ -35,7 +43,10 @@ export const InvoiceEventSchema = z.object({
 
 export const SubscriptionEventSchema = z.object({
   ...event,
-  name: z.enum(SUBSCRIPTION_EVENT_NAMES).openapi({ example: "subscription_charged" }),
+  name: z.enum(SUBSCRIPTION_EVENT_NAMES).openapi({
+    description: WHAT,
+    example: "subscription_charged",
+  }),
   data: SubscriptionSchema.extend({
     notification_id,
     payment_id: id.optional().openapi({
@@ -51,6 +62,7 @@ export const SubscriptionEventSchema = z.object({
 export const WebhookEndpointEventSchema = z.object({
   ...event,
   name: z.enum([...WEBHOOK_EVENT_NAMES, TEST_EVENT_NAME]).openapi({
+    description: WHAT,
     example: "webhook_endpoint_disabled",
   }),
   data: WebhookEndpointSchema.extend({ notification_id }).openapi("WebhookEndpointEventData", {

@@ -44,7 +44,8 @@ const streamRoute = createRoute({
     "Count on breaks: the stream ends every quarter of an hour, so that your credential is looked " +
     "at again; when the service is restarted; and when you read more slowly than things happen. A " +
     "comment line comes every 15 seconds; a minute without one means that the connection is gone. " +
-    "To open a stream counts as one request.",
+    "To open a stream counts as one request (`rate_limited`), and a name that no event has is " +
+    "`validation_error`.",
   tags: ["Events"],
   request: {
     query: z.object({
@@ -55,13 +56,13 @@ const streamRoute = createRoute({
         type: "array",
         items: { $ref: "#/components/schemas/EventName" },
         description: "Only events of this name; give it several times for several names.",
-        example: ["payment_settled"],
+        param: { examples: unsent(["payment_settled"]) },
       }),
       resource_id: id().optional().openapi({
         type: "string",
         format: "uuid",
         description: "Only events of the payment, invoice or subscription with this `id`.",
-        example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+        param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
       }),
     }),
     headers: z.object({
@@ -79,7 +80,8 @@ const streamRoute = createRoute({
         "event itself, in one line, as `GET /events/` has it (`Event`).",
       content: {
         "text/event-stream": {
-          schema: z.string().openapi({ example: EXAMPLE }),
+          schema: z.string(),
+          examples: { stream: { summary: "One event, and a sign of life", value: EXAMPLE } },
         },
       },
     },

@@ -9,6 +9,7 @@ import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../i
 import { locationHeader } from "../location.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { INVOICE_REQUESTS, INVOICES } from "./examples.ts";
 import { InvoiceInputSchema } from "./input.ts";
 import { InvoiceSchema } from "./schemas.ts";
 
@@ -20,23 +21,33 @@ const createInvoiceRoute = createRoute({
   operationId: "createInvoice",
   summary: "Create an invoice",
   description:
-    "Makes a bill at the gateway, with a page where the customer pays it by whatever channel they " +
-    "like: send them `payment_link_url`. When it is paid, the invoice becomes `paid` by itself, " +
-    "and what was paid is a payment with its `invoice_id`.\n\n" +
+    "Makes a bill at the gateway, with a page where the customer pays it by whatever channel " +
+    "they like: send them `payment_link_url`. For when you do not know how they want to pay, " +
+    "or they are not there. When it is paid, the invoice becomes `paid` by itself, and what " +
+    "was paid is a payment with its `invoice_id`.\n\n" +
     "The invoice is stored before the gateway is asked. An error with `outcome: refused` means " +
     "that nothing happened: mend the request and send it anew. With `outcome: unknown` it may " +
     "have been made: read it at `invoice_id`, or send the same request with the same " +
-    "`Idempotency-Key` again, which never makes a second one.",
+    "`Idempotency-Key` again, which never makes a second one. `duplicate_order` means that the " +
+    "`order_id` was used before; an `invoice_number` that was is `validation_error`.",
   tags: ["Invoices"],
   request: {
     headers: IdempotencyHeaders,
-    body: { required: true, content: { "application/json": { schema: InvoiceInputSchema } } },
+    body: {
+      required: true,
+      content: { "application/json": { schema: InvoiceInputSchema, examples: INVOICE_REQUESTS } },
+    },
   },
   responses: {
     201: {
       description: "The invoice",
       headers: { ...locationHeader("invoice", path), ...REPLAY_HEADER },
-      content: { "application/json": { schema: InvoiceSchema } },
+      content: {
+        "application/json": {
+          schema: InvoiceSchema,
+          examples: { sent_invoice: INVOICES.sent_invoice },
+        },
+      },
     },
     ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },

@@ -12,10 +12,10 @@ const MOST = 99_999_999;
 
 const InvoiceItemInputSchema = object({
   item_id: text(30).optional().openapi({ description: "Yours.", example: "sku-7" }),
-  description: text(150).openapi({ example: "Coffee beans, 1 kg" }),
+  description: text(150).openapi({ description: "What it is.", example: "Coffee beans, 1 kg" }),
   price: wholeNumber(0, MOST).openapi({ description: "Of one, in rupiah.", example: 75000 }),
-  quantity: wholeNumber(1, MOST).openapi({ example: 2 }),
-}).openapi("InvoiceItemRequest");
+  quantity: wholeNumber(1, MOST).openapi({ description: "How many of it.", example: 2 }),
+}).openapi("InvoiceItemRequest", { description: "One line of an invoice." });
 
 const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, context) => {
   const total = totalOf(items);
@@ -25,12 +25,15 @@ const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, contex
 });
 
 export const InvoiceInputSchema = nullIsLeftOut(object({
-  customer_name: text(40).openapi({ example: "Budi Utomo" }),
-  customer_email: email().optional(),
+  customer_name: text(40).openapi({ description: "Whom it is for.", example: "Budi Utomo" }),
+  customer_email: email().optional().openapi({ description: "Theirs." }),
   customer_phone: text(15).regex(
     /^\+?[1-9]\d+$/,
     "must be digits, with the country first (62812…) and no 0 before it",
-  ).optional().openapi({ example: "628123456789" }),
+  ).optional().openapi({
+    description: "Theirs, with the country first and no 0 before it.",
+    example: "628123456789",
+  }),
   customer_id: text(36).optional().openapi({ description: "Yours.", example: "customer-12" }),
   due_date: text(10).refine(
     (day) => endOfDayInWib(day) !== null,
@@ -41,8 +44,11 @@ export const InvoiceInputSchema = nullIsLeftOut(object({
       "the earliest.",
     example: "2099-12-31",
   }),
-  items,
-  notes: note(1000).optional().openapi({ example: "Thank you for your order." }),
+  items: items.openapi({ description: "What is billed." }),
+  notes: note(1000).optional().openapi({
+    description: "What is to stand below the items.",
+    example: "Thank you for your order.",
+  }),
   order_id: orderId(36).optional().openapi({
     description: "Your number of the order; made up where left out. It is taken for good, unless " +
       "the gateway refuses the invoice: then you may use it again.",
@@ -53,4 +59,4 @@ export const InvoiceInputSchema = nullIsLeftOut(object({
     example: "2026/11/0042",
   }),
   metadata: MetadataSchema.optional(),
-})).openapi("InvoiceRequest");
+})).openapi("InvoiceRequest", { description: "Whom to bill, for what, and until when." });

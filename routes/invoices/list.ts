@@ -4,12 +4,14 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { listInvoices } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { INVOICE_PAGE } from "./examples.ts";
 import { InvoiceSchema } from "./schemas.ts";
 
 const path = "/invoices/";
@@ -19,13 +21,17 @@ const listRoute = createRoute({
   path,
   operationId: "listInvoices",
   summary: "List invoices",
-  description: "Your invoices, newest first; staff see everybody's. Follow `Link` for the next " +
-    "page: invoices that arrive meanwhile shift nothing.",
+  description:
+    "Your invoices, newest first; staff see everybody's. Use `status=overdue` to find whom to " +
+    "remind. Follow `Link` for the next page until there is none: invoices that arrive " +
+    "meanwhile shift nothing. A filter, `limit` or `cursor` that is not valid is " +
+    "`validation_error`, and `errors` names it.",
   tags: ["Invoices"],
   request: {
     query: z.object({
       status: oneOf(INVOICE_STATUSES).optional().openapi({
         description: "Only invoices with this `status`.",
+        param: { examples: unsent("overdue") },
       }),
       ...paging,
     }),
@@ -34,7 +40,9 @@ const listRoute = createRoute({
     200: {
       description: "A page of invoices",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(InvoiceSchema) } },
+      content: {
+        "application/json": { schema: z.array(InvoiceSchema), examples: INVOICE_PAGE },
+      },
     },
     ...problems("validation_error", ...OF_CALLERS),
   },

@@ -8,6 +8,7 @@ import { OF_CALLERS } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { INVOICES } from "./examples.ts";
 import { InvoiceSchema } from "./schemas.ts";
 
 export const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
@@ -16,15 +17,17 @@ const readRoute = createRoute({
   method: "get",
   path: "/invoices/{pk}/",
   operationId: "getInvoice",
-  summary: "Read an invoice",
-  description: "The invoice as it is known here. The service hears of its payment by itself, " +
-    "within moments.",
+  summary: "Get an invoice",
+  description:
+    "The invoice as it is known here: whether it is paid, and where the customer can pay it. " +
+    "The service hears of its payment by itself, within moments; the event `invoice_paid` " +
+    "tells you. Somebody else's invoice is `not_found`, as if it did not exist.",
   tags: ["Invoices"],
   request: { params: InvoicePath },
   responses: {
     200: {
       description: "The invoice",
-      content: { "application/json": { schema: InvoiceSchema } },
+      content: { "application/json": { schema: InvoiceSchema, examples: INVOICES } },
     },
     ...problems("not_found", ...OF_CALLERS),
   },

@@ -12,12 +12,16 @@ import { optionalBody } from "../optional_body.ts";
 import { idOf } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { INVOICES } from "./examples.ts";
 import { InvoicePath } from "./read.ts";
 import { InvoiceSchema } from "./schemas.ts";
 
 const VoidInputSchema = nullIsLeftOut(object({
-  reason: text(255).optional().openapi({ example: "Ordered twice" }),
-})).openapi("VoidRequest");
+  reason: text(255).optional().openapi({
+    description: "Why, for your books and the gateway's.",
+    example: "Ordered twice",
+  }),
+})).openapi("VoidRequest", { description: "Why an invoice is taken back." });
 
 const path = "/invoices/{pk}/void/";
 
@@ -27,16 +31,29 @@ const voidRoute = createRoute({
   operationId: "voidInvoice",
   summary: "Void an invoice",
   description:
-    "Takes back an invoice that was not paid: one that is `sent` or `overdue`. Should the customer " +
-    "pay in the very same moment, the invoice ends as the gateway says, be that `paid`.",
+    "Takes back an invoice that was not paid, so that nobody can pay it any longer: one that " +
+    "is `sent` or `overdue`. Anything else is `invalid_state`, with its `invoice_status`; what " +
+    "was paid is refunded at its payment. Should the customer pay in the very same moment, the " +
+    "invoice ends as the gateway says, be that `paid`.\n\n" +
+    "An error with `outcome: unknown` means that the gateway did not say whether it was done: " +
+    "read the invoice, or send the same request with the same `Idempotency-Key` again.",
   tags: ["Invoices"],
   middleware: [optionalBody],
-  request: actionRequest(InvoicePath, VoidInputSchema, "Leave it out to give no reason."),
+  request: actionRequest(InvoicePath, {
+    schema: VoidInputSchema,
+    description: "Leave it out to give no reason.",
+    examples: { reason: { summary: "With a reason", value: { reason: "Ordered twice" } } },
+  }),
   responses: {
     200: {
       description: "The invoice, voided",
       headers: REPLAY_HEADER,
-      content: { "application/json": { schema: InvoiceSchema } },
+      content: {
+        "application/json": {
+          schema: InvoiceSchema,
+          examples: { voided_invoice: INVOICES.voided_invoice },
+        },
+      },
     },
     ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },

@@ -3,12 +3,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { listJobs, type ReadDeps } from "../../core/jobs/read.ts";
 import { JOB_STATUSES } from "../../db/jobs.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { oneOf, text } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { JOB_PAGE } from "./examples.ts";
 import { JobSchema } from "./schemas.ts";
 
 const path = "/jobs/";
@@ -18,16 +20,20 @@ const listRoute = createRoute({
   path,
   operationId: "listJobs",
   summary: "List jobs",
-  description: "What waits, runs, or is over and not yet forgotten, newest first. For staff.",
+  description:
+    "What waits, runs, or is over and not yet forgotten, newest first. Use `status=failed` to " +
+    "find what was given up, and why. Follow `Link` for the next page until there is none. For " +
+    "staff; others get `forbidden`, and read their own jobs one by one.",
   tags: ["Jobs"],
   request: {
     query: z.object({
       task: text(255).optional().openapi({
         description: "Only those of this `task`.",
-        example: "process_charge_async",
+        param: { examples: unsent("process_charge_async") },
       }),
       status: oneOf(JOB_STATUSES).optional().openapi({
         description: "Only those with this `status`.",
+        param: { examples: unsent("failed") },
       }),
       ...paging,
     }),
@@ -36,7 +42,7 @@ const listRoute = createRoute({
     200: {
       description: "A page of jobs",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(JobSchema) } },
+      content: { "application/json": { schema: z.array(JobSchema), examples: JOB_PAGE } },
     },
     ...problems("validation_error", "forbidden", ...OF_CALLERS),
   },

@@ -7,18 +7,27 @@ import { OF_CALLERS } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { JOBS } from "./examples.ts";
 import { JobSchema } from "./schemas.ts";
 
 const readRoute = createRoute({
   method: "get",
   path: "/jobs/{id}/",
   operationId: "getJob",
-  summary: "Read a job",
-  description: "How far it is, and what came of it. For whoever asked for it, and for staff.",
+  summary: "Get a job",
+  description:
+    "How far a job is, and what came of it: read it at the `Location` of a 202, every second " +
+    "or so, until it is `succeeded` or `failed`. Once it is `succeeded`, its `result` is what " +
+    "the request would have been answered with; once it is `failed`, its `error` begins with " +
+    "the `code` of the problem. For whoever asked for it, and for staff; to everybody else it " +
+    "is `not_found`, and so is one that was deleted for its age.",
   tags: ["Jobs"],
   request: { params: z.object({ id: pathId("The job's `id`.") }) },
   responses: {
-    200: { description: "The job", content: { "application/json": { schema: JobSchema } } },
+    200: {
+      description: "The job",
+      content: { "application/json": { schema: JobSchema, examples: JOBS } },
+    },
     ...problems("not_found", ...OF_CALLERS),
   },
 });

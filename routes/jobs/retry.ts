@@ -7,23 +7,28 @@ import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { JOBS } from "./examples.ts";
 import { JobSchema } from "./schemas.ts";
 
 const retryRoute = createRoute({
   method: "post",
   path: "/jobs/{id}/retry/",
   operationId: "retryJob",
-  summary: "Run a failed job again",
+  summary: "Retry a failed job",
   description:
-    "Queues a job that was given up, with all its tries before it again. What an earlier try has " +
-    "done is not done twice. A charge of a card cannot be run again: its token was erased when the " +
-    "job ended. Nor can what was asked for more than 23 hours ago. It needs no body. For staff.",
+    "Queues a job that was given up, with all its tries before it again: when what it failed " +
+    "for is mended. What an earlier try has done is not done twice. A job that is not `failed` " +
+    "is `invalid_state`. So is a charge of a card, whose token was erased when the job ended, " +
+    "and what was asked for more than 23 hours ago: those take a new request. It needs no " +
+    "body. For staff; others get `forbidden`.",
   tags: ["Jobs"],
   request: { params: z.object({ id: pathId("The job's `id`.") }) },
   responses: {
     200: {
       description: "The job, which waits for its turn",
-      content: { "application/json": { schema: JobSchema } },
+      content: {
+        "application/json": { schema: JobSchema, examples: { queued_charge: JOBS.queued_charge } },
+      },
     },
     ...problems(
       "forbidden",

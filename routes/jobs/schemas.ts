@@ -26,6 +26,6 @@ export const JobSchema = z.object({
     description: "Why it failed, or the latest try of it did: a `code` of problems, and words.",
     example: null,
   }),
-  created_at: timestamp(),
-  updated_at: timestamp(),
+  created_at: timestamp("When it was asked for."),
+  updated_at: timestamp("When it last changed."),
 }).openapi("Job", { description: "Something that is done outside of requests." });

@@ -12,6 +12,7 @@ import { clientAddress } from "../door/client_address.ts";
 import type { Limit } from "../door/limit.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
+import { PAYLOADS, RECEIPTS } from "./examples.ts";
 import { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 
 /** What a call is refused with that is none of the gateway's. */
@@ -25,26 +26,29 @@ const receiveRoute = createRoute({
   method: "post",
   path: "/notification/",
   operationId: "receiveNotification",
-  summary: "Take a notification of the gateway",
+  summary: "Receive a notification of the gateway",
   description:
     "For the gateway, not for you: set its notification address to this one. What it sends is " +
     "signed with the server key, recorded, and brought to the payment it is about; where the " +
-    "signature does not tell enough, the gateway is asked before anything is believed. What comes " +
-    "twice, too late, or about nothing that is known here is taken as well, so that the gateway " +
-    "stops repeating it: `GET /notifications/` says what came of each. A call with a good " +
-    "signature is never limited; too many others from one address are.",
+    "signature does not tell enough, the gateway is asked before anything is believed. What " +
+    "comes twice, too late, or about nothing that is known here is taken as well, so that the " +
+    "gateway stops repeating it: `GET /notifications/` says what came of each.\n\n" +
+    "A wrong signature is `signature_invalid` and most often means that the service has " +
+    "another server key than the gateway account. A call with a good signature is never " +
+    "limited; too many others from one address are (`rate_limited`). The gateway repeats what " +
+    "is not answered with 2xx.",
   tags: ["Notifications"],
   security: [],
   request: {
     body: {
       required: true,
-      content: { "application/json": { schema: NotificationPayloadSchema } },
+      content: { "application/json": { schema: NotificationPayloadSchema, examples: PAYLOADS } },
     },
   },
   responses: {
     200: {
       description: "It was taken, whatever came of it",
-      content: { "application/json": { schema: NotificationReceiptSchema } },
+      content: { "application/json": { schema: NotificationReceiptSchema, examples: RECEIPTS } },
     },
     ...problems(
       ...REFUSALS,

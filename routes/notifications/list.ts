@@ -4,12 +4,14 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { listNotifications } from "../../core/notifications/read.ts";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { oneOf, text } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { NOTIFICATION_PAGE } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 
 const path = "/notifications/";
@@ -19,28 +21,33 @@ const listRoute = createRoute({
   path,
   operationId: "listNotifications",
   summary: "List notifications",
-  description: "What the gateway told and what came of it, newest first. For staff.",
+  description:
+    "What the gateway told and what came of it, newest first: for when a payment is not as " +
+    "somebody expects. `status=failed` and `status=unmatched` show what nothing could be made " +
+    "of. Follow `Link` for the next page until there is none. For staff; others get " +
+    "`forbidden`.",
   tags: ["Notifications"],
   request: {
     query: z.object({
       order_id: text(255).optional().openapi({
         description: "Only those of this order.",
-        example: "order-1893",
+        param: { examples: unsent("order-1893") },
       }),
       status: oneOf(NOTIFICATION_STATUSES).optional().openapi({
         description: "Only those with this `status`.",
+        param: { examples: unsent("unmatched") },
       }),
       created_from: moment().optional().openapi({
         type: "string",
         format: "date-time",
         description: "Only those that came at this time or later (RFC 3339).",
-        example: "2026-03-05T00:00:00Z",
+        param: { examples: unsent("2026-03-05T00:00:00Z") },
       }),
       created_before: moment().optional().openapi({
         type: "string",
         format: "date-time",
         description: "Only those that came before this time (RFC 3339).",
-        example: "2026-03-06T00:00:00Z",
+        param: { examples: unsent("2026-03-06T00:00:00Z") },
       }),
       ...paging,
     }),
@@ -49,7 +56,9 @@ const listRoute = createRoute({
     200: {
       description: "A page of notifications",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(NotificationSchema) } },
+      content: {
+        "application/json": { schema: z.array(NotificationSchema), examples: NOTIFICATION_PAGE },
+      },
     },
     ...problems("validation_error", "forbidden", ...OF_CALLERS),
   },

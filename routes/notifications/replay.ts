@@ -8,23 +8,27 @@ import { idOf, pathId } from "../path_id.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 
 const replayRoute = createRoute({
   method: "post",
   path: "/notifications/{id}/replay/",
   operationId: "replayNotification",
-  summary: "Process a notification again",
+  summary: "Replay a notification",
   description:
-    "Asks the gateway for the transaction that the notification is about, and applies its answer: " +
-    "what counts is how things are now, not what was told then. However often it is done, nothing " +
-    "happens twice. It needs no body. For staff.",
+    "Asks the gateway for the transaction that the notification is about, and applies its " +
+    "answer: what counts is how things are now, not what was told then. For notifications that " +
+    "are `failed` or `unmatched`, once the cause is mended. However often it is done, nothing " +
+    "happens twice. Where the gateway does not answer (`gateway_timeout`, " +
+    "`gateway_unreachable`), the notification stays as it was: try again later. It needs no " +
+    "body. For staff; others get `forbidden`.",
   tags: ["Notifications"],
   request: { params: z.object({ id: pathId("The notification's `id`.") }) },
   responses: {
     200: {
       description: "The notification, with what came of it now",
-      content: { "application/json": { schema: NotificationSchema } },
+      content: { "application/json": { schema: NotificationSchema, examples: NOTIFICATIONS } },
     },
     ...problems(
       "forbidden",

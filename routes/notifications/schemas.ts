@@ -9,15 +9,30 @@ export const NotificationSchema = z.object({
   payment_id: id.nullable().openapi({
     description: "The payment it is about; null where none is known here.",
   }),
-  order_id: z.string().openapi({ example: "order-1893" }),
-  transaction_id: nullableText.openapi({ example: "be03df7d-2f97-4c8c-a53c-8959f1b67295" }),
+  order_id: z.string().openapi({
+    description: "The order it is about.",
+    example: "order-1893",
+  }),
+  transaction_id: nullableText.openapi({
+    description: "The gateway's.",
+    example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  }),
   transaction_status: z.string().openapi({
     description: "What the gateway told, which need not be what was believed.",
     example: "settlement",
   }),
-  fraud_status: nullableText.openapi({ example: "accept" }),
-  payment_type: nullableText.openapi({ example: "bank_transfer" }),
-  status_code: z.string().openapi({ example: "200" }),
+  fraud_status: nullableText.openapi({
+    description: "What the gateway told.",
+    example: "accept",
+  }),
+  payment_type: nullableText.openapi({
+    description: "Likewise.",
+    example: "bank_transfer",
+  }),
+  status_code: z.string().openapi({
+    description: "Likewise.",
+    example: "200",
+  }),
   gross_amount: z.string().openapi({
     description: "As it was signed, word for word.",
     example: "150000.00",

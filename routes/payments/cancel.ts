@@ -8,8 +8,9 @@ import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, NothingSchema, scopeOf } from "../action.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 
@@ -21,21 +22,26 @@ const cancelRoute = createRoute({
   operationId: "cancelPayment",
   summary: "Cancel a payment",
   description:
-    "Ends a payment before the money moves: one that is `pending`, `authorize` (the hold is let " +
-    "go) or `capture` (the card is not charged after all). Anything later is `invalid_state`: " +
-    "refund it instead.",
+    "Ends a payment before the money moves, because the order is off: one that is `pending`, " +
+    "`authorize` (the hold is let go) or `capture` (the card is not charged after all). Once " +
+    "it is settled it is `invalid_state`, with the payment's `transaction_status`: refund it " +
+    "instead. If the customer pays in the same moment, the gateway decides, and the answer " +
+    "shows what it decided.\n\n" +
+    "An error with `outcome: unknown` means that the gateway did not say whether it was done: " +
+    "read the payment, or send the same request with the same `Idempotency-Key` again.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(
-    PaymentPath,
-    NothingSchema,
-    "Nothing is needed: leave it out, or send `{}`.",
-  ),
+  request: actionRequest(PaymentPath, NOTHING),
   responses: {
     200: {
       description: "The payment, cancelled",
       headers: REPLAY_HEADER,
-      content: { "application/json": { schema: PaymentSchema } },
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: { cancelled_virtual_account: PAYMENTS.cancelled_virtual_account },
+        },
+      },
     },
     ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },

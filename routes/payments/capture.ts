@@ -4,23 +4,17 @@ import { createRoute } from "@hono/zod-openapi";
 import { capturePayment } from "../../core/payments/capture.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { callerOf } from "../app_env.ts";
-import { amount, object } from "../fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { PAYMENTS } from "./examples.ts";
+import { CaptureSchema } from "./input.ts";
+import { CAPTURES } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
-
-const CaptureSchema = object({
-  amount: amount().optional().openapi({
-    description: "How much of what is held, at most all of it; all of it where left out. What is " +
-      "not taken is let go.",
-    example: 120000,
-  }),
-}).openapi("CaptureRequest");
 
 const path = "/payments/{pk}/capture/";
 
@@ -30,17 +24,31 @@ const captureRoute = createRoute({
   operationId: "capturePayment",
   summary: "Capture an authorized payment",
   description:
-    "Takes the amount that a card holds ready: for a `credit_card` payment in state `authorize`, " +
-    "which a charge with `authorize: true` leads to. It can be captured once. Where the bank " +
-    "refuses (`capture_denied`) the payment stays as it is, to be tried again or cancelled.",
+    "Takes the amount that a card holds ready, when the goods leave: for a `credit_card` " +
+    "payment in state `authorize`, which a charge with `authorize: true` leads to. It can be " +
+    "captured once, whole or in part, within the 7 days that a hold lasts. Anything else is " +
+    "`invalid_state`, and more than is held is `validation_error`. Where the bank refuses " +
+    "(`capture_denied`) the payment stays as it is, to be tried again or cancelled.\n\n" +
+    "An error with `outcome: unknown` means that the gateway did not say whether it was done: " +
+    "read the payment, or send the same request with the same `Idempotency-Key` again, which " +
+    "never takes it twice.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, CaptureSchema, "Leave it out to take all that is held."),
+  request: actionRequest(PaymentPath, {
+    schema: CaptureSchema,
+    description: "Leave it out to take all that is held.",
+    examples: CAPTURES,
+  }),
   responses: {
     200: {
       description: "The payment, captured",
       headers: REPLAY_HEADER,
-      content: { "application/json": { schema: PaymentSchema } },
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: { captured_card: PAYMENTS.captured_card },
+        },
+      },
     },
     ...problems(
       "not_found",

@@ -4,9 +4,11 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { getStatus } from "../../core/payments/get_status.ts";
 import { callerOf } from "../app_env.ts";
+import type { Examples } from "../example.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
+import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 
@@ -23,22 +25,63 @@ export const PaymentStatusCheckSchema = z.object({
       gross_amount: "150000.00",
     },
   }),
-}).openapi("PaymentStatusCheck");
+}).openapi("PaymentStatusCheck", {
+  description: "A payment, and what the gateway says of it.",
+});
+
+const STATUS_CHECKS = {
+  paid: {
+    summary: "It was paid",
+    value: {
+      payment: PAYMENTS.paid_virtual_account.value,
+      gateway_response: {
+        status_code: "200",
+        status_message: "Success, transaction is found",
+        transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+        order_id: "order-1893",
+        merchant_id: "G812785002",
+        gross_amount: "150000.00",
+        currency: "IDR",
+        payment_type: "bank_transfer",
+        transaction_time: "2026-03-05 11:12:09",
+        transaction_status: "settlement",
+        fraud_status: "accept",
+        expiry_time: "2026-03-06 11:12:09",
+        settlement_time: "2026-03-05 11:15:40",
+        va_numbers: [{ bank: "bca", va_number: "812785002530231" }],
+        payment_amounts: [],
+        metadata: { payment_ref: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" },
+      },
+    },
+  },
+  unknown: {
+    summary: "The gateway knows of no such transaction",
+    value: { payment: PAYMENTS.failed_qris.value, gateway_response: null },
+  },
+} satisfies Examples<z.output<typeof PaymentStatusCheckSchema>>;
 
 const checkStatusRoute = createRoute({
   method: "get",
   path: "/payments/{pk}/check_status/",
   operationId: "checkPaymentStatus",
   summary: "Ask the gateway for a payment's status",
-  description: "Fetches the payment's state from the gateway, takes it over, and answers with " +
-    "both. For when you cannot wait for the gateway's report; the service asks by itself for " +
-    "payments that nothing is heard of.",
+  description:
+    "Fetches the payment's state from the gateway, takes it over, and answers with both. For " +
+    "when you cannot wait for the gateway's report, as when the customer says that it was " +
+    "paid; do not poll with it, for the service asks by itself for payments that nothing is " +
+    "heard of. It is also where the saved token of a card is to be found " +
+    "(`gateway_response.saved_token_id`).\n\n" +
+    "Where the gateway does not answer (`gateway_timeout`, `gateway_unreachable`) or has had " +
+    "too many requests (`gateway_rate_limited`, with `Retry-After`), nothing has changed: `GET " +
+    "/payments/{pk}/` still tells what is known.",
   tags: ["Payments"],
   request: { params: PaymentPath },
   responses: {
     200: {
       description: "The payment, brought up to date, and the gateway's answer",
-      content: { "application/json": { schema: PaymentStatusCheckSchema } },
+      content: {
+        "application/json": { schema: PaymentStatusCheckSchema, examples: STATUS_CHECKS },
+      },
     },
     ...problems("not_found", ...OF_GATEWAY, ...OF_CALLERS),
   },

@@ -8,8 +8,9 @@ import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, NothingSchema, scopeOf } from "../action.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
 
@@ -22,20 +23,24 @@ const expireRoute = createRoute({
   summary: "Expire a payment",
   description:
     "Ends a `pending` payment now instead of at its `expiry_time`, so that the customer can no " +
-    "longer pay it. If the customer was faster, it is `invalid_state`, and the payment shows what " +
-    "happened.",
+    "longer pay it: when the stock is gone, or the cart was changed. If the customer was " +
+    "faster, it is `invalid_state`, and the payment shows what happened. There is no need to " +
+    "expire what runs out by itself: the service sees to that.\n\n" +
+    "An error with `outcome: unknown` means that the gateway did not say whether it was done: " +
+    "read the payment, or send the same request with the same `Idempotency-Key` again.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(
-    PaymentPath,
-    NothingSchema,
-    "Nothing is needed: leave it out, or send `{}`.",
-  ),
+  request: actionRequest(PaymentPath, NOTHING),
   responses: {
     200: {
       description: "The payment, expired",
       headers: REPLAY_HEADER,
-      content: { "application/json": { schema: PaymentSchema } },
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: { expired_virtual_account: PAYMENTS.expired_virtual_account },
+        },
+      },
     },
     ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },

@@ -5,12 +5,14 @@ import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { listPayments } from "../../core/payments/read.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS } from "../codes.ts";
+import { PAYMENT_PAGE } from "./examples.ts";
 import { PaymentSummarySchema } from "./schemas.ts";
 
 const path = "/payments/";
@@ -20,16 +22,22 @@ const listRoute = createRoute({
   path,
   operationId: "listPayments",
   summary: "List payments",
-  description: "Your payments, newest first, in short; staff see everybody's. Follow `Link` for " +
-    "the next page: payments that arrive meanwhile shift nothing.",
+  description:
+    "Your payments, newest first, in short; staff see everybody's. For overviews and books; to " +
+    "hear of changes, follow events instead of reading the list again and again. Follow `Link` " +
+    "for the next page until there is none: payments that arrive meanwhile shift nothing. A " +
+    "filter, `limit` or `cursor` that is not valid is `validation_error`, and `errors` names " +
+    "it.",
   tags: ["Payments"],
   request: {
     query: z.object({
       payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
         description: "Only payments of this type.",
+        param: { examples: unsent("bank_transfer") },
       }),
       status: oneOf(PAYMENT_STATUSES).optional().openapi({
         description: "Only payments with this `transaction_status`.",
+        param: { examples: unsent("settlement") },
       }),
       ...paging,
     }),
@@ -38,7 +46,12 @@ const listRoute = createRoute({
     200: {
       description: "A page of payments",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(PaymentSummarySchema) } },
+      content: {
+        "application/json": {
+          schema: z.array(PaymentSummarySchema),
+          examples: { page: PAYMENT_PAGE },
+        },
+      },
     },
     ...problems("validation_error", ...OF_CALLERS),
   },

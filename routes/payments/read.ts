@@ -7,22 +7,35 @@ import { callerOf } from "../app_env.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS } from "../codes.ts";
+import { CHARGED, PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";
+
+/** What becomes of a payment. */
+const READ = {
+  pending_virtual_account: CHARGED.pending_virtual_account,
+  paid_virtual_account: PAYMENTS.paid_virtual_account,
+  partly_refunded_gopay: PAYMENTS.partly_refunded_gopay,
+  refunded_gopay: PAYMENTS.refunded_gopay,
+  denied_card: CHARGED.denied_card,
+};
 
 const readRoute = createRoute({
   method: "get",
   path: "/payments/{pk}/",
   operationId: "getPayment",
-  summary: "Read a payment",
-  description: "The payment as it is known here, without asking the gateway: the gateway reports " +
-    "changes by itself. Somebody else's payment is 404, as if it did not exist.",
+  summary: "Get a payment",
+  description:
+    "The payment as it is known here, without asking the gateway, which reports changes by " +
+    "itself within moments. Read it when the customer comes back from a bank or a wallet, and " +
+    "before you deliver: `is_paid` is what counts. Somebody else's payment is `not_found`, as " +
+    "if it did not exist.",
   tags: ["Payments"],
   request: { params: PaymentPath },
   responses: {
     200: {
       description: "The payment",
-      content: { "application/json": { schema: PaymentSchema } },
+      content: { "application/json": { schema: PaymentSchema, examples: READ } },
     },
     ...problems("not_found", ...OF_CALLERS),
   },

@@ -5,33 +5,24 @@ import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { askForRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { callerOf } from "../app_env.ts";
-import { amount, flag, object, text } from "../fields.ts";
 import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { JOBS } from "../jobs/examples.ts";
 import { optionalBody } from "../optional_body.ts";
-import { ACCEPTED, accepted, AsyncHeaders, prefersAsync } from "../prefer.ts";
+import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { REFUND_RESULTS } from "./examples.ts";
+import { RefundInputSchema } from "./input.ts";
+import { REFUND_REQUESTS } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema, RefundSchema } from "./schemas.ts";
-
-const RefundInputSchema = object({
-  amount: amount().optional().openapi({
-    description: "How much, at most what is left; all that is left where left out.",
-    example: 50000,
-  }),
-  reason: text(255).optional().openapi({ example: "Out of stock" }),
-  direct: flag().default(false).openapi({
-    description: "Asks the customer's bank or wallet itself, which answers at once. Some banks " +
-      "alone can do that.",
-  }),
-}).openapi("RefundRequest");
 
 export const RefundedSchema = z.object({
   payment: PaymentSchema,
   refund: RefundSchema,
-}).openapi("RefundResult");
+}).openapi("RefundResult", { description: "A refund, and its payment after it." });
 
 const path = "/payments/{pk}/refund/";
 
@@ -42,26 +33,33 @@ const refundRoute = createRoute({
   summary: "Refund a payment",
   description:
     "Pays back what was paid, in one go or in parts until nothing is left; refunds can never " +
-    "come to more than that, however many are asked for at once. For payments in state " +
-    "`settlement` or `partial_refund`: a `capture` that is not settled yet is cancelled " +
-    "instead. Cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo can be refunded in parts, " +
-    "OVO only whole; bank transfers, bills and stores not at all. Where the bank refuses " +
-    "(`refund_denied`), `refund` tells so and the payment stays as it is. With `outcome: " +
-    "unknown` the amount stays reserved until the service has found out.\n\n" +
+    "come to more than that, however many are asked for at once (`validation_error`). For " +
+    "payments in state `settlement` or `partial_refund`; anything else is `invalid_state`, and " +
+    "a `capture` that is not settled yet is cancelled instead. Cards, GoPay, ShopeePay, DANA, " +
+    "QRIS, Akulaku and Kredivo can be refunded in parts, OVO only whole; bank transfers, bills " +
+    "and stores not at all.\n\n" +
+    "Where the bank refuses (`refund_denied`), `refund` tells so and the payment stays as it " +
+    "is. With `outcome: unknown` the amount stays reserved until the service has found out, " +
+    "which it does by itself; the same request with the same `Idempotency-Key` never pays back " +
+    "twice.\n\n" +
     "With `Prefer: respond-async` all that is done by a job, whose `result` holds the answer.",
   tags: ["Payments"],
   middleware: [optionalBody],
   request: {
-    ...actionRequest(PaymentPath, RefundInputSchema, "Leave it out to refund all that is left."),
+    ...actionRequest(PaymentPath, {
+      schema: RefundInputSchema,
+      description: "Leave it out to refund all that is left.",
+      examples: REFUND_REQUESTS,
+    }),
     headers: AsyncHeaders,
   },
   responses: {
     200: {
       description: "The payment after the refund, and the refund",
       headers: REPLAY_HEADER,
-      content: { "application/json": { schema: RefundedSchema } },
+      content: { "application/json": { schema: RefundedSchema, examples: REFUND_RESULTS } },
     },
-    ...ACCEPTED,
+    ...answeredLater({ queued_refund: JOBS.queued_refund }),
     ...problems(
       "not_found",
       "invalid_state",

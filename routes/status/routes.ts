@@ -7,22 +7,26 @@ import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
+import { STATUSES } from "./examples.ts";
 import { StatusSchema } from "./schemas.ts";
 
 const statusRoute = createRoute({
   method: "get",
   path: "/status/",
   operationId: "getStatus",
-  summary: "How does the service stand?",
+  summary: "Get the status of the service",
   description:
     "What waits, what failed and what is late: jobs, the schedule, deliveries of events, " +
-    "notifications, and what the gateway has not answered. Cheap enough to be asked every few " +
-    "seconds, however much there is. For staff.",
+    "notifications, and what the gateway has not answered. For dashboards and alerts: " +
+    "`schedule[].is_overdue`, a growing `oldest_…_seconds` and a `gateway` that is not " +
+    "`closed` are what to look at. Cheap enough to be asked every few seconds, however much " +
+    "there is. For staff; others get `forbidden`, and while the database is away it is " +
+    "`unavailable`.",
   tags: ["Health"],
   responses: {
     200: {
       description: "How it stands",
-      content: { "application/json": { schema: StatusSchema } },
+      content: { "application/json": { schema: StatusSchema, examples: STATUSES } },
     },
     ...problems("forbidden", ...OF_CALLERS),
   },

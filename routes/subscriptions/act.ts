@@ -4,7 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import * as actions from "../../core/subscriptions/act.ts";
 import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
-import { actionRequest, NothingSchema, scopeOf } from "../action.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { oneOf } from "../fields.ts";
@@ -13,6 +13,7 @@ import { optionalBody } from "../optional_body.ts";
 import { idOf } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionPath } from "./read.ts";
 import { SubscriptionSchema } from "./schemas.ts";
 
@@ -31,6 +32,13 @@ const VERBS = {
   cancel: actions.cancelSubscription,
 };
 
+/** What an action leads to. */
+const CHANGED = {
+  disabled_subscription: SUBSCRIPTIONS.disabled_subscription,
+  active_subscription: SUBSCRIPTIONS.active_subscription,
+  cancelled_subscription: SUBSCRIPTIONS.cancelled_subscription,
+};
+
 const path = "/subscriptions/{pk}/{action_name}/";
 
 const actRoute = createRoute({
@@ -39,21 +47,21 @@ const actRoute = createRoute({
   operationId: "changeSubscription",
   summary: "Disable, enable or cancel a subscription",
   description:
-    "An action that the subscription's state does not allow is `invalid_state`. With `outcome: " +
-    "unknown` the gateway did not answer in time: the service goes on asking until it does. " +
-    "Retries of a charge that failed still run after `disable`; `cancel` drops them.",
+    "Pauses a subscription, goes on with it, or ends it for good. An action that its state " +
+    "does not allow is `invalid_state`, with its `subscription_status`: only what is `active` " +
+    "can be disabled, only what is `disabled` can be enabled, and what is `cancelled` stays " +
+    "so. Retries of a charge that failed still run after `disable`; `cancel` drops " +
+    "them.\n\n" +
+    "With `outcome: unknown` the gateway did not answer in time: there is nothing to do, the " +
+    "service goes on asking until it does.",
   tags: ["Subscriptions"],
   middleware: [optionalBody],
-  request: actionRequest(
-    ActionPath,
-    NothingSchema,
-    "Nothing is needed: leave it out, or send `{}`.",
-  ),
+  request: actionRequest(ActionPath, NOTHING),
   responses: {
     200: {
       description: "The subscription after it",
       headers: REPLAY_HEADER,
-      content: { "application/json": { schema: SubscriptionSchema } },
+      content: { "application/json": { schema: SubscriptionSchema, examples: CHANGED } },
     },
     ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },

@@ -9,6 +9,7 @@ import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../i
 import { locationHeader } from "../location.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionInputSchema } from "./input.ts";
 import { SubscriptionSchema } from "./schemas.ts";
 
@@ -20,23 +21,38 @@ const createSubscriptionRoute = createRoute({
   operationId: "createSubscription",
   summary: "Create a subscription",
   description:
-    "Has the gateway charge a customer by itself, time and again. Each charge becomes a payment " +
+    "Has the gateway charge a customer by itself, time and again: a card that was saved by a " +
+    "charge with `save_token_id`, or a linked GoPay account. Each charge becomes a payment " +
     "with its `subscription_id`, also one that failed; each that was paid is told of by " +
     "`subscription_charged`.\n\n" +
     "The subscription is stored before the gateway is asked, its token is not. An error with " +
-    "`outcome: refused` means that nothing happened. With `outcome: unknown` it may have been " +
-    "made: read it at `subscription_id`, or send the same request with the same " +
+    "`outcome: refused` means that nothing happened; `gateway_validation` is how the gateway " +
+    "says that it does not take the token or the schedule. With `outcome: unknown` it may have " +
+    "been made: read it at `subscription_id`, or send the same request with the same " +
     "`Idempotency-Key` again, which never makes a second one.",
   tags: ["Subscriptions"],
   request: {
     headers: IdempotencyHeaders,
-    body: { required: true, content: { "application/json": { schema: SubscriptionInputSchema } } },
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: SubscriptionInputSchema,
+          examples: SUBSCRIPTION_REQUESTS,
+        },
+      },
+    },
   },
   responses: {
     201: {
       description: "The subscription",
       headers: { ...locationHeader("subscription", path), ...REPLAY_HEADER },
-      content: { "application/json": { schema: SubscriptionSchema } },
+      content: {
+        "application/json": {
+          schema: SubscriptionSchema,
+          examples: { active_subscription: SUBSCRIPTIONS.active_subscription },
+        },
+      },
     },
     ...problems(...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },

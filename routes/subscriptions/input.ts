@@ -13,8 +13,11 @@ import { MetadataSchema } from "../metadata.ts";
 const MAX_METADATA = 900;
 
 const RetryScheduleSchema = object({
-  interval: wholeNumber(1, 1000).openapi({ example: 1 }),
-  interval_unit: oneOf(RETRY_UNITS).openapi({ example: "day" }),
+  interval: wholeNumber(1, 1000).openapi({
+    description: "So many units lie between two tries.",
+    example: 1,
+  }),
+  interval_unit: oneOf(RETRY_UNITS).openapi({ description: "Of `interval`.", example: "day" }),
   max_interval: wholeNumber(0, 3).openapi({ description: "How often; 0: never.", example: 3 }),
 }).openapi("RetrySchedule", {
   description: "When a charge that failed is tried again; three times, an hour apart, where left " +
@@ -34,7 +37,10 @@ export const SubscriptionInputSchema = nullIsLeftOut(
       description: "Charged in each cycle, in whole rupiah.",
       example: 150000,
     }),
-    payment_type: oneOf(SUBSCRIPTION_PAYMENT_TYPES).openapi({ example: "credit_card" }),
+    payment_type: oneOf(SUBSCRIPTION_PAYMENT_TYPES).openapi({
+      description: "What is charged: a saved card or a linked account.",
+      example: "credit_card",
+    }),
     token: text(2000).openapi({
       description: "Of a saved card (`saved_token_id`) or of a linked wallet. It goes to the " +
         "gateway and is kept nowhere.",
@@ -48,7 +54,10 @@ export const SubscriptionInputSchema = nullIsLeftOut(
       description: "So many units are one cycle.",
       example: 1,
     }),
-    interval_unit: oneOf(INTERVAL_UNITS).openapi({ example: "month" }),
+    interval_unit: oneOf(INTERVAL_UNITS).openapi({
+      description: "Of `interval`.",
+      example: "month",
+    }),
     max_interval: wholeNumber(0, 10_000).optional().openapi({
       description: "Cycles at most; without end where left out.",
       example: 12,
@@ -65,11 +74,20 @@ export const SubscriptionInputSchema = nullIsLeftOut(
       }),
     retry_schedule: RetryScheduleSchema.optional(),
     customer_details: object({
-      first_name: text(255).optional().openapi({ example: "Budi" }),
-      last_name: text(255).optional().openapi({ example: "Utomo" }),
-      email: email().optional(),
-      phone: text(255).optional().openapi({ example: "+628123456789" }),
-    }).openapi("SubscriptionCustomer").optional(),
+      first_name: text(255).optional().openapi({
+        description: "Their first name.",
+        example: "Budi",
+      }),
+      last_name: text(255).optional().openapi({
+        description: "Their last name.",
+        example: "Utomo",
+      }),
+      email: email().optional().openapi({ description: "Their e-mail address." }),
+      phone: text(255).optional().openapi({
+        description: "Their phone number.",
+        example: "+628123456789",
+      }),
+    }).openapi("SubscriptionCustomer", { description: "Who is charged." }).optional(),
     metadata: MetadataSchema.refine(
       (metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAX_METADATA,
       `must have at most ${MAX_METADATA} bytes as JSON`,
@@ -78,4 +96,6 @@ export const SubscriptionInputSchema = nullIsLeftOut(
     ({ payment_type, gopay_account_id }) => payment_type !== "gopay" || gopay_account_id,
     { path: ["gopay_account_id"], message: "is required" },
   ),
-).openapi("SubscriptionRequest");
+).openapi("SubscriptionRequest", {
+  description: "What to charge, how much, and how often.",
+});

@@ -4,12 +4,14 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { SUBSCRIPTION_PAGE } from "./examples.ts";
 import { SubscriptionSchema } from "./schemas.ts";
 
 const path = "/subscriptions/";
@@ -20,13 +22,16 @@ const listRoute = createRoute({
   operationId: "listSubscriptions",
   summary: "List subscriptions",
   description:
-    "Your subscriptions, newest first; staff see everybody's. Follow `Link` for the next " +
-    "page: subscriptions that arrive meanwhile shift nothing.",
+    "Your subscriptions, newest first; staff see everybody's. Use `status=inactive` to find " +
+    "those that the gateway ended. Follow `Link` for the next page until there is none: " +
+    "subscriptions that arrive meanwhile shift nothing. A filter, `limit` or `cursor` that is " +
+    "not valid is `validation_error`, and `errors` names it.",
   tags: ["Subscriptions"],
   request: {
     query: z.object({
       status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
         description: "Only subscriptions with this `status`.",
+        param: { examples: unsent("active") },
       }),
       ...paging,
     }),
@@ -35,7 +40,9 @@ const listRoute = createRoute({
     200: {
       description: "A page of subscriptions",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(SubscriptionSchema) } },
+      content: {
+        "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
+      },
     },
     ...problems("validation_error", ...OF_CALLERS),
   },

@@ -8,6 +8,7 @@ import { OF_CALLERS } from "../codes.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionSchema } from "./schemas.ts";
 
 export const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });
@@ -16,16 +17,18 @@ const readRoute = createRoute({
   method: "get",
   path: "/subscriptions/{pk}/",
   operationId: "getSubscription",
-  summary: "Read a subscription",
+  summary: "Get a subscription",
   description:
-    "The subscription as it is known here. The service hears of its charges by itself, " +
-    "within moments.",
+    "The subscription as it is known here: its state, which cycle it is in, and when the next " +
+    "one begins. The service hears of its charges by itself, within moments; what was charged " +
+    "are payments with its `subscription_id`. Somebody else's subscription is `not_found`, as " +
+    "if it did not exist.",
   tags: ["Subscriptions"],
   request: { params: SubscriptionPath },
   responses: {
     200: {
       description: "The subscription",
-      content: { "application/json": { schema: SubscriptionSchema } },
+      content: { "application/json": { schema: SubscriptionSchema, examples: SUBSCRIPTIONS } },
     },
     ...problems("not_found", ...OF_CALLERS),
   },

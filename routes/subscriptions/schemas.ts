@@ -26,12 +26,24 @@ export const SubscriptionSchema = z.object({
     description: "The gateway's; null until it has answered.",
     example: "d98a63b8-97e4-4059-825f-0f62340407e9",
   }),
-  name: z.string().openapi({ example: "coffee-club" }),
-  payment_type: z.string().openapi({ example: "credit_card" }),
+  name: z.string().openapi({
+    description: "The orders of its charges begin with it.",
+    example: "coffee-club",
+  }),
+  payment_type: z.string().openapi({
+    description: "What is charged: `credit_card` or `gopay`.",
+    example: "credit_card",
+  }),
   amount: money("Charged in each cycle."),
-  currency: z.string().openapi({ example: "IDR" }),
+  currency: z.string().openapi({
+    description: "Always rupiah.",
+    example: "IDR",
+  }),
   interval: z.int().openapi({ description: "So many units are one cycle.", example: 1 }),
-  interval_unit: z.enum(INTERVAL_UNITS).openapi({ example: "month" }),
+  interval_unit: z.enum(INTERVAL_UNITS).openapi({
+    description: "Of `interval`.",
+    example: "month",
+  }),
   max_interval: z.int().nullable().openapi({
     description: "Cycles at most; null: without end.",
     example: 12,
@@ -40,13 +52,28 @@ export const SubscriptionSchema = z.object({
   start_time: timestamp("When the first cycle begins.").nullable(),
   next_execution_at: timestamp("When the next cycle begins; null: there is none.").nullable(),
   status: SubscriptionStatusSchema,
-  customer_first_name: nullableText.openapi({ example: "Budi" }),
-  customer_last_name: nullableText.openapi({ example: "Utomo" }),
-  customer_email: nullableText.openapi({ example: "budi@example.com" }),
-  customer_phone: nullableText.openapi({ example: "+628123456789" }),
-  metadata: z.record(z.string(), z.unknown()).nullable().openapi({ example: { plan: "gold" } }),
-  created_at: timestamp(),
-  updated_at: timestamp(),
+  customer_first_name: nullableText.openapi({
+    description: "As in `customer_details` of the request.",
+    example: "Budi",
+  }),
+  customer_last_name: nullableText.openapi({
+    description: "Likewise.",
+    example: "Utomo",
+  }),
+  customer_email: nullableText.openapi({
+    description: "Likewise.",
+    example: "budi@example.com",
+  }),
+  customer_phone: nullableText.openapi({
+    description: "Likewise.",
+    example: "+628123456789",
+  }),
+  metadata: z.record(z.string(), z.unknown()).nullable().openapi({
+    description: "Yours, as it was sent.",
+    example: { plan: "gold" },
+  }),
+  created_at: timestamp("When it was made."),
+  updated_at: timestamp("When it last changed."),
 }).openapi("Subscription", {
   description:
     "What the gateway charges a customer for by itself, time and again. Each charge is " +

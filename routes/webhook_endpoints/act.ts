@@ -9,6 +9,7 @@ import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { idOf } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { ENDPOINTS_WITH_SECRETS, TEST_RESULTS } from "./examples.ts";
 import { endpointId } from "./path.ts";
 import { WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./schemas.ts";
 
@@ -26,13 +27,15 @@ const testWebhookEndpointRoute = createRoute({
   operationId: "testWebhookEndpoint",
   summary: "Test a webhook endpoint",
   description:
-    "Sends it an event `webhook_endpoint_tested`, signed as all are, once and right now, and tells " +
-    "what came of it. Nothing of it is stored, and a failure does not count. It needs no body. For " +
-    "staff.",
+    "Sends it an event `webhook_endpoint_tested`, signed as all are, once and right now, and " +
+    "tells what came of it: use it when a receiver is new, or was mended. That the endpoint " +
+    "does not answer is no error of this call, but 200 with `succeeded: false`. Nothing of it " +
+    "is stored, and a failure does not count. It needs no body. For staff; others get " +
+    "`forbidden`.",
   responses: {
     200: {
       description: "What came of it, be it a failure",
-      content: { "application/json": { schema: WebhookTestResultSchema } },
+      content: { "application/json": { schema: WebhookTestResultSchema, examples: TEST_RESULTS } },
     },
     ...refusals,
   },
@@ -42,15 +45,21 @@ const rotateWebhookSecretRoute = createRoute({
   ...about,
   path: "/webhook-endpoints/{id}/rotate-secret/",
   operationId: "rotateWebhookSecret",
-  summary: "Give a webhook endpoint a new secret",
+  summary: "Rotate the secret of a webhook endpoint",
   description:
-    "The answer shows the new secret, this once. For a day everything is signed with both, so " +
-    "that your receiver can change over in its own time; one before that counts no longer. It " +
-    "needs no body. For staff.",
+    "The answer shows the new secret, this once: for when the old one was lost or seen. For a " +
+    "day everything is signed with both, so that your receiver can change over in its own " +
+    "time; one before that counts no longer. So do not rotate twice in a row. It needs no " +
+    "body. For staff; others get `forbidden`.",
   responses: {
     200: {
       description: "The endpoint, with its new secret",
-      content: { "application/json": { schema: WebhookEndpointWithSecretSchema } },
+      content: {
+        "application/json": {
+          schema: WebhookEndpointWithSecretSchema,
+          examples: { rotated: ENDPOINTS_WITH_SECRETS.rotated },
+        },
+      },
     },
     ...refusals,
   },

@@ -8,6 +8,7 @@ import { OF_BODY, OF_CALLERS } from "../codes.ts";
 import { locationHeader } from "../location.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { ENDPOINT_REQUESTS, ENDPOINTS_WITH_SECRETS } from "./examples.ts";
 import { WebhookEndpointInputSchema } from "./input.ts";
 import { WebhookEndpointWithSecretSchema } from "./schemas.ts";
 
@@ -19,23 +20,33 @@ const createWebhookEndpointRoute = createRoute({
   operationId: "createWebhookEndpoint",
   summary: "Create a webhook endpoint",
   description:
-    "From now on every event, or those that it names, is sent there by POST, signed as Standard " +
-    "Webhooks says: `webhook-id` (the event's id: by it you tell repeats apart), " +
-    "`webhook-timestamp` and `webhook-signature`. Answer with 2xx within 15 seconds. What fails is " +
-    "tried again nine times over three days; what is about the same resource comes in its order.\n\n" +
-    "The answer shows the endpoint's secret, this once. For staff.",
+    "From now on every event, or those that it names, is sent there by POST, signed as " +
+    "Standard Webhooks says: `webhook-id` (the event's id: by it you tell repeats apart), " +
+    "`webhook-timestamp` and `webhook-signature`. Answer with 2xx within 15 seconds. What " +
+    "fails is tried again nine times over three days; what is about the same resource comes in " +
+    "its order.\n\n" +
+    "The answer shows the endpoint's secret, this once: keep it where your receiver finds it. " +
+    "A `url` that is not `https://`, or leads into a private network, is `validation_error`. " +
+    "For staff; others get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     body: {
       required: true,
-      content: { "application/json": { schema: WebhookEndpointInputSchema } },
+      content: {
+        "application/json": { schema: WebhookEndpointInputSchema, examples: ENDPOINT_REQUESTS },
+      },
     },
   },
   responses: {
     201: {
       description: "The endpoint, with its secret",
       headers: locationHeader("endpoint", path),
-      content: { "application/json": { schema: WebhookEndpointWithSecretSchema } },
+      content: {
+        "application/json": {
+          schema: WebhookEndpointWithSecretSchema,
+          examples: { created: ENDPOINTS_WITH_SECRETS.created },
+        },
+      },
     },
     ...problems(...OF_BODY, "forbidden", ...OF_CALLERS),
   },

@@ -4,6 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { listWebhookDeliveries, resendWebhookDelivery } from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
+import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { oneOf } from "../fields.ts";
@@ -11,6 +12,7 @@ import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
 import { endpointId } from "./path.ts";
 import { WebhookDeliverySchema } from "./schemas.ts";
 
@@ -21,14 +23,16 @@ const listWebhookDeliveriesRoute = createRoute({
   path,
   operationId: "listWebhookDeliveries",
   summary: "List deliveries to a webhook endpoint",
-  description: "What was sent, or is to be, and what the endpoint said to it; newest first. For " +
-    "staff.",
+  description: "What was sent, or is to be, and what the endpoint said to it; newest first. Use " +
+    "`status=failed` to find what was given up, and send it again once the receiver is mended. " +
+    "Follow `Link` for the next page until there is none. For staff; others get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ id: endpointId }),
     query: z.object({
       status: oneOf(DELIVERY_STATUSES).optional().openapi({
         description: "Only those with this `status`.",
+        param: { examples: unsent("failed") },
       }),
       ...paging,
     }),
@@ -37,7 +41,9 @@ const listWebhookDeliveriesRoute = createRoute({
     200: {
       description: "A page of deliveries",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(WebhookDeliverySchema) } },
+      content: {
+        "application/json": { schema: z.array(WebhookDeliverySchema), examples: DELIVERY_PAGE },
+      },
     },
     ...problems("validation_error", "forbidden", "not_found", ...OF_CALLERS),
   },
@@ -47,10 +53,12 @@ const resendWebhookDeliveryRoute = createRoute({
   method: "post",
   path: `${path}{delivery_id}/resend/`,
   operationId: "resendWebhookDelivery",
-  summary: "Send a delivery again",
+  summary: "Resend a delivery",
   description:
-    "The same event with the same `webhook-id`, as soon as its turn comes, whether it was " +
-    "delivered, given up or waits; with all attempts before it again. It needs no body. For staff.",
+    "Sends the same event with the same `webhook-id`, as soon as its turn comes, whether it " +
+    "was delivered, given up or waits; with all attempts before it again. For events that your " +
+    "receiver took and lost. A delivery that was deleted for its age is `not_found`. It needs " +
+    "no body. For staff; others get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ id: endpointId, delivery_id: pathId("The delivery's `id`.") }),
@@ -58,7 +66,7 @@ const resendWebhookDeliveryRoute = createRoute({
   responses: {
     202: {
       description: "The delivery, which waits for its turn",
-      content: { "application/json": { schema: WebhookDeliverySchema } },
+      content: { "application/json": { schema: WebhookDeliverySchema, examples: DELIVERIES } },
     },
     ...problems("forbidden", "not_found", ...OF_EMPTY_BODY, ...OF_CALLERS),
   },

@@ -12,6 +12,7 @@ import { OF_BODY, OF_CALLERS } from "../codes.ts";
 import { idOf } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { ENDPOINT_CHANGES, ENDPOINTS } from "./examples.ts";
 import { WebhookEndpointChangesSchema } from "./input.ts";
 import { endpointId } from "./path.ts";
 import { WebhookEndpointSchema } from "./schemas.ts";
@@ -25,15 +26,18 @@ const params = z.object({ id: endpointId });
 
 const theEndpoint = {
   description: "The endpoint",
-  content: { "application/json": { schema: WebhookEndpointSchema } },
+  content: { "application/json": { schema: WebhookEndpointSchema, examples: ENDPOINTS } },
 };
 
 const readWebhookEndpointRoute = createRoute({
   ...about,
   method: "get",
   operationId: "getWebhookEndpoint",
-  summary: "Read a webhook endpoint",
-  description: "How it stands; its secret is not shown. For staff.",
+  summary: "Get a webhook endpoint",
+  description:
+    "How an endpoint stands: what it is sent, whether it is enabled, and since when it fails. " +
+    "Its secret is not shown; who has lost it takes a new one with `rotate-secret`. One that " +
+    "was deleted is `not_found`. For staff; others get `forbidden`.",
   request: { params },
   responses: { 200: theEndpoint, ...problems("forbidden", "not_found", ...OF_CALLERS) },
 });
@@ -42,16 +46,19 @@ const updateWebhookEndpointRoute = createRoute({
   ...about,
   method: "patch",
   operationId: "updateWebhookEndpoint",
-  summary: "Change a webhook endpoint",
+  summary: "Update a webhook endpoint",
   description:
-    "Changes what is given. Events that happened before are sent as they were to be sent, to the " +
-    "address it has now. Disabled, it gets nothing, and everything waits; enabled again, it gets " +
-    "all of it. For staff.",
+    "Changes what is given, and leaves the rest as it is. Events that happened before are sent " +
+    "as they were to be sent, to the address it has now. Disabled, it gets nothing, and " +
+    "everything waits; enabled again, it gets all of it. A `url` that is not `https://`, or " +
+    "leads into a private network, is `validation_error`. For staff; others get `forbidden`.",
   request: {
     params,
     body: {
       required: true,
-      content: { "application/json": { schema: WebhookEndpointChangesSchema } },
+      content: {
+        "application/json": { schema: WebhookEndpointChangesSchema, examples: ENDPOINT_CHANGES },
+      },
     },
   },
   responses: {
@@ -65,7 +72,10 @@ const deleteWebhookEndpointRoute = createRoute({
   method: "delete",
   operationId: "deleteWebhookEndpoint",
   summary: "Delete a webhook endpoint",
-  description: "Nothing more is sent to it, and what was to be is forgotten. For staff.",
+  description:
+    "Nothing more is sent to it, and what was to be sent is forgotten; to have it wait " +
+    "instead, disable the endpoint. One that was deleted before is `not_found`. For staff; " +
+    "others get `forbidden`.",
   request: { params },
   responses: {
     204: { description: "It is deleted" },

@@ -19,7 +19,10 @@ const event_names = z.array(oneOf(EVENT_NAMES), "must be a list")
     example: ["payment_settled", "payment_refunded"],
   });
 
-const description = text(500).openapi({ example: "The shop's order system" });
+const description = text(500).openapi({
+  description: "Yours, for people.",
+  example: "The shop's order system",
+});
 
 export const WebhookEndpointInputSchema = nullIsLeftOut(
   object({

@@ -8,6 +8,7 @@ import { OF_CALLERS } from "../codes.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
+import { ENDPOINT_PAGE } from "./examples.ts";
 import { WebhookEndpointSchema } from "./schemas.ts";
 
 const path = "/webhook-endpoints/";
@@ -17,14 +18,19 @@ const listWebhookEndpointsRoute = createRoute({
   path,
   operationId: "listWebhookEndpoints",
   summary: "List webhook endpoints",
-  description: "All of them, newest first; their secrets are not shown. For staff.",
+  description:
+    "Where events are sent to, newest first; secrets are not shown. Look here for endpoints " +
+    "that were disabled (`disabled_reason`) or are about to be (`failing_since`). Follow " +
+    "`Link` for the next page until there is none. For staff; others get `forbidden`.",
   tags: ["Webhooks"],
   request: { query: z.object(paging) },
   responses: {
     200: {
       description: "A page of endpoints",
       headers: NEXT_PAGE,
-      content: { "application/json": { schema: z.array(WebhookEndpointSchema) } },
+      content: {
+        "application/json": { schema: z.array(WebhookEndpointSchema), examples: ENDPOINT_PAGE },
+      },
     },
     ...problems("validation_error", "forbidden", ...OF_CALLERS),
   },

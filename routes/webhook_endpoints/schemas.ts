@@ -11,12 +11,18 @@ const nullableTime = (description: string) =>
 
 export const WebhookEndpointSchema = z.object({
   id,
-  url: z.string().openapi({ example: "https://shop.example/webhooks" }),
+  url: z.string().openapi({
+    description: "Where events are sent to.",
+    example: "https://shop.example/webhooks",
+  }),
   event_names: z.array(EventNameSchema).nullable().openapi({
     description: "Only these are sent; null: every event.",
     example: ["payment_settled", "payment_refunded"],
   }),
-  description: nullableText.openapi({ example: "The shop's order system" }),
+  description: nullableText.openapi({
+    description: "Yours, for people.",
+    example: "The shop's order system",
+  }),
   enabled: z.boolean().openapi({
     description: "While it is not, what there would be to send waits.",
     example: true,
@@ -34,8 +40,8 @@ export const WebhookEndpointSchema = z.object({
   previous_secret_until: nullableTime(
     "Until then what is sent is also signed with the secret before the newest.",
   ),
-  created_at: timestamp(),
-  updated_at: timestamp(),
+  created_at: timestamp("When it was made."),
+  updated_at: timestamp("When it last changed."),
 }).openapi("WebhookEndpoint", { description: "An address that events are sent to." });
 
 export const WebhookEndpointWithSecretSchema = WebhookEndpointSchema.extend({
@@ -85,8 +91,8 @@ export const WebhookDeliverySchema = z.object({
     description: "How long the last attempt took.",
     example: 84,
   }),
-  delivered_at: timestamp().nullable(),
-  created_at: timestamp(),
+  delivered_at: timestamp("When it was taken.").nullable(),
+  created_at: timestamp("When the event happened."),
 }).openapi("WebhookDelivery", { description: "One event on its way to one endpoint." });
 
 export const WebhookTestResultSchema = z.object({

@@ -1,0 +1,149 @@
+/** Events as the document shows them, one of each name. */
+
+import type { z } from "@hono/zod-openapi";
+import type { Example } from "../example.ts";
+import { INVOICES } from "../invoices/examples.ts";
+import { CHARGED, PAYMENTS } from "../payments/examples.ts";
+import { SUBSCRIPTIONS } from "../subscriptions/examples.ts";
+import { ENDPOINTS } from "../webhook_endpoints/examples.ts";
+import type { EVENT_NAMES } from "./event_name.ts";
+import type {
+  EventSchema,
+  InvoiceEventSchema,
+  PaymentEventSchema,
+  SubscriptionEventSchema,
+  WebhookEndpointEventSchema,
+} from "./schemas.ts";
+
+type Event = z.output<typeof EventSchema>;
+
+const NOTIFICATION = "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02";
+
+const PAYMENT_EVENTS = {
+  payment_received: {
+    summary: "A virtual account waits for its customer",
+    value: payment("payment_received", CHARGED.pending_virtual_account, null),
+  },
+  payment_settled: {
+    summary: "A virtual account was paid",
+    value: payment("payment_settled", PAYMENTS.paid_virtual_account),
+  },
+  payment_denied: {
+    summary: "The bank refused a card",
+    value: payment("payment_denied", CHARGED.denied_card, null),
+  },
+  payment_cancelled: {
+    summary: "Somebody cancelled it",
+    value: payment("payment_cancelled", PAYMENTS.cancelled_virtual_account, null),
+  },
+  payment_expired: {
+    summary: "The customer did not pay in time",
+    value: payment("payment_expired", PAYMENTS.expired_virtual_account),
+  },
+  payment_failed: {
+    summary: "The gateway refused a charge",
+    value: payment("payment_failed", PAYMENTS.failed_qris, null),
+  },
+  payment_refunded: {
+    summary: "A part was paid back",
+    value: payment("payment_refunded", PAYMENTS.partly_refunded_gopay, null),
+  },
+};
+
+const INVOICE_EVENTS = {
+  invoice_created: {
+    summary: "An invoice was made",
+    value: invoice("invoice_created", INVOICES.sent_invoice, null),
+  },
+  invoice_paid: {
+    summary: "An invoice was paid",
+    value: invoice("invoice_paid", INVOICES.paid_invoice),
+  },
+  invoice_voided: {
+    summary: "An invoice was taken back",
+    value: invoice("invoice_voided", INVOICES.voided_invoice, null),
+  },
+};
+
+const SUBSCRIPTION_EVENTS = {
+  subscription_created: {
+    summary: "A subscription was made",
+    value: subscription("subscription_created", SUBSCRIPTIONS.active_subscription),
+  },
+  subscription_charged: {
+    summary: "A cycle was paid",
+    value: subscription("subscription_charged", SUBSCRIPTIONS.charged_subscription, {
+      notification_id: NOTIFICATION,
+      payment_id: CHARGED.paid_card.value.id,
+    }),
+  },
+  subscription_disabled: {
+    summary: "A subscription was paused",
+    value: subscription("subscription_disabled", SUBSCRIPTIONS.disabled_subscription),
+  },
+  subscription_cancelled: {
+    summary: "A subscription was ended",
+    value: subscription("subscription_cancelled", SUBSCRIPTIONS.cancelled_subscription),
+  },
+};
+
+const ENDPOINT_EVENTS = {
+  webhook_endpoint_disabled: {
+    summary: "Everything failed for a day",
+    value: endpoint("webhook_endpoint_disabled", ENDPOINTS.disabled_endpoint),
+  },
+  webhook_endpoint_tested: {
+    summary: "A test",
+    value: endpoint("webhook_endpoint_tested", ENDPOINTS.enabled_endpoint),
+  },
+};
+
+export const EVENTS = {
+  ...PAYMENT_EVENTS,
+  ...INVOICE_EVENTS,
+  ...SUBSCRIPTION_EVENTS,
+  ...ENDPOINT_EVENTS,
+} satisfies Record<typeof EVENT_NAMES[number] | "webhook_endpoint_tested", Example<Event>>;
+
+export const EVENT_PAGE = {
+  page: {
+    summary: "Two events, newest first",
+    value: [EVENTS.payment_settled.value, EVENTS.payment_received.value] satisfies Event[],
+  },
+};
+
+/** `notification_id`: of what caused it; null where a call did. */
+function payment(
+  name: z.output<typeof PaymentEventSchema>["name"],
+  { value }: typeof CHARGED.pending_virtual_account,
+  notification_id: string | null = NOTIFICATION,
+): z.output<typeof PaymentEventSchema> {
+  return { ...happened(value), name, data: { ...value, notification_id } };
+}
+
+function invoice(
+  name: z.output<typeof InvoiceEventSchema>["name"],
+  { value }: typeof INVOICES.sent_invoice,
+  notification_id: string | null = NOTIFICATION,
+): z.output<typeof InvoiceEventSchema> {
+  return { ...happened(value), name, data: { ...value, notification_id } };
+}
+
+function subscription(
+  name: z.output<typeof SubscriptionEventSchema>["name"],
+  { value }: typeof SUBSCRIPTIONS.active_subscription,
+  more: { notification_id: string | null; payment_id?: string } = { notification_id: null },
+): z.output<typeof SubscriptionEventSchema> {
+  return { ...happened(value), name, data: { ...value, ...more } };
+}
+
+function endpoint(
+  name: z.output<typeof WebhookEndpointEventSchema>["name"],
+  { value }: typeof ENDPOINTS.enabled_endpoint,
+): z.output<typeof WebhookEndpointEventSchema> {
+  return { ...happened(value), name, data: { ...value, notification_id: null } };
+}
+
+function happened({ updated_at }: { updated_at: string }) {
+  return { id: "0197a3c5-90e4-7a77-9c02-5b8d1f3e6a94", created_at: updated_at };
+}

@@ -1,0 +1,57 @@
+/** How a service stands, as the document shows it. */
+
+import type { z } from "@hono/zod-openapi";
+import { VERSION } from "../../openapi/document.ts";
+import type { Examples } from "../example.ts";
+import type { StatusSchema } from "./schemas.ts";
+
+type Status = z.output<typeof StatusSchema>;
+
+export const STATUSES = {
+  one_failure: {
+    summary: "All is well but for one job",
+    value: {
+      version: VERSION,
+      started_at: "2026-03-01T00:00:04.310Z",
+      database: "up",
+      gateway: "closed",
+      jobs: {
+        queued: 3,
+        running: 1,
+        failed: 1,
+        oldest_queued_seconds: 2,
+        by_task: [
+          { task: "check_payment_status", queued: 2, running: 1, failed: 1 },
+          { task: "deliver_webhooks", queued: 1, running: 0, failed: 0 },
+        ],
+        last_failures: [{
+          id: "0197a3f1-0c6e-7f35-8a97-4b2d6e8c1f50",
+          task: "check_payment_status",
+          error: "GatewayAPIError: The gateway does not answer",
+          failed_at: "2026-03-05T02:47:10.003Z",
+        }],
+      },
+      schedule: [
+        run("check_pending_payments", "*/5 * * * *", "2026-03-05T04:10:00", 12),
+        run("expire_stale_payments", "*/10 * * * *", "2026-03-05T04:10:00", 1),
+      ],
+      outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
+      webhooks: { pending: 1, oldest_pending_seconds: 4, disabled_endpoints: 0 },
+      notifications: { received: 0, oldest_received_seconds: null },
+      unanswered: { payments: 1, invoices: 0, subscriptions: 0 },
+    },
+  },
+} satisfies Examples<Status>;
+
+function run(task: string, cron: string, at: string, result: number): Status["schedule"][number] {
+  return {
+    task,
+    cron,
+    status: "succeeded",
+    started_at: `${at}.021Z`,
+    finished_at: `${at}.187Z`,
+    result,
+    error: null,
+    is_overdue: false,
+  };
+}

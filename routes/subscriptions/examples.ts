@@ -1,0 +1,117 @@
+/** Subscriptions as the document shows them, asked for and answered. */
+
+import type { z } from "@hono/zod-openapi";
+import type { Examples } from "../example.ts";
+import type { SubscriptionInputSchema } from "./input.ts";
+import type { SubscriptionSchema } from "./schemas.ts";
+
+type Subscription = z.output<typeof SubscriptionSchema>;
+
+/** As it is sent: a time is text. */
+type Request = Omit<z.output<typeof SubscriptionInputSchema>, "start_time"> & {
+  start_time?: string;
+};
+
+export const SUBSCRIPTION_REQUESTS = {
+  card: {
+    summary: "A saved card, every month for a year",
+    value: {
+      name: "coffee-club",
+      amount: 150000,
+      payment_type: "credit_card",
+      token: "481111xDUgxnnredRMAXuklkvAON1114",
+      interval: 1,
+      interval_unit: "month",
+      max_interval: 12,
+      start_time: "2099-01-01T02:00:00Z",
+      retry_schedule: { interval: 1, interval_unit: "day", max_interval: 3 },
+      customer_details: {
+        first_name: "Budi",
+        last_name: "Utomo",
+        email: "budi@example.com",
+        phone: "+628123456789",
+      },
+      metadata: { plan: "gold" },
+    },
+  },
+  gopay: {
+    summary: "A linked GoPay account, every week without end",
+    value: {
+      name: "coffee-club",
+      amount: 40000,
+      payment_type: "gopay",
+      token: "eyJ0eXBlIjogIkdPUEFZX1dBTExFVCIsICJpZCI6ICIifQ==",
+      gopay_account_id: "00000269-7836-49e5-bc65-e592afafec14",
+      interval: 1,
+      interval_unit: "week",
+    },
+  },
+} satisfies Examples<Request>;
+
+const ACTIVE: Subscription = {
+  id: "0197a3e1-6a90-7c18-8d3f-2b5e7f9a0c64",
+  gateway_subscription_id: "d98a63b8-97e4-4059-825f-0f62340407e9",
+  name: "coffee-club",
+  payment_type: "credit_card",
+  amount: "150000.00",
+  currency: "IDR",
+  interval: 1,
+  interval_unit: "month",
+  max_interval: 12,
+  current_interval: 0,
+  start_time: "2026-04-05T04:12:09.000Z",
+  next_execution_at: "2026-04-05T04:12:09.000Z",
+  status: "active",
+  customer_first_name: "Budi",
+  customer_last_name: "Utomo",
+  customer_email: "budi@example.com",
+  customer_phone: "+628123456789",
+  metadata: { plan: "gold" },
+  created_at: "2026-03-05T04:12:09.114Z",
+  updated_at: "2026-03-05T04:12:09.482Z",
+};
+
+export const SUBSCRIPTIONS = {
+  active_subscription: { summary: "Waits for its first cycle", value: ACTIVE },
+  charged_subscription: {
+    summary: "In its third cycle",
+    value: {
+      ...ACTIVE,
+      current_interval: 3,
+      next_execution_at: "2026-07-05T04:12:09.000Z",
+      updated_at: "2026-06-05T04:12:31.820Z",
+    },
+  },
+  disabled_subscription: {
+    summary: "Paused",
+    value: { ...ACTIVE, status: "disabled", updated_at: "2026-03-20T08:01:15.366Z" },
+  },
+  cancelled_subscription: {
+    summary: "Ended",
+    value: { ...ACTIVE, status: "cancelled", updated_at: "2026-03-20T08:01:15.366Z" },
+  },
+} satisfies Examples<Subscription>;
+
+export const SUBSCRIPTION_PAGE = {
+  page: {
+    summary: "Two subscriptions",
+    value: [
+      ACTIVE,
+      {
+        ...ACTIVE,
+        id: "0197a3d9-0f47-7a62-9b1c-8e3d5f7a2c90",
+        gateway_subscription_id: "3f7c2b19-5d84-4e0a-9c61-7a2e8b4d6f05",
+        payment_type: "gopay",
+        amount: "40000.00",
+        interval_unit: "week",
+        max_interval: null,
+        current_interval: 2,
+        start_time: "2026-02-20T02:00:00.000Z",
+        next_execution_at: "2026-03-06T02:00:00.000Z",
+        metadata: null,
+        created_at: "2026-02-13T02:00:00.250Z",
+        updated_at: "2026-02-27T02:00:21.604Z",
+      },
+    ],
+  },
+} satisfies Examples<Subscription[]>;
