@@ -87,10 +87,10 @@ Deno.test({
         return await answered;
       };
 
-      const me = await tryOut("Callers", "Who am I?", "/me/");
+      const me = await tryOut("Callers", "Get the caller", "/me/");
       assert.equal(me.status(), 200);
       assert.equal((await me.json()).user_id, "developer");
-      const charge = await tryOut("Charges", "Charge a customer", "/charge/");
+      const charge = await tryOut("Charges", "Create a charge", "/charge/");
       assert.equal(charge.status(), 201);
       assert.equal(PaymentSchema.parse(await charge.json()).transaction_status, "pending");
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/try_it.png` });
