@@ -3,7 +3,8 @@
 import { Scalar } from "@scalar/hono-api-reference";
 import { Hono } from "hono";
 import type { Document } from "./document.ts";
-import { gzippedScalarScript } from "./scalar_script.ts";
+import { createFixedAnswer } from "./fixed_answer.ts";
+import { loadScalarScript } from "./scalar_script.ts";
 
 export interface ReferenceOptions {
   document: Document;
@@ -15,9 +16,15 @@ export function createReference({ document, basePath, developmentKey }: Referenc
   const reference = new Hono();
   const documentText = JSON.stringify(document);
 
-  reference.get("/openapi.json/", (c) => {
-    return c.body(documentText, 200, { "Content-Type": "application/json" });
-  });
+  reference.get(
+    "/openapi.json/",
+    createFixedAnswer({
+      contentType: "application/json",
+      // Kept by whoever likes, and asked for again each time: another version may run by now.
+      cacheControl: "no-cache",
+      text: () => documentText,
+    }),
+  );
 
   reference.get("/reference/", (c, next) => {
     const nonce = crypto.randomUUID();
@@ -46,13 +53,14 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     })(c, next);
   });
 
-  reference.get("/reference/scalar.js/", async (c) => {
-    return c.body(await gzippedScalarScript(), 200, {
-      "Content-Type": "text/javascript; charset=utf-8",
-      "Content-Encoding": "gzip",
-      "Cache-Control": "public, max-age=86400",
-    });
-  });
+  reference.get(
+    "/reference/scalar.js/",
+    createFixedAnswer({
+      contentType: "text/javascript; charset=utf-8",
+      cacheControl: "public, max-age=86400",
+      text: loadScalarScript,
+    }),
+  );
 
   reference.get("/reference/favicon.svg/", (c) => {
     return c.body(FAVICON, 200, { "Content-Type": "image/svg+xml" });
