@@ -44,6 +44,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       mcp: { disabled: true },
       showDeveloperTools: "never",
       hideClientButton: true,
+      customCss: STYLE,
       ...key && {
         authentication: {
           preferredSecurityScheme: "bearer",
@@ -72,6 +73,24 @@ export function createReference({ document, basePath, developmentKey }: Referenc
 const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
   '<rect width="32" height="32" rx="8" fill="#0f766e"/>' +
   '<path d="M7 12h18M7 17h18M7 22h8" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
+
+/**
+ * Colours where Scalar's own are too faint to read (WCAG asks for a contrast of 4.5); and no frame
+ * around a whole section, which a link into the page gives it.
+ */
+const STYLE = `
+.light-mode {
+  --scalar-color-2: #5e5e5e;
+  --scalar-color-3: #6b6b6b;
+  --scalar-color-blue: #0056b3;
+  --scalar-color-green: #00703f;
+  --scalar-color-orange: #a84300;
+  --scalar-color-red: #c0103a;
+  --scalar-color-yellow: #7a5b00;
+}
+.dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-blue: #9db0ff; }
+.section[tabindex="-1"]:focus-visible { outline: none; }
+`;
 
 /** Scripts are ours alone; the page's inline ones carry the nonce. */
 function contentSecurityPolicy(nonce: string): string {
