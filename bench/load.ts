@@ -77,7 +77,8 @@ async function readFirst(connection: Deno.Conn, buffer: Uint8Array): Promise<num
   while (true) {
     const n = await connection.read(buffer);
     if (n === null) throw new Error("The server closed the connection");
-    answer += new TextDecoder().decode(buffer.subarray(0, n));
+    // A character a byte, since it is measured, and may be compressed.
+    answer += new TextDecoder("latin1").decode(buffer.subarray(0, n));
     if (!answer.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${answer}`);
     const body = answer.indexOf("\r\n\r\n") + 4;
     const length = body + Number(answer.match(/content-length: (\d+)/i)?.[1]);

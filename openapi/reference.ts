@@ -3,7 +3,8 @@
 import { Scalar } from "@scalar/hono-api-reference";
 import { Hono } from "hono";
 import type { Document } from "./document.ts";
-import { gzippedScalarScript } from "./scalar_script.ts";
+import { createFixedAnswer } from "./fixed_answer.ts";
+import { loadScalarScript } from "./scalar_script.ts";
 
 export interface ReferenceOptions {
   document: Document;
@@ -15,9 +16,15 @@ export function createReference({ document, basePath, developmentKey }: Referenc
   const reference = new Hono();
   const documentText = JSON.stringify(document);
 
-  reference.get("/openapi.json/", (c) => {
-    return c.body(documentText, 200, { "Content-Type": "application/json" });
-  });
+  reference.get(
+    "/openapi.json/",
+    createFixedAnswer({
+      contentType: "application/json",
+      // Kept by whoever likes, and asked for again each time: another version may run by now.
+      cacheControl: "no-cache",
+      text: () => documentText,
+    }),
+  );
 
   reference.get("/reference/", (c, next) => {
     const nonce = crypto.randomUUID();
@@ -37,6 +44,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       mcp: { disabled: true },
       showDeveloperTools: "never",
       hideClientButton: true,
+      customCss: STYLE,
       ...key && {
         authentication: {
           preferredSecurityScheme: "bearer",
@@ -46,13 +54,14 @@ export function createReference({ document, basePath, developmentKey }: Referenc
     })(c, next);
   });
 
-  reference.get("/reference/scalar.js/", async (c) => {
-    return c.body(await gzippedScalarScript(), 200, {
-      "Content-Type": "text/javascript; charset=utf-8",
-      "Content-Encoding": "gzip",
-      "Cache-Control": "public, max-age=86400",
-    });
-  });
+  reference.get(
+    "/reference/scalar.js/",
+    createFixedAnswer({
+      contentType: "text/javascript; charset=utf-8",
+      cacheControl: "public, max-age=86400",
+      text: loadScalarScript,
+    }),
+  );
 
   reference.get("/reference/favicon.svg/", (c) => {
     return c.body(FAVICON, 200, { "Content-Type": "image/svg+xml" });
@@ -64,6 +73,24 @@ export function createReference({ document, basePath, developmentKey }: Referenc
 const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
   '<rect width="32" height="32" rx="8" fill="#0f766e"/>' +
   '<path d="M7 12h18M7 17h18M7 22h8" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
+
+/**
+ * Colours where Scalar's own are too faint to read (WCAG asks for a contrast of 4.5); and no frame
+ * around a whole section, which a link into the page gives it.
+ */
+const STYLE = `
+.light-mode {
+  --scalar-color-2: #5e5e5e;
+  --scalar-color-3: #6b6b6b;
+  --scalar-color-blue: #0056b3;
+  --scalar-color-green: #00703f;
+  --scalar-color-orange: #a84300;
+  --scalar-color-red: #c0103a;
+  --scalar-color-yellow: #7a5b00;
+}
+.dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-blue: #9db0ff; }
+.section[tabindex="-1"]:focus-visible { outline: none; }
+`;
 
 /** Scripts are ours alone; the page's inline ones carry the nonce. */
 function contentSecurityPolicy(nonce: string): string {

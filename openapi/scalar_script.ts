@@ -1,32 +1,17 @@
 /** The reference page's script, taken from a package so that the page asks nobody outside. */
 
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
-
 type Handler = (request: unknown, reply: Reply) => unknown;
 interface Reply {
   header(name: string, value: string): Reply;
   send(body: string): unknown;
 }
 
-let script: Promise<Uint8Array<ArrayBuffer>> | undefined;
-
-/** Loaded and gzipped at the first call only: it is large, and most starts never show the page. */
-export function gzippedScalarScript(): Promise<Uint8Array<ArrayBuffer>> {
-  return script ??= loadScript()
-    .then((text) => promisify(gzip)(text))
-    .then((bytes) => new Uint8Array(bytes))
-    .catch((error) => {
-      script = undefined;
-      throw error;
-    });
-}
-
 /**
  * The package is a plugin for another framework and keeps the script to itself: handed something
- * that only listens, it registers the route that would send it.
+ * that only listens, it registers the route that would send it. Imported when it is called: it
+ * is large, and most starts never show the page.
  */
-async function loadScript(): Promise<string> {
+export async function loadScalarScript(): Promise<string> {
   const { default: plugin } = await import("@scalar/fastify-api-reference");
   const routes = new Map<string, Handler>();
   const listener = {

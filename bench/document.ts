@@ -1,0 +1,73 @@
+/** `deno task bench`: the document next to a bare route with the same bytes, and what it leaves behind. */
+
+import { dataFolder, environment } from "../tests/support/service.ts";
+import { firmGoal, median, perSecond, ratio } from "./figures.ts";
+import { get, requestsPerSecond } from "./load.ts";
+import { startProgram } from "./program.ts";
+
+const ROUNDS = 7;
+const LOAD = { connections: 4, seconds: 1 };
+/** A request that left even a small object behind would be above it. */
+const LEFT_BYTES = 100;
+
+await using folder = await dataFolder();
+await using service = await startProgram(`${folder.path}/service.log`, ["task", "start"], {
+  DATA_DIR: folder.path,
+  PORT: "0",
+  SANDBOX_PORT: "0",
+});
+const bareArgs = ["run", "--allow-net", "--allow-read=openapi", "--ignore-env"];
+await using bare = await startProgram(`${folder.path}/bare.log`, [
+  ...bareArgs,
+  "bench/bare_document.ts",
+]);
+
+const { url } = service;
+const document = await fetch(`${url}openapi.json`, { headers: { "Accept-Encoding": "gzip" } });
+const tag = document.headers.get("etag") ?? "";
+const compressed = Number(document.headers.get("content-length"));
+const plain = (await document.arrayBuffer()).byteLength;
+
+const gzip = { "Accept-Encoding": "gzip" };
+const measured = { service: [] as number[], bare: [] as number[] };
+// The first round warms both up and does not count.
+for (let round = 0; round <= ROUNDS; round++) {
+  for (const [name, { url }] of [["service", service], ["bare", bare]] as const) {
+    const request = get(`${url}openapi.json/`, gzip);
+    const rate = await requestsPerSecond({ ...LOAD, url, request });
+    if (round > 0) measured[name].push(rate);
+  }
+}
+const known = await fetch(`${url}openapi.json`, { headers: { ...gzip, "If-None-Match": tag } });
+await known.body?.cancel();
+
+const held = await heldMemory();
+const left = Math.round((held.at(-1)! - held[1]!) / (held.length - 2) / 1000);
+
+console.log(`GET /openapi.json         ${perSecond(measured.service)}`);
+console.log(`a bare Hono route         ${perSecond(measured.bare)}`);
+console.log(`ratio                     ${ratio(measured.service, measured.bare)}`);
+console.log(`bytes                     ${number(plain)}, compressed ${number(compressed)}`);
+console.log(`who has it already        ${known.status}`);
+console.log(
+  `10,000 requests leave     ${left} bytes each of ${number(median(held))} held (${
+    firmGoal(`less than ${LEFT_BYTES}`, left < LEFT_BYTES)
+  })`,
+);
+
+/** What is held after each thousand requests; the first two let the compiler see everything. */
+async function heldMemory(): Promise<number[]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-q", "--no-lock", "-P=test", "--v8-flags=--expose-gc"],
+      "tests/support/document_memory.ts",
+    ],
+    env: environment({}),
+    clearEnv: true,
+  }).output();
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en");
+}
