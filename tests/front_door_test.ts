@@ -270,6 +270,6 @@ Deno.test("BASE_PATH mounts everything under the prefix, and the document says s
   for (const path of ["/me/", "/health/live/", "/openapi.json", "/reference", "/pay/v"]) {
     await assertProblem(await echo.app.request(path), 404, "not_found");
   }
-  assert.deepEqual(echo.app.document.servers, [{ url: "/pay/v" }]);
+  assert.equal(echo.app.document.servers?.[0]?.url, "/pay/v");
   assert.ok(echo.app.document.paths?.["/me/"]);
 });

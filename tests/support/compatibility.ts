@@ -8,6 +8,9 @@ import { PROJECT } from "./service.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
+/** All other webhooks are sent by the service. */
+const SENT_TO_US = "gateway_notification";
+
 /** The document of the version that was released last; `deno task release-document` keeps it. */
 export async function lastReleased(): Promise<Json> {
   const folder = join(PROJECT, "openapi/released");
@@ -51,15 +54,14 @@ export function breakingChanges(released: Json, current: Json): string[] {
     const differs = ["type", "scheme", "in", "name"].some((key) => was[key] !== is?.[key]);
     if (differs) report(`security scheme ${name}`, is ? "another" : "removed");
   }
-  compareAll(released.paths, current.paths, (method, path) => `${method.toUpperCase()} ${path}`, {
-    request: "caller",
-    answer: "service",
-  });
-  // These go the other way: the service sends them.
-  compareAll(released.webhooks ?? {}, current.webhooks ?? {}, (_, name) => `webhook ${name}`, {
-    request: "service",
-    answer: "caller",
-  });
+  const toUs = { request: "caller", answer: "service" } as const;
+  const fromUs = { request: "service", answer: "caller" } as const;
+  const operationAt = (method: string, path: string) => `${method.toUpperCase()} ${path}`;
+  compareAll(released.paths, current.paths, operationAt, toUs);
+  for (const [name, webhook] of Object.entries<Json>(released.webhooks ?? {})) {
+    const senders = name === SENT_TO_US ? toUs : fromUs;
+    compareAll({ [name]: webhook }, current.webhooks ?? {}, () => `webhook ${name}`, senders);
+  }
   return [...lines, ...schemaLines()];
 
   function compareAll(

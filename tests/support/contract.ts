@@ -18,10 +18,12 @@ export interface Asked {
 /** What HTTP itself and proxies on the way need; no client of this API has to know of it. */
 const OF_HTTP = [
   "cache-control",
+  "connection",
   "content-encoding",
   "content-length",
   "content-type",
   "date",
+  "transfer-encoding",
   "vary",
   "x-accel-buffering",
   "x-content-type-options",
