@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { blocksOf } from "./support/guide_blocks.ts";
 import { assertShown } from "./support/guide_output.ts";
+import { guideNames, readGuide } from "./support/guides.ts";
 
 const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
 
@@ -57,4 +58,21 @@ Deno.test("of text, every line has to be there, and … stands for the rest of o
   assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\ndone", answered));
   assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\n…\ndon", answered));
   assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", answered));
+});
+
+/** How many blocks of a guide may go without being run here; of the others, none. */
+const NOT_RUN: Record<string, number> = {
+  "README.md": 1,
+  // What needs root, a supervisor or a database of its own has a test of its own.
+  "production.md": 10,
+  "how-it-works.md": 1,
+  "sandbox.md": 1,
+  "security.md": 2,
+};
+
+Deno.test("hardly anything in a guide is not run", async () => {
+  for (const guide of await guideNames()) {
+    const notRun = (await readGuide(guide)).filter(({ block }) => block.kind === "not-run");
+    assert.ok(notRun.length <= (NOT_RUN[guide] ?? 0), `docs/${guide}: ${notRun.length} blocks`);
+  }
 });
