@@ -1,7 +1,6 @@
 import { guideNames, runGuide } from "./support/guides.ts";
+import { hasCurl } from "./support/programs.ts";
 import { dataFolder, type Service, startService } from "./support/service.ts";
-
-const guides = await guideNames();
 
 // One service for all: what a reader of several guides has, and much faster than one for each.
 let service: Service;
@@ -17,9 +16,12 @@ Deno.test.afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-for (const guide of guides) {
+const isIgnored = !await hasCurl();
+
+for (const guide of await guideNames()) {
   Deno.test({
     name: `docs/${guide} does what it says`,
+    ignore: isIgnored,
     // The service's own output is read all the while.
     sanitizeOps: false,
     fn: () => runGuide(guide, service, folder.path),

@@ -4,6 +4,7 @@ import { SETTING_NAMES } from "../core/config.ts";
 import { SCHEDULE } from "../core/schedule.ts";
 import { newSecret, signatureHeaders } from "../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "./support/guide_text.ts";
+import { runs } from "./support/programs.ts";
 import { dataFolder, PROJECT } from "./support/service.ts";
 
 const guide = await readGuide("moving-from-django-payment-midtrans.md");
@@ -69,7 +70,7 @@ Deno.test("the tasks that it says to run by themselves do", () => {
 
 Deno.test({
   name: "the guide's Python takes what we sign, and nothing else",
-  ignore: !(await hasPython()),
+  ignore: !(await runs("python3", "-c", "import sys; assert sys.version_info >= (3, 9)")),
   async fn() {
     await using folder = await dataFolder();
     await Deno.writeTextFile(
@@ -106,9 +107,3 @@ print(json.dumps([event and event["name"] for event in taken]))`;
     );
   },
 });
-
-async function hasPython(): Promise<boolean> {
-  const args = ["-c", "import sys; assert sys.version_info >= (3, 9)"];
-  return await new Deno.Command("python3", { args }).output()
-    .then(({ success }) => success, () => false);
-}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
+import { askService } from "./support/client.ts";
 import { createDatabase } from "./support/database.ts";
 import { findPrograms, startDebianPostgres } from "./support/debian_postgres.ts";
 import { blockWith, readGuide, runBlock } from "./support/guide_text.ts";
@@ -15,7 +16,7 @@ const programs = findPrograms();
 
 async function call(service: Service, method: string, path: string, body?: unknown, more = {}) {
   const headers = { Authorization: `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" };
-  const response = await fetch(service.url + path, {
+  const response = await askService(service.url + path, {
     method,
     headers: { ...headers, ...more },
     body: JSON.stringify(body),
@@ -65,7 +66,7 @@ Deno.test({
       settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
     });
     sandbox.receiver.answer = ({ text }) =>
-      fetch(`${service.url}/notification/`, {
+      askService(`${service.url}/notification/`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: text,

@@ -8,6 +8,7 @@ import { openApp } from "./support/app.ts";
 import { buildImage, type Image, imageEnvironment, letIn } from "./support/containerfile.ts";
 import { createDatabase } from "./support/database.ts";
 import { blockWith, readGuide, runBlock } from "./support/guide_text.ts";
+import { runs } from "./support/programs.ts";
 import { copyProject, PROJECT, type StartOptions, startService } from "./support/service.ts";
 
 const guide = await readGuide("production.md");
@@ -141,14 +142,6 @@ Deno.test({
     }
   },
 });
-
-async function runs(program: string, ...args: string[]): Promise<boolean> {
-  try {
-    return (await new Deno.Command(program, { args, stdout: "null" }).output()).success;
-  } catch {
-    return false;
-  }
-}
 
 Deno.test("a staff key made as the guide says is one", async () => {
   const { stdout } = await runBlock(blockWith(guide, "sh", "/dev/urandom"), {});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { askService } from "./support/client.ts";
 import { createConsumer, readmeProgram } from "./support/sdk.ts";
 import { dataFolder, PROJECT, type Service, startService } from "./support/service.ts";
 import { until } from "./support/until.ts";
@@ -130,7 +131,7 @@ async function captureWebhook(service: Service) {
       "Content-Type": "application/json",
     };
     const init = { method: "POST", headers, body: body && JSON.stringify(body) };
-    const response = await fetch(`${service.url}/webhook-endpoints/${path}`, init);
+    const response = await askService(`${service.url}/webhook-endpoints/${path}`, init);
     return await response.json() as { id: string; secret: string };
   };
   const { id, secret } = await staff("", { url: receiver.url });
