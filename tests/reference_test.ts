@@ -113,7 +113,7 @@ Deno.test({
 
       await t.step("the search finds an operation and leads to it", async () => {
         await page.keyboard.press("Control+k");
-        await page.getByRole("combobox", { name: "Enter search query" }).fill("who am i");
+        await page.getByRole("combobox", { name: "Enter search query" }).fill("get the caller");
         const found = page.getByRole("option", { name: /Operation.*\/me\//s }).first();
         await found.waitFor();
         await picture(page, "search");
