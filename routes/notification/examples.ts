@@ -2,6 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
+import { SETTLED_TRANSACTION } from "../transaction_example.ts";
 import type { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 
 /** Signed with the sandbox's well-known key, `SB-Mid-server-sandbox`, so that it can be checked. */
@@ -9,22 +10,7 @@ export const PAYLOADS = {
   settlement: {
     summary: "A virtual account was paid",
     value: {
-      status_code: "200",
-      status_message: "midtrans payment notification",
-      transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-      order_id: "order-1893",
-      merchant_id: "G812785002",
-      gross_amount: "150000.00",
-      currency: "IDR",
-      payment_type: "bank_transfer",
-      transaction_time: "2026-03-05 11:12:09",
-      transaction_status: "settlement",
-      fraud_status: "accept",
-      expiry_time: "2026-03-06 11:12:09",
-      settlement_time: "2026-03-05 11:15:40",
-      va_numbers: [{ bank: "bca", va_number: "812785002530231" }],
-      payment_amounts: [],
-      metadata: { payment_ref: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" },
+      ...SETTLED_TRANSACTION,
       signature_key:
         "0e2b63199ce53f7b5e306264061788fd12b5a0511a43c36cbaefb202b3164bcab0f37f657c0310449be0" +
         "3483626ebb51a68461509bf7750323ae6a97524164f2",

@@ -6,6 +6,7 @@ import { getStatus } from "../../core/payments/get_status.ts";
 import { callerOf } from "../app_env.ts";
 import type { Examples } from "../example.ts";
 import { problems } from "../problem_answers.ts";
+import { SETTLED_TRANSACTION } from "../transaction_example.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import { PAYMENTS } from "./examples.ts";
@@ -35,22 +36,8 @@ const STATUS_CHECKS = {
     value: {
       payment: PAYMENTS.paid_virtual_account.value,
       gateway_response: {
-        status_code: "200",
+        ...SETTLED_TRANSACTION,
         status_message: "Success, transaction is found",
-        transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-        order_id: "order-1893",
-        merchant_id: "G812785002",
-        gross_amount: "150000.00",
-        currency: "IDR",
-        payment_type: "bank_transfer",
-        transaction_time: "2026-03-05 11:12:09",
-        transaction_status: "settlement",
-        fraud_status: "accept",
-        expiry_time: "2026-03-06 11:12:09",
-        settlement_time: "2026-03-05 11:15:40",
-        va_numbers: [{ bank: "bca", va_number: "812785002530231" }],
-        payment_amounts: [],
-        metadata: { payment_ref: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5" },
       },
     },
   },
