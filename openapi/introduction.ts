@@ -104,9 +104,10 @@ ${FENCE}json
 }
 ${FENCE}
 
-In requests null is the same as leaving a member out, and members that are not known are ignored. In
-responses every member is always there; what is absent is null. Within a version nothing is taken
-away, but expect more: new members, new values of those that have a list of them, new events.
+In requests null is the same as leaving a member out, and members that are not known are ignored.
+Resources always have every member, null where there is nothing; problems have those that belong to
+their \`code\`. Within a version nothing is taken away, but expect more: new members, new values of
+those that have a list of them, new events.
 
 ## Without waiting
 

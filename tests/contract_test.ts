@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { checkAnswer } from "./support/contract.ts";
+import { EVENTS } from "../routes/events/examples.ts";
+import { checkAnswer, checkEvent } from "./support/contract.ts";
 import type { Json } from "./support/sandbox.ts";
 
 const caller = { user_id: "alice", is_staff: false, credential: "api_key", key_prefix: "gk_abc" };
@@ -35,11 +36,26 @@ async function check(said: Said = {}): Promise<Response> {
 Deno.test("an answer as the document has it passes, and can still be read", async () => {
   assert.deepEqual(await (await check()).json(), caller);
   assert.equal((await check({ status: 401, body: problem })).status, 401);
+  await check({ url: "/no/", status: 404, body: nowhere });
   await check({ url: "/me" });
   await check({ url: "/me/?verbose=1" });
 });
 
+const nowhere = { ...problem, status: 404, code: "not_found" };
+
 const REFUSED: Record<string, [Said, RegExp]> = {
+  "a field of what is answered nowhere": [
+    { url: "/no/", status: 404, body: { ...nowhere, stack: "at …" } },
+    /stack/,
+  ],
+  "a header of what is answered nowhere": [
+    { url: "/no/", status: 404, body: nowhere, headers: { "X-Powered-By": "us" } },
+    /the header x-powered-by is not/,
+  ],
+  "a type of what is answered nowhere": [
+    { url: "/no/", status: 404, body: nowhere, type: "text/html" },
+    /is no problem document/,
+  ],
   "a status": [{ status: 201 }, /201 of GET \/me\/: the status is not in the document/],
   "a header": [{ headers: { "X-Powered-By": "us" } }, /the header x-powered-by is not/],
   "a field": [{ body: { ...caller, shoe_size: 42 } }, /shoe_size/],
@@ -97,4 +113,11 @@ Deno.test("what is composed of several schemas may have what any of them has, an
   const said = { url: "/webhook-endpoints/", method: "POST", status: 201 };
   await check({ ...said, body: endpoint });
   await assert.rejects(check({ ...said, body: { ...endpoint, salt: "x" } }), /salt/);
+});
+
+Deno.test("a member of an event that is not declared fails, too", () => {
+  const said = EVENTS.payment_settled.value;
+  checkEvent(said);
+  assert.throws(() => checkEvent({ ...said, shoe_size: 42 }), /shoe_size/);
+  assert.throws(() => checkEvent({ ...said, data: { ...said.data, shoe_size: 42 } }), /shoe_size/);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { generateApiKey } from "../core/auth/api_key.ts";
+import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { EVENT_NAMES } from "../routes/events/event_name.ts";
 import { openApp } from "./support/app.ts";
 import { createDatabase } from "./support/database.ts";
@@ -12,6 +13,12 @@ const databaseUrl = await createDatabase();
 
 /** The only routes anybody may ask without a credential (contract 1). */
 const OPEN = ["GET /health/live/", "GET /health/ready/", "POST /notification/"];
+
+/** A verb and a noun. */
+const OPERATION_ID = new RegExp(
+  "^(get|list|create|update|change|delete|check|cancel|expire|refund|capture|void|receive|replay|" +
+    "stream|test|rotate|resend|retry)[A-Z]\\w+$",
+);
 
 interface Operation {
   operationId?: string;
@@ -63,7 +70,7 @@ Deno.test("the document names each operation, and says where it belongs", async 
   const ids = all.map(({ operation }) => operation.operationId);
   assert.equal(new Set(ids).size, all.length);
   for (const { name, path, operation } of all) {
-    assert.match(operation.operationId ?? "", /^[a-z]+[A-Z]\w+$/, name);
+    assert.match(operation.operationId ?? "", OPERATION_ID, name);
     assert.ok(operation.tags?.length === 1, name);
     assert.ok(path.endsWith("/"), name);
   }
@@ -88,6 +95,36 @@ Deno.test("each event is in the document as a webhook, with its headers and what
     ]);
     assert.deepEqual(post.security, []);
   }
+});
+
+Deno.test("there is an example of a charge of each payment type", async () => {
+  await using app = await openApp({ databaseUrl });
+  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document));
+  const { examples } = paths["/charge/"].post.requestBody.content["application/json"];
+  const shown = Object.values<Json>(examples).map((each) =>
+    (each.$ref ? components.examples[each.$ref.split("/").at(-1)] : each).value.payment_type
+  );
+  const { mapping } = components.schemas.ChargeRequest.discriminator;
+  assert.deepEqual(new Set(shown), new Set(Object.keys(mapping)));
+  assert.deepEqual(new Set(shown), new Set(PAYMENT_TYPES));
+});
+
+Deno.test("the document says whose it is, how to get in, and calls things by their names", async () => {
+  await using app = await openApp({ databaseUrl });
+  const { info, servers, components, security }: Json = JSON.parse(JSON.stringify(app.document));
+  assert.ok(info.contact.name && servers[0].url && servers[0].description);
+  assert.deepEqual(info.license, { name: "MIT", identifier: "MIT" });
+  assert.deepEqual(security, [{ bearer: [] }]);
+  assert.equal(components.securitySchemes.bearer.scheme, "bearer");
+  for (
+    const name of ["Payment", "PaymentSummary", "ChargeRequest", "BankTransferCharge", "Event"]
+  ) {
+    assert.ok(components.schemas[name], name);
+  }
+  for (const title of ["Authentication", "Idempotency", "Errors", "Lists", "Amounts and times"]) {
+    assert.match(info.description, new RegExp(`^## ${title}$`, "m"));
+  }
+  assert.match(info.description, /^## Without waiting$.*^## Events and webhooks$/ms);
 });
 
 Deno.test("every list that a request may hold has a bound", async () => {

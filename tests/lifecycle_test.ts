@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../routes/payments/schemas.ts";
+import { askService } from "./support/client.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import {
   copyProject,
@@ -28,7 +29,7 @@ async function paste(curl: string): Promise<string> {
   ) => [name!, value!]);
   const body = curl.match(/-d '([^']+)'/)?.[1];
   const init = { method: "POST", headers: Object.fromEntries(headers), body };
-  return await (await fetch(url!, init)).text();
+  return await (await askService(url!, init)).text();
 }
 
 Deno.test("a first start says what it does, and ends in a message whose curl works", async () => {

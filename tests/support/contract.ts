@@ -35,6 +35,13 @@ const PAGES = /^\/(openapi\.json|reference)(\/|$)/;
 /** What is answered where nothing is. */
 const NOWHERE: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
 
+const HEADERS_OF_NOWHERE = {
+  "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+  Allow: { schema: { type: "string" } },
+};
+
+const PROBLEM = "application/problem+json";
+
 /** The written one; that it is the app's has a test of its own. */
 const document: Json = closed(
   JSON.parse(await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url))),
@@ -68,7 +75,9 @@ export async function checkAnswer(asked: Asked, answer: Response): Promise<Respo
   const what = `${answer.status} of ${method} ${route?.path ?? path}`;
   if (!operation) {
     if (hasOthersRoutes && !(answer.status in NOWHERE)) return answer;
+    checkHeaders(answer, HEADERS_OF_NOWHERE, what);
     if (method === "HEAD") return answer;
+    assert.equal(answer.headers.get("content-type"), PROBLEM, `${what} is no problem document`);
     const [body, again] = await readJson(answer, what);
     validate("/components/schemas/Problem", body, what);
     assert.equal(body.code, NOWHERE[answer.status], `${what} is for nothing that is there`);
@@ -85,11 +94,16 @@ export async function checkAnswer(asked: Asked, answer: Response): Promise<Respo
   if (!type?.endsWith("json")) return answer;
   const [body, again] = await readJson(answer, what);
   validate(`${pointer}/content/${escaped(type)}/schema`, body, what);
-  if (type === "application/problem+json") {
+  if (type === PROBLEM) {
     const codes = Object.keys(declared.content[type].examples);
     assert.ok(codes.includes(body.code), `${what}: ${body.code} is not in the document`);
   }
   return again;
+}
+
+/** What is told of an event, on whichever way. */
+export function checkEvent(event: unknown): void {
+  validate("/components/schemas/Event", event, "The event");
 }
 
 function checkHeaders({ headers }: Response, declared: Json, what: string): void {
@@ -103,14 +117,17 @@ function checkHeaders({ headers }: Response, declared: Json, what: string): void
     const value = headers.get(name);
     assert.ok(value !== null || !required, `${what} lacks the header ${declaredAs}`);
     if (value === null) continue;
-    const read = schema.type === "integer" ? Number(value) : value;
+    const read = schema.type === "integer" && /^\d+$/.test(value) ? Number(value) : value;
     assert.ok(ajv.validate(schema, read), `${what}: ${declaredAs} is ${value}`);
   }
 }
 
 function validate(pointer: string, value: unknown, what: string): void {
   let validator = validators.get(pointer);
-  if (!validator) validators.set(pointer, validator = ajv.compile({ $ref: `document#${pointer}` }));
+  if (!validator) {
+    const schema = { $ref: `document#${pointer}`, unevaluatedProperties: false };
+    validators.set(pointer, validator = ajv.compile(schema));
+  }
   if (validator(value)) return;
   const errors = validator.errors!.map(({ instancePath, message, params }) =>
     `${instancePath || "/"} ${message} ${JSON.stringify(params)}`

@@ -5,8 +5,9 @@ import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
 import { EventSchema } from "../../routes/events/schemas.ts";
-import { askService } from "./client.ts";
 import type { TestApp } from "./app.ts";
+import { askService } from "./client.ts";
+import { checkEvent } from "./contract.ts";
 import { until } from "./until.ts";
 
 export type Event = z.output<typeof EventSchema>;
@@ -21,6 +22,8 @@ export interface Follower extends AsyncDisposable {
   response: Response;
   /** What was told so far. */
   told: Told[];
+  /** What it would go on after. */
+  lastId(): string | null;
   /** How many comments came. */
   beats(): number;
   /** How it ended: by itself, or broken off. */
@@ -55,6 +58,7 @@ export async function follow(
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const reader = response.body!.getReader();
   const told: Told[] = [];
+  let lastId: string | null = null;
   let beats = 0;
 
   async function read(): Promise<"ended" | "broken"> {
@@ -76,9 +80,10 @@ export async function follow(
   function take(block: string): void {
     if (block === ":") beats++;
     else if (block.startsWith("id: ")) {
-      const match = block.match(/^id: (\S+)\nevent: (\S+)\ndata: (.+)$/);
+      const match = block.match(/^id: (\S+)(?:\nevent: (\S+)\ndata: ([^\n]+))?$/);
       assert.ok(match, block);
-      told.push({ id: match[1]!, event: match[2]!, data: match[3]! });
+      lastId = match[1]!;
+      if (match[2]) told.push({ id: lastId, event: match[2], data: match[3]! });
     } else assert.match(block, /^retry: \d+$/);
   }
 
@@ -90,6 +95,7 @@ export async function follow(
   return {
     response,
     told,
+    lastId: () => lastId,
     beats: () => beats,
     over,
     async untilTold(count) {
@@ -103,7 +109,9 @@ export async function follow(
 
 /** The event that was told, as the document has it; what goes before it says the same. */
 export function parseTold({ id, event, data }: Told): Event {
-  const parsed = EventSchema.parse(JSON.parse(data));
+  const said = JSON.parse(data);
+  checkEvent(said);
+  const parsed = EventSchema.parse(said);
   assert.equal(parsed.id, id);
   assert.equal(parsed.name, event);
   return parsed;

@@ -12,6 +12,7 @@ import {
 } from "../../routes/webhook_endpoints/schemas.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import type { TestAppOptions } from "./app.ts";
+import { checkEvent } from "./contract.ts";
 import { runDueJobs } from "./due_jobs.ts";
 import { openPayments, type TestPayments } from "./payments.ts";
 import {
@@ -100,7 +101,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
       }
     },
     told: (secret) =>
-      receiver.received.map((webhook) => EventSchema.parse(verifyWebhook(secret, webhook))),
+      receiver.received.map((webhook) => parseEvent(verifyWebhook(secret, webhook))),
     async [Symbol.asyncDispose]() {
       await payments[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();
@@ -116,7 +117,12 @@ export function toldOf(received: readonly ReceivedWebhook[], resourceId: string)
 
 /** Whatever its signature is worth. */
 export function eventIn({ body }: ReceivedWebhook): ToldEvent {
-  return EventSchema.parse(JSON.parse(new TextDecoder().decode(body)));
+  return parseEvent(JSON.parse(new TextDecoder().decode(body)));
+}
+
+function parseEvent(said: unknown): ToldEvent {
+  checkEvent(said);
+  return EventSchema.parse(said);
 }
 
 /** Whether it was signed with that secret when it says it was, be that far from our own time. */
