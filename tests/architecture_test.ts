@@ -51,6 +51,13 @@ Deno.test("imports run downwards", () => {
   }
 });
 
+Deno.test("tests ask a service by the one client that checks its answers", () => {
+  const asksItself = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
+  const tests = files.filter(({ path }) => path.startsWith("tests/"));
+  assert.ok(tests.some(({ text }) => text.includes("askService(")));
+  for (const { path, text } of tests) assert.doesNotMatch(text, asksItself, path);
+});
+
 Deno.test("the sandbox is a program of its own: it knows nobody, and only commands know it", () => {
   assert.ok(files.filter(({ path }) => isSandbox(path)).length > 20);
   for (const { path, imports } of files) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { askService } from "./support/client.ts";
 import { runs } from "./support/programs.ts";
 import { dataFolder, postgresRuns, startService } from "./support/service.ts";
 
@@ -20,7 +21,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const { code } = await service.ended;
       assert.equal(code, 0, service.output());
       assert.match(service.output(), /"event":"stopped"/);
-      await assert.rejects(fetch(service.url));
+      await assert.rejects(askService(service.url), TypeError);
       assert.equal(await postgresRuns(folder.path), false);
     },
   });
