@@ -157,6 +157,13 @@ outcome.streamed = [
   broken.requests[1]?.headers.get("Last-Event-ID") === streamed[0]?.id,
 ];
 
+// Streams that are made up, one for each time that the client connects.
+const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
+const streams = [`data: ${JSON.stringify(odd)}\n\n`];
+const madeUp = fetchThat((_, count) => Promise.resolve(new Response(streams[count - 1])));
+const next = await madeUp.gateway.events.stream({}, { signal: AbortSignal.timeout(10_000) }).next();
+outcome.madeUpStreams = [(next.value as PaymentEvent).data.order_id];
+
 // Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
 const { secret, headers, body } = webhook;
 const genuine = await verifyWebhook(secret, headers, body);

@@ -31,7 +31,8 @@ export async function* readEventStream(
 function parseBlock(block: string): Message {
   const message: Message = {};
   for (const line of block.split("\n")) {
-    const [, field, value] = line.match(/^(\w+): ?(.*)$/) ?? [];
+    // By `s` a value may hold what JavaScript takes for the end of a line, and the stream does not.
+    const [, field, value] = line.match(/^(\w+): ?(.*)$/s) ?? [];
     if (value === undefined) continue;
     if (field === "id") message.id = value;
     if (field === "retry") message.retryMs = Number(value);
