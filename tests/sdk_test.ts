@@ -27,7 +27,7 @@ const OUTCOME = {
   retries: [true, true, true],
   givenUp: [1, 503, true, "enough", 2],
   streamed: ["payment_settled", "payment_refunded", true],
-  madeUpStreams: ["one\u2028two"],
+  madeUpStreams: ["one\u2028two", null, "abc"],
 };
 
 /** What the README's program prints after its first line: four blocks, and two webhooks. */

@@ -159,10 +159,13 @@ outcome.streamed = [
 
 // Streams that are made up, one for each time that the client connects.
 const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
-const streams = [`data: ${JSON.stringify(odd)}\n\n`];
+const streams = ["retry: 10\nid: abc\n\n", `data: ${JSON.stringify(odd)}\n\n`];
 const madeUp = fetchThat((_, count) => Promise.resolve(new Response(streams[count - 1])));
 const next = await madeUp.gateway.events.stream({}, { signal: AbortSignal.timeout(10_000) }).next();
-outcome.madeUpStreams = [(next.value as PaymentEvent).data.order_id];
+outcome.madeUpStreams = [
+  (next.value as PaymentEvent).data.order_id,
+  ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
+];
 
 // Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
 const { secret, headers, body } = webhook;

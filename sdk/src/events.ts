@@ -54,8 +54,8 @@ export class Events {
         wasConnected = true;
         for await (const message of readEventStream(body)) {
           pauseMs = message.retryMs ?? pauseMs;
-          if (message.data === undefined) continue;
-          yield JSON.parse(message.data) as Event;
+          if (message.data !== undefined) yield JSON.parse(message.data) as Event;
+          // Also of a message without an event: the stream begins with where it is.
           lastEventId = message.id ?? lastEventId;
         }
       } catch (error) {
