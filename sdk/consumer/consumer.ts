@@ -6,6 +6,7 @@ import {
   type ErrorCode,
   type Event,
   type PaymentEvent,
+  type PaymentGateway,
   PaymentGatewayError,
   verifyWebhook,
   WebhookError,
@@ -115,6 +116,15 @@ outcome.retries = [
   keys.length === 2 && keys[0] !== null && keys[0] === keys[1],
   patient.id === survived.id && busy.requests.length === 3,
 ];
+
+outcome.attempts = await Promise.all(
+  [400, 409, 429, 500, 502, 503, 504].map(async (status) => [
+    status,
+    await attempts(status, ({ payments }) => payments.get(survived.id)),
+    await attempts(status, ({ charges }) => charges.create(qris())),
+    await attempts(status, ({ jobs }) => jobs.retry(survived.id)),
+  ]),
+);
 
 // What is not safe to repeat is not, nor what is not allowed to.
 const dead = fetchThat(() => Promise.reject(new TypeError("Nobody is there")));
@@ -248,6 +258,17 @@ async function thrown(call: () => Promise<unknown>): Promise<unknown> {
     return error;
   }
   throw new Error("Nothing was thrown");
+}
+
+/** How often a call is tried that is always answered so. */
+async function attempts(
+  status: number,
+  call: (gateway: PaymentGateway) => Promise<unknown>,
+): Promise<number> {
+  const headers = { "Retry-After": "0" };
+  const failing = fetchThat(() => Promise.resolve(new Response(null, { status, headers })));
+  await thrown(() => call(failing.gateway));
+  return failing.requests.length;
 }
 
 /** A gateway whose requests are counted, and answered by the test. */

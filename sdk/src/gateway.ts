@@ -22,8 +22,8 @@ export interface PaymentGatewayOptions {
   /** An API key (`gk_…`) or a JWT; a function is asked before every request. */
   apiKey: string | (() => string | Promise<string>);
   /**
-   * How often a request is repeated when there was no answer, or one that says "later". Only what
-   * is safe to repeat is: reads, and writes that bear an `Idempotency-Key`. 2 unless given.
+   * How often a request is repeated when there was no answer, or one that may be another later
+   * (409, 429, 500, 502, 503, 504). Only what is safe to repeat is: reads, and writes that bear an `Idempotency-Key`. 2 unless given.
    */
   maxRetries?: number;
   /** How long one attempt may take; 60 seconds unless given. */
