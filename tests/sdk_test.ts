@@ -32,7 +32,7 @@ const OUTCOME = {
   ],
   givenUp: [1, 503, true, "enough", 2],
   streamed: ["payment_settled", "payment_refunded", true],
-  madeUpStreams: ["one\u2028two", null, "abc"],
+  madeUpStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 
 /** What the README's program prints after its first line: four blocks, and two webhooks. */

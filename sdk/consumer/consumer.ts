@@ -169,9 +169,13 @@ outcome.streamed = [
 
 // Streams that are made up, one for each time that the client connects.
 const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
-const streams = ["retry: 10\nid: abc\n\n", `data: ${JSON.stringify(odd)}\n\n`];
-const madeUp = fetchThat((_, count) => Promise.resolve(new Response(streams[count - 1])));
-const next = await madeUp.gateway.events.stream({}, { signal: AbortSignal.timeout(10_000) }).next();
+const madeUp = fetchThat((request, count) => {
+  if (count === 3) return gone(request.signal);
+  const ended = count === 1 ? "retry: 10\nid: abc\n\n" : `data: ${JSON.stringify(odd)}\n\n`;
+  return Promise.resolve(new Response(count === 2 ? thenSilent(": here\n\n") : ended));
+}, { timeoutMs: 50 });
+const patience = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
+const next = await madeUp.gateway.events.stream({}, patience).next();
 outcome.madeUpStreams = [
   (next.value as PaymentEvent).data.order_id,
   ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
@@ -295,6 +299,11 @@ function gone(signal: AbortSignal): Promise<never> {
       reject(signal.reason);
     });
   });
+}
+
+/** A connection that is there, and over which nothing more comes. */
+function thenSilent(text: string): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode(text)) });
 }
 
 /** Lets one event through; whatever comes after it is lost with the connection. */

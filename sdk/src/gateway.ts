@@ -3,6 +3,7 @@
 import type { Client } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
+import { answeredWithin } from "./answered_within.ts";
 import { createApiClient } from "./api_client.ts";
 import { answer, type CallOptions, plain } from "./call.ts";
 import { Charges } from "./charges.ts";
@@ -26,7 +27,7 @@ export interface PaymentGatewayOptions {
    * (409, 429, 500, 502, 503, 504). Only what is safe to repeat is: reads, and writes that bear an `Idempotency-Key`. 2 unless given.
    */
   maxRetries?: number;
-  /** How long one attempt may take; 60 seconds unless given. */
+  /** How long one attempt may take, or a stream to begin; 60 seconds unless given. */
   timeoutMs?: number;
   /** What to send requests with, in place of the platform's `fetch`. */
   fetch?: typeof fetch;
@@ -59,7 +60,7 @@ export class PaymentGateway {
     this.payments = new Payments(client);
     this.invoices = new Invoices(client);
     this.subscriptions = new Subscriptions(client);
-    this.events = new Events(client, send);
+    this.events = new Events(client, answeredWithin(timeoutMs, send));
     this.jobs = new Jobs(client);
     this.notifications = new Notifications(client);
     this.webhookEndpoints = new WebhookEndpoints(client);

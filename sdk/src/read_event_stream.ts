@@ -7,15 +7,17 @@ export interface Message {
   retryMs?: number;
 }
 
+/** Throws where nothing comes for so long, not even a comment: a connection can die unnoticed. */
 export async function* readEventStream(
   body: ReadableStream<Uint8Array>,
+  silenceMs: number,
 ): AsyncGenerator<Message, void, undefined> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
     .getReader();
   let text = "";
   try {
     while (true) {
-      const { done, value } = await reader.read();
+      const { done, value } = await within(silenceMs, reader.read());
       if (done) return;
       const blocks = (text + value).split("\n\n");
       // What comes last has not ended yet.
@@ -25,6 +27,18 @@ export async function* readEventStream(
   } finally {
     // A reader who leaves the loop closes the connection.
     await reader.cancel().catch(() => {});
+  }
+}
+
+async function within<T>(ms: number, reading: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("Nothing came for too long")), ms);
+  });
+  try {
+    return await Promise.race([reading, silence]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
