@@ -181,6 +181,13 @@ outcome.madeUpStreams = [
   ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
 ];
 
+// Answers that are made up, by a test of the merchant's or by a proxy.
+const paged = fetchThat((_, count) => {
+  const headers = { Link: '</payments/?limit=1&cursor=a%2Bb>; rel="next"' };
+  return Promise.resolve(Response.json([], count === 1 ? { headers } : {}));
+});
+outcome.madeUpPages = [(await paged.gateway.payments.list().page()).nextCursor];
+
 // Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
 const { secret, headers, body } = webhook;
 const genuine = await verifyWebhook(secret, headers, body);
