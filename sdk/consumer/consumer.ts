@@ -186,7 +186,19 @@ const paged = fetchThat((_, count) => {
   const headers = { Link: '</payments/?limit=1&cursor=a%2Bb>; rel="next"' };
   return Promise.resolve(Response.json([], count === 1 ? { headers } : {}));
 });
-outcome.madeUpPages = [(await paged.gateway.payments.list().page()).nextCursor];
+const { nextCursor: following } = await paged.gateway.payments.list().page();
+const page = fetchThat(() => {
+  const headers = { "Content-Type": "text/html" };
+  return Promise.resolve(new Response("<html>Log in</html>", { headers }));
+});
+const noJson = await thrown(() => page.gateway.payments.get(charged.id));
+const empty = fetchThat(() => Promise.resolve(new Response(null, { status: 204 })));
+const deleted = await empty.gateway.webhookEndpoints.delete(charged.id);
+outcome.madeUpAnswers = [
+  following,
+  noJson instanceof ConnectionError && noJson.status,
+  deleted === undefined && empty.requests.length,
+];
 
 // Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
 const { secret, headers, body } = webhook;

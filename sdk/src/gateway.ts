@@ -52,6 +52,8 @@ export class PaymentGateway {
     const client = createApiClient({
       baseUrl: baseUrl.replace(/\/+$/, ""),
       auth: typeof apiKey === "string" ? apiKey : () => apiKey(),
+      // By its type alone a proxy's page would pass for a payment.
+      parseAs: "json",
       fetch: retrying(send, { maxRetries, timeoutMs }),
     });
     client.interceptors.error.use(asThrown);
