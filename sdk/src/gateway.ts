@@ -24,7 +24,8 @@ export interface PaymentGatewayOptions {
   apiKey: string | (() => string | Promise<string>);
   /**
    * How often a request is repeated when there was no answer, or one that may be another later
-   * (409, 429, 500, 502, 503, 504). Only what is safe to repeat is: reads, and writes that bear an `Idempotency-Key`. 2 unless given.
+   * (409, 429, 500, 502, 503, 504). Only what is safe to repeat is: reads, and writes that bear an
+   * `Idempotency-Key`. 2 unless given.
    */
   maxRetries?: number;
   /** How long one attempt may take, or a stream to begin; 60 seconds unless given. */
