@@ -181,6 +181,17 @@ outcome.madeUpStreams = [
   ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
 ];
 
+// A stream ends when it is told to, though the connection does not hear of it.
+const stop = new AbortController();
+const deaf = fetchThat(() => {
+  const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
+    stop.abort("enough");
+    to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(odd)}\n\n`));
+  };
+  return Promise.resolve(new Response(new ReadableStream({ pull })));
+});
+outcome.stopped = await thrown(() => deaf.gateway.events.stream({}, stop).next());
+
 // Answers that are made up, by a test of the merchant's or by a proxy.
 const paged = fetchThat((_, count) => {
   const headers = { Link: '</payments/?limit=1&cursor=a%2Bb>; rel="next"' };

@@ -58,7 +58,7 @@ export class Events {
       try {
         const body = await this.#connect(query, { ...options, lastEventId });
         wasConnected = true;
-        for await (const message of readEventStream(body, silenceMs)) {
+        for await (const message of readEventStream(body, silenceMs, options.signal)) {
           pauseMs = message.retryMs ?? pauseMs;
           if (message.data !== undefined) yield JSON.parse(message.data) as Event;
           // Also of a message without an event: the stream begins with where it is.

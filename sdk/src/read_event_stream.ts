@@ -11,12 +11,16 @@ export interface Message {
 export async function* readEventStream(
   body: ReadableStream<Uint8Array>,
   silenceMs: number,
+  signal?: AbortSignal,
 ): AsyncGenerator<Message, void, undefined> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
     .getReader();
   let text = "";
+  // The request's own signal follows this one only until what ties them is collected as garbage.
+  const stop = () => void reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", stop);
   try {
-    while (true) {
+    while (!signal?.aborted) {
       const { done, value } = await within(silenceMs, reader.read());
       if (done) return;
       const blocks = (text + value).split("\n\n");
@@ -25,6 +29,7 @@ export async function* readEventStream(
       for (const block of blocks) yield parseBlock(block);
     }
   } finally {
+    signal?.removeEventListener("abort", stop);
     // A reader who leaves the loop closes the connection.
     await reader.cancel().catch(() => {});
   }
