@@ -1,33 +1,9 @@
 /** Makes the converted collection one that can be used as it is: it runs, and runs again. */
 
-/** As much of a collection (v2.1) as is looked at. */
-export interface Collection {
-  info: Record<string, unknown>;
-  item: Folder[];
-  auth?: unknown;
-  variable?: { key: string; value: string }[];
-}
+import { type Collection, type Item, testEvent } from "./collection_parts.ts";
+import { firstPayment } from "./first_payment.ts";
 
-interface Folder {
-  name: string;
-  description?: string;
-  item: Item[];
-}
-
-interface Item {
-  id?: string;
-  name: string;
-  request: {
-    method: string;
-    url: { path: string[]; variable?: { key: string; value: string }[] };
-    header: { key: string; value: string; disabled?: boolean }[];
-    body?: { raw?: string };
-  };
-  response: { id?: string; code: number; originalRequest: { header?: unknown[] } }[];
-  event?: { listen: "test"; script: { type: string; exec: string[] } }[];
-}
-
-/** As much of the document. */
+/** As much of the document as is looked at. */
 export interface Document {
   paths: Record<string, Record<string, Operation>>;
   components?: { examples?: Record<string, Example> };
@@ -45,8 +21,6 @@ interface Example {
   value: unknown;
 }
 
-const FIRST_PAYMENT = ["createCharge", "getPayment", "listPayments", "cancelPayment"];
-
 export function finish(collection: Collection, document: Document): Collection {
   const byOperation = new Map<string, Item>();
   for (const folder of collection.item) {
@@ -57,25 +31,19 @@ export function finish(collection: Collection, document: Document): Collection {
       return oneForEachExample(finished, bodyExamples(operation, document));
     });
   }
-  const variables = [...new Set(JSON.stringify(collection.item).match(/(?<=\{\{)\w+_id(?=\}\})/g))];
+  const item = [firstPayment(byOperation), ...collection.item];
+  // Those that the requests fill in themselves are the ones with an underscore.
+  const found = new Set(JSON.stringify(item).match(/(?<=\{\{)[a-z]+_\w+(?=\}\})/g));
   return {
     info: { ...collection.info, _postman_id: undefined },
     auth: { type: "bearer", bearer: [{ key: "token", value: "{{apiKey}}", type: "string" }] },
     variable: [
       { key: "baseUrl", value: "http://127.0.0.1:8000" },
+      { key: "sandboxUrl", value: "http://127.0.0.1:8001" },
       { key: "apiKey", value: "" },
-      ...variables.map((key) => ({ key, value: "" })),
+      ...[...found].map((key) => ({ key, value: "" })),
     ],
-    item: [
-      {
-        name: "A first payment",
-        description:
-          "Set the variable apiKey, and run this folder: a charge is made, read, found " +
-          "in the list, and cancelled.",
-        item: FIRST_PAYMENT.map((operationId) => byOperation.get(operationId)!),
-      },
-      ...collection.item,
-    ],
+    item,
   };
 }
 
@@ -102,7 +70,7 @@ function finishItem(item: Item): Item {
     id: undefined,
     request: withNewNames(item.request),
     response,
-    event: [{ listen: "test", script: check(item) }],
+    event: [testEvent(check(item))],
   };
 }
 
@@ -120,8 +88,9 @@ function withNewNames(request: Item["request"]): Item["request"] {
 }
 
 /** Whether the answer is a good one; what was made is remembered for the requests after it. */
-function check(item: Item): { type: string; exec: string[] } {
-  const codes = item.response.map(({ code }) => code).filter((code) => code < 300);
+function check(item: Item): string[] {
+  const answers = item.response.map(({ code }) => code).filter((code) => code < 300);
+  const codes = [...new Set(answers)];
   const exec = [
     `pm.test("answered with ${codes.join(" or ")}", () => {`,
     `  pm.expect(pm.response.code).to.be.oneOf([${codes.join(", ")}]);`,
@@ -134,7 +103,7 @@ function check(item: Item): { type: string; exec: string[] } {
       "}",
     );
   }
-  return { type: "text/javascript", exec };
+  return exec;
 }
 
 /** By what name the collection keeps the id of what a path is about: `payment_id`. */

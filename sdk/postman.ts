@@ -4,7 +4,8 @@
  */
 
 import { join } from "node:path";
-import { type Collection, type Document, finish } from "./collection.ts";
+import { type Document, finish } from "./collection.ts";
+import type { Collection } from "./collection_parts.ts";
 import { DIST, HERE } from "./dist.ts";
 
 /** Computed, so that nobody who only starts the service downloads it. */

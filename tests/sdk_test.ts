@@ -25,8 +25,16 @@ const OUTCOME = {
   ],
   invalid: [400, "gross_amount", true],
   retries: [true, true, true],
+  // Of a read, of a write with a key, and of one without.
+  attempts: [
+    [400, 1, 1, 1],
+    ...[409, 429, 500, 502, 503, 504].map((status) => [status, 3, 3, 1]),
+  ],
   givenUp: [1, 503, true, "enough", 2],
   streamed: ["payment_settled", "payment_refunded", true],
+  stopped: "enough",
+  madeUpAnswers: ["a+b", 200, 1],
+  madeUpStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 
 /** What the README's program prints after its first line: four blocks, and two webhooks. */

@@ -6,6 +6,7 @@ import {
   type ErrorCode,
   type Event,
   type PaymentEvent,
+  type PaymentGateway,
   PaymentGatewayError,
   verifyWebhook,
   WebhookError,
@@ -116,6 +117,15 @@ outcome.retries = [
   patient.id === survived.id && busy.requests.length === 3,
 ];
 
+outcome.attempts = await Promise.all(
+  [400, 409, 429, 500, 502, 503, 504].map(async (status) => [
+    status,
+    await attempts(status, ({ payments }) => payments.get(survived.id)),
+    await attempts(status, ({ charges }) => charges.create(qris())),
+    await attempts(status, ({ jobs }) => jobs.retry(survived.id)),
+  ]),
+);
+
 // What is not safe to repeat is not, nor what is not allowed to.
 const dead = fetchThat(() => Promise.reject(new TypeError("Nobody is there")));
 const once = await thrown(() => dead.gateway.jobs.retry(charged.id));
@@ -157,6 +167,50 @@ outcome.streamed = [
   broken.requests[1]?.headers.get("Last-Event-ID") === streamed[0]?.id,
 ];
 
+// Streams that are made up, one for each time that the client connects.
+const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
+const madeUp = fetchThat((request, count) => {
+  if (count === 3) return gone(request.signal);
+  const ended = count === 1 ? "retry: 10\nid: abc\n\n" : `data: ${JSON.stringify(odd)}\n\n`;
+  return Promise.resolve(new Response(count === 2 ? thenSilent(": here\n\n") : ended));
+}, { timeoutMs: 50 });
+const patience = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
+const next = await madeUp.gateway.events.stream({}, patience).next();
+outcome.madeUpStreams = [
+  (next.value as PaymentEvent).data.order_id,
+  ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
+];
+
+// A stream ends when it is told to, though the connection does not hear of it.
+const stop = new AbortController();
+const deaf = fetchThat(() => {
+  const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
+    stop.abort("enough");
+    to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(odd)}\n\n`));
+  };
+  return Promise.resolve(new Response(new ReadableStream({ pull })));
+});
+outcome.stopped = await thrown(() => deaf.gateway.events.stream({}, stop).next());
+
+// Answers that are made up, by a test of the merchant's or by a proxy.
+const paged = fetchThat((_, count) => {
+  const headers = { Link: '</payments/?limit=1&cursor=a%2Bb>; rel="next"' };
+  return Promise.resolve(Response.json([], count === 1 ? { headers } : {}));
+});
+const { nextCursor: following } = await paged.gateway.payments.list().page();
+const page = fetchThat(() => {
+  const headers = { "Content-Type": "text/html" };
+  return Promise.resolve(new Response("<html>Log in</html>", { headers }));
+});
+const noJson = await thrown(() => page.gateway.payments.get(charged.id));
+const empty = fetchThat(() => Promise.resolve(new Response(null, { status: 204 })));
+const deleted = await empty.gateway.webhookEndpoints.delete(charged.id);
+outcome.madeUpAnswers = [
+  following,
+  noJson instanceof ConnectionError && noJson.status,
+  deleted === undefined && empty.requests.length,
+];
+
 // Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
 const { secret, headers, body } = webhook;
 const genuine = await verifyWebhook(secret, headers, body);
@@ -164,6 +218,9 @@ const bytes = new TextEncoder().encode(body);
 const signature = headers["webhook-signature"] ?? "";
 const altered = (changes: Record<string, string>) => ({ ...headers, ...changes });
 await verifyWebhook(secret, new Headers(headers), bytes);
+// As of another realm: no instance of the `Headers` that is known here.
+const foreign = { get: (name: string) => headers[name] ?? null } as Headers;
+await verifyWebhook(secret, foreign, body);
 await verifyWebhook(
   secret,
   altered({ "webhook-signature": `v2,AAAA v1,${btoa("no")} ${signature}` }),
@@ -240,6 +297,17 @@ async function thrown(call: () => Promise<unknown>): Promise<unknown> {
   throw new Error("Nothing was thrown");
 }
 
+/** How often a call is tried that is always answered so. */
+async function attempts(
+  status: number,
+  call: (gateway: PaymentGateway) => Promise<unknown>,
+): Promise<number> {
+  const headers = { "Retry-After": "0" };
+  const failing = fetchThat(() => Promise.resolve(new Response(null, { status, headers })));
+  await thrown(() => call(failing.gateway));
+  return failing.requests.length;
+}
+
 /** A gateway whose requests are counted, and answered by the test. */
 function fetchThat(
   respond: (request: Request, count: number) => Promise<Response>,
@@ -264,6 +332,11 @@ function gone(signal: AbortSignal): Promise<never> {
       reject(signal.reason);
     });
   });
+}
+
+/** A connection that is there, and over which nothing more comes. */
+function thenSilent(text: string): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode(text)) });
 }
 
 /** Lets one event through; whatever comes after it is lost with the connection. */

@@ -12,6 +12,8 @@ import { readEventStream } from "./read_event_stream.ts";
 export interface StreamOptions extends CallOptions {
   /** Goes on after this event, as if the connection had only just broken. */
   lastEventId?: string;
+  /** After how long without a word a connection is taken for broken; 60 seconds unless given. */
+  silenceMs?: number;
 }
 
 /** By its type it is the document's. */
@@ -19,6 +21,9 @@ const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
 
 /** Unless the stream says otherwise, as it does at its beginning. */
 const FIRST_PAUSE_MS = 1_000;
+
+/** The service says something every 15 seconds, be it only that it is there. */
+const LONGEST_SILENCE_MS = 60_000;
 
 export class Events {
   readonly #client: Client;
@@ -45,6 +50,7 @@ export class Events {
     query: StreamEventsData["query"] = {},
     options: StreamOptions = {},
   ): AsyncGenerator<Event, void, undefined> {
+    const { silenceMs = LONGEST_SILENCE_MS } = options;
     let { lastEventId } = options;
     let pauseMs = FIRST_PAUSE_MS;
     let wasConnected = false;
@@ -52,10 +58,10 @@ export class Events {
       try {
         const body = await this.#connect(query, { ...options, lastEventId });
         wasConnected = true;
-        for await (const message of readEventStream(body)) {
+        for await (const message of readEventStream(body, silenceMs, options.signal)) {
           pauseMs = message.retryMs ?? pauseMs;
-          if (message.data === undefined) continue;
-          yield JSON.parse(message.data) as Event;
+          if (message.data !== undefined) yield JSON.parse(message.data) as Event;
+          // Also of a message without an event: the stream begins with where it is.
           lastEventId = message.id ?? lastEventId;
         }
       } catch (error) {
@@ -75,7 +81,7 @@ export class Events {
       query,
       headers: { ...headers, ...(lastEventId && { "Last-Event-ID": lastEventId }) },
       parseAs: "stream",
-      // Not the client's own, which gives up on what takes too long.
+      // Not the client's own, which gives up on answers that take too long to end.
       fetch: this.#send,
     });
     return data;

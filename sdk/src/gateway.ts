@@ -3,6 +3,7 @@
 import type { Client } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
+import { answeredWithin } from "./answered_within.ts";
 import { createApiClient } from "./api_client.ts";
 import { answer, type CallOptions, plain } from "./call.ts";
 import { Charges } from "./charges.ts";
@@ -22,11 +23,12 @@ export interface PaymentGatewayOptions {
   /** An API key (`gk_…`) or a JWT; a function is asked before every request. */
   apiKey: string | (() => string | Promise<string>);
   /**
-   * How often a request is repeated when there was no answer, or one that says "later". Only what
-   * is safe to repeat is: reads, and writes that bear an `Idempotency-Key`. 2 unless given.
+   * How often a request is repeated when there was no answer, or one that may be another later
+   * (409, 429, 500, 502, 503, 504). Only what is safe to repeat is: reads, and writes that bear an
+   * `Idempotency-Key`. 2 unless given.
    */
   maxRetries?: number;
-  /** How long one attempt may take; 60 seconds unless given. */
+  /** How long one attempt may take, or a stream to begin; 60 seconds unless given. */
   timeoutMs?: number;
   /** What to send requests with, in place of the platform's `fetch`. */
   fetch?: typeof fetch;
@@ -51,6 +53,8 @@ export class PaymentGateway {
     const client = createApiClient({
       baseUrl: baseUrl.replace(/\/+$/, ""),
       auth: typeof apiKey === "string" ? apiKey : () => apiKey(),
+      // By its type alone a proxy's page would pass for a payment.
+      parseAs: "json",
       fetch: retrying(send, { maxRetries, timeoutMs }),
     });
     client.interceptors.error.use(asThrown);
@@ -59,7 +63,7 @@ export class PaymentGateway {
     this.payments = new Payments(client);
     this.invoices = new Invoices(client);
     this.subscriptions = new Subscriptions(client);
-    this.events = new Events(client, send);
+    this.events = new Events(client, answeredWithin(timeoutMs, send));
     this.jobs = new Jobs(client);
     this.notifications = new Notifications(client);
     this.webhookEndpoints = new WebhookEndpoints(client);

@@ -38,8 +38,11 @@ export class Pager<T> implements AsyncIterable<T> {
   }
 }
 
+/** Addresses may be relative, and a made-up answer comes from nowhere. */
+const ANYWHERE = "http://localhost";
+
 /** Of the next page's address only the cursor counts: a proxy may have put the rest elsewhere. */
 function nextCursor(response: Response): string | null {
   const address = response.headers.get("Link")?.match(/<([^>]*)>\s*;\s*rel="?next"?/)?.[1];
-  return address === undefined ? null : new URL(address, response.url).searchParams.get("cursor");
+  return address === undefined ? null : new URL(address, ANYWHERE).searchParams.get("cursor");
 }

@@ -7,15 +7,21 @@ export interface Message {
   retryMs?: number;
 }
 
+/** Throws where nothing comes for so long, not even a comment: a connection can die unnoticed. */
 export async function* readEventStream(
   body: ReadableStream<Uint8Array>,
+  silenceMs: number,
+  signal?: AbortSignal,
 ): AsyncGenerator<Message, void, undefined> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
     .getReader();
   let text = "";
+  // The request's own signal follows this one only until what ties them is collected as garbage.
+  const stop = () => void reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", stop);
   try {
-    while (true) {
-      const { done, value } = await reader.read();
+    while (!signal?.aborted) {
+      const { done, value } = await within(silenceMs, reader.read());
       if (done) return;
       const blocks = (text + value).split("\n\n");
       // What comes last has not ended yet.
@@ -23,15 +29,29 @@ export async function* readEventStream(
       for (const block of blocks) yield parseBlock(block);
     }
   } finally {
+    signal?.removeEventListener("abort", stop);
     // A reader who leaves the loop closes the connection.
     await reader.cancel().catch(() => {});
+  }
+}
+
+async function within<T>(ms: number, reading: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("Nothing came for too long")), ms);
+  });
+  try {
+    return await Promise.race([reading, silence]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
 function parseBlock(block: string): Message {
   const message: Message = {};
   for (const line of block.split("\n")) {
-    const [, field, value] = line.match(/^(\w+): ?(.*)$/) ?? [];
+    // By `s` a value may hold what JavaScript takes for the end of a line, and the stream does not.
+    const [, field, value] = line.match(/^(\w+): ?(.*)$/s) ?? [];
     if (value === undefined) continue;
     if (field === "id") message.id = value;
     if (field === "retry") message.retryMs = Number(value);

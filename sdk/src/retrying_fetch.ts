@@ -8,10 +8,11 @@ export interface RetryOptions {
 }
 
 /**
- * Busy, or away: nothing was done. 409 means that the first attempt, whose answer was lost, still
- * runs under the same key; its answer comes with the next attempt.
+ * Busy, away, or not known how it ended, which the key makes safe to ask again. 409 means that the
+ * first attempt, whose answer was lost, still runs under the same key; its answer comes with the
+ * next attempt.
  */
-const LATER = new Set([409, 429, 503]);
+const LATER = new Set([409, 429, 500, 502, 503, 504]);
 
 /** Whoever is told to wait for longer had better decide for himself. */
 const LONGEST_PAUSE_MS = 30_000;

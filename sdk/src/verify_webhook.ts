@@ -76,7 +76,12 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
 }
 
 function readHeader(headers: WebhookHeaders, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  if (isHeaders(headers)) return headers.get(name) ?? undefined;
   const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   return Array.isArray(entry) ? entry[0] : entry;
+}
+
+/** By what they can do: those of another realm, or of a library, are not of this `Headers`. */
+function isHeaders(headers: WebhookHeaders): headers is Headers {
+  return typeof headers.get === "function";
 }

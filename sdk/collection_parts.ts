@@ -1,0 +1,43 @@
+/** What a Postman collection (v2.1) consists of, as far as it is looked at. */
+
+export interface Collection {
+  info: Record<string, unknown>;
+  item: Folder[];
+  auth?: unknown;
+  variable?: { key: string; value: string }[];
+}
+
+export interface Folder {
+  name: string;
+  description?: string;
+  item: Item[];
+}
+
+export interface Item {
+  id?: string;
+  name: string;
+  request: {
+    method: string;
+    url: {
+      host: string[];
+      path: string[];
+      query?: { key: string; value: string; disabled?: boolean }[];
+      variable?: { key: string; value: string }[];
+    };
+    header: { key: string; value: string; disabled?: boolean }[];
+    body?: { raw?: string };
+    auth?: { type: string } | null;
+  };
+  response: { id?: string; code: number; originalRequest: { header?: unknown[] } }[];
+  event?: TestEvent[];
+}
+
+export interface TestEvent {
+  listen: "test";
+  script: { type: string; exec: string[] };
+}
+
+/** Lines of JavaScript that look at the answer. */
+export function testEvent(exec: string[]): TestEvent {
+  return { listen: "test", script: { type: "text/javascript", exec } };
+}
