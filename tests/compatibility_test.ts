@@ -114,6 +114,9 @@ const BREAKING: Change[] = [
     "POST /orders/ request CardOrder: no other members now",
     (_, { CardOrder }) => CardOrder.additionalProperties = false,
   ],
+  ["POST /orders/ request CardOrder.token: was one thing, is one of several", (_, schemas) => {
+    schemas.CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "boolean" }] };
+  }],
   // What is answered.
   ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
   [
@@ -241,6 +244,14 @@ const HARMLESS: Change[] = [
   ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
     CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
   }],
+  ["an object of a request, or something else in its place", (_, schemas) => {
+    schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
+  }],
+  ["several kinds of what might be null, and may be still", (_, { CashOrder }) => {
+    const { type: _type, ...note } = CashOrder.properties.note;
+    const kinds = [{ type: "string", ...note }, { type: "integer" }, { type: "null" }];
+    CashOrder.properties.note = { oneOf: kinds };
+  }],
   ["a new member in an answer", (_, { Order }) => {
     Order.properties.total = { type: "number" };
     Order.required.push("total");
@@ -280,6 +291,18 @@ Deno.test("what takes nothing away is let through", () => {
     assert.notDeepEqual(document, smallDocument(), name);
     assert.deepEqual(breakingChanges(smallDocument(), document), [], name);
   }
+});
+
+Deno.test("what holds itself, and becomes one of several, is gone through once", () => {
+  const holder = (document: Json) => {
+    const properties = { within: { $ref: "#/components/schemas/CardOrder" } };
+    document.components.schemas.CardOrder = { type: "object", properties };
+    return document;
+  };
+  const current = holder(smallDocument());
+  const { schemas } = current.components;
+  schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
+  assert.deepEqual(breakingChanges(holder(smallDocument()), current), []);
 });
 
 Deno.test("a breaking change needs another first number, and no other number will do", () => {

@@ -41,9 +41,10 @@ export function schemaChanges(
   [released, before]: [Json, Json],
   [current, after]: [Json, Json],
   sender: Sender,
+  around: At["around"] = [],
 ): SchemaChange[] {
   const changes: SchemaChange[] = [];
-  compare(before, after, { subject: "body", depth: 0, around: [] });
+  compare(before, after, { subject: "body", depth: 0, around });
   return changes;
 
   function compare(before: Json, after: Json, at: At): void {
@@ -137,10 +138,14 @@ export function schemaChanges(
   /** New ones break nobody, as new values do not. */
   function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
     if (!was.alternatives) {
+      // Null was looked at already; what stands beside the alternatives holds for each of them.
+      const { alternatives, ...beside } = is;
       const isStillTaken = sender === "caller" &&
-        is.alternatives.some((each: Json) =>
-          schemaChanges([released, was], [current, each], sender).length === 0
-        );
+        alternatives.some(([, each]: [string, Json]) => {
+          const [before, after] = [{ ...was, isNullable: false }, { ...beside, allOf: [each] }];
+          return schemaChanges([released, before], [current, after], sender, at.around)
+            .length === 0;
+        });
       if (!isStillTaken) report("was one thing, is one of several");
     } else if (!is.alternatives) {
       report("was one of several, is one thing");
