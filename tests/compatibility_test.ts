@@ -117,6 +117,25 @@ const BREAKING: Change[] = [
   ["POST /orders/ request CardOrder.token: was one thing, is one of several", (_, schemas) => {
     schemas.CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "boolean" }] };
   }],
+  [
+    "POST /orders/ request OrderRequest.gift: type was boolean, is string",
+    (_, { OrderRequest }) => OrderRequest.properties.gift.type = "string",
+  ],
+  [
+    "POST /orders/ request OrderRequest.gift: required now",
+    (_, { OrderRequest }) => OrderRequest.required = ["gift"],
+  ],
+  [
+    "POST /orders/ request OrderRequest: minProperties was none, is 1",
+    (_, { OrderRequest }) => OrderRequest.minProperties = 1,
+  ],
+  [
+    "POST /orders/ request OrderRequest: type was object, is string",
+    (_, { OrderRequest }) => OrderRequest.type = "string",
+  ],
+  ["POST /orders/ request CardOrder: was one thing, is one of several", (_, schemas) => {
+    schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }], required: ["pin"] };
+  }],
   // What is answered.
   ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
   [
@@ -243,6 +262,9 @@ const HARMLESS: Change[] = [
   }],
   ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
     CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
+  }],
+  ["a type that is no longer said beside the kinds of request", (_, { OrderRequest }) => {
+    delete OrderRequest.type;
   }],
   ["an object of a request, or something else in its place", (_, schemas) => {
     schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };

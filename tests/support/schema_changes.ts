@@ -66,9 +66,13 @@ export function schemaChanges(
     }
     if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
     if (name && at.around.includes(pair)) return;
-    if (was.alternatives || is.alternatives) return compareAlternatives(was, is, place, report);
+    if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
+    // Between one thing and several, that has told everything.
+    if (!was.alternatives !== !is.alternatives) return;
     const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
-    if (!isWithin(typesOf(narrow), typesOf(wide))) {
+    // Beside alternatives a type may go unsaid, since each of them says its own.
+    const isSaid = !was.alternatives || (typesOf(was) !== null && typesOf(is) !== null);
+    if (isSaid && !isWithin(typesOf(narrow), typesOf(wide))) {
       return reportHere(`type was ${typesOf(was) ?? "any"}, is ${typesOf(is) ?? "any"}`);
     }
     compareValues(was, is, report);

@@ -96,6 +96,8 @@ export function smallDocument(): Json {
           ],
         },
         OrderRequest: {
+          type: "object",
+          properties: { gift: { type: "boolean" } },
           oneOf: [
             { $ref: "#/components/schemas/CashOrder" },
             { $ref: "#/components/schemas/CardOrder" },
