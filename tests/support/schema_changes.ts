@@ -106,7 +106,8 @@ export function schemaChanges(
         report(told(keyword, was, is));
       }
     }
-    const isDefaultKept = was.default === undefined || isDeepStrictEqual(was.default, is.default);
+    // A new one, too, makes something else of what was left out.
+    const isDefaultKept = isDeepStrictEqual(was.default, is.default);
     if (sender === "caller" && !isDefaultKept) report(told("default", was, is));
   }
 
@@ -179,12 +180,24 @@ function flattened(document: Json, schema: Json): Json {
   const all = oneOf ?? anyOf;
   return {
     ...whole,
+    ...strictestBounds(parts),
     ...Object.keys(properties).length > 0 && { properties },
     ...required.size > 0 && { required: [...required] },
     ...only !== undefined && { enum: [only] },
     ...all && { isNullable: all.some(isNull) },
     ...all && !alternative && { alternatives: all.filter(isNotNull).map(named) },
   };
+}
+
+/** Of what has to hold for several parts at once. */
+function strictestBounds(parts: Json[]): Json {
+  const bounds: Json = {};
+  for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
+    const all = parts.map((part) => part[keyword]).filter((bound) => bound !== undefined);
+    const strictest = LOWER_BOUNDS.includes(keyword) ? Math.max : Math.min;
+    if (all.length > 0) bounds[keyword] = strictest(...all);
+  }
+  return bounds;
 }
 
 /** Of a schema that is one thing or null: the thing. */
@@ -209,7 +222,12 @@ function named(schema: Json, index: number): [string, Json] {
   return [schema.$ref ? nameOf(schema.$ref) : `alternative ${index + 1}`, schema];
 }
 
-export function componentOf(document: Json, ref: string): Json {
+/** Itself, or the component that it refers to. */
+export function resolved(document: Json, part: Json): Json {
+  return part?.$ref ? componentOf(document, part.$ref) : part;
+}
+
+function componentOf(document: Json, ref: string): Json {
   const [, section, kind, name] = ref.split("/");
   const component = document[section!]?.[kind!]?.[name!];
   if (!component) throw new Error(`${ref} leads nowhere`);
