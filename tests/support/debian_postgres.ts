@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { NOBODY } from "../../db/embedded/layout.ts";
 import { ask } from "./database.ts";
+import { sayMissing } from "./programs.ts";
 import { until } from "./until.ts";
 
 const VERSIONS = "/usr/lib/postgresql";
@@ -15,14 +16,12 @@ export interface DebianPostgres extends AsyncDisposable {
   programs: string;
 }
 
-/** Null: there is none on this machine. */
-export function findPrograms(): string | null {
-  try {
-    const folders = [...Deno.readDirSync(VERSIONS)].map(({ name }) => join(VERSIONS, name, "bin"));
-    return folders.find((folder) => NEEDED.every((name) => isFile(join(folder, name)))) ?? null;
-  } catch {
-    return null;
-  }
+/** Null: there is none on this machine, which is said loudly. */
+export function findPrograms(versions = VERSIONS): string | null {
+  const found = foldersIn(versions).map((version) => join(version, "bin"))
+    .find((folder) => NEEDED.every((name) => isFile(join(folder, name))));
+  if (!found) sayMissing("pg_dump", `the test of the guide's backup is (looked in ${versions})`);
+  return found ?? null;
 }
 
 export async function startDebianPostgres(
@@ -51,6 +50,14 @@ export async function startDebianPostgres(
       await process.status;
     },
   };
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => join(folder, name));
+  } catch {
+    return [];
+  }
 }
 
 function isFile(path: string): boolean {
