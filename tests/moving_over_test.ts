@@ -113,3 +113,16 @@ print(json.dumps([event and event["name"] for event in taken]))`;
     );
   },
 });
+
+Deno.test({
+  name: "the guide's view is Python",
+  ignore: !hasPython,
+  async fn() {
+    // Without Django it cannot be run.
+    const view = blockWith(guide, "python", "def payment_events");
+    const { stderr } = await new Deno.Command("python3", {
+      args: ["-c", "import sys; compile(sys.argv[1], 'views.py', 'exec')", view],
+    }).output();
+    assert.equal(new TextDecoder().decode(stderr), "");
+  },
+});
