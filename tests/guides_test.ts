@@ -9,11 +9,13 @@ let service: Service;
 let folder: Awaited<ReturnType<typeof dataFolder>>;
 
 Deno.test.beforeAll(async () => {
+  if (!hasCurl) return;
   folder = await dataFolder();
   service = await startService({ settings: { DATA_DIR: folder.path } });
 });
 
 Deno.test.afterAll(async () => {
+  if (!hasCurl) return;
   await service[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
