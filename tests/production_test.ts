@@ -9,7 +9,13 @@ import { buildImage, type Image, imageEnvironment, letIn } from "./support/conta
 import { createDatabase } from "./support/database.ts";
 import { blockWith, readGuide, runBlock } from "./support/guide_text.ts";
 import { hasProgram } from "./support/programs.ts";
-import { copyProject, PROJECT, type StartOptions, startService } from "./support/service.ts";
+import {
+  copyProject,
+  dataFolder,
+  PROJECT,
+  type StartOptions,
+  startService,
+} from "./support/service.ts";
 
 const guide = await readGuide("production.md");
 const security = await readGuide("security.md");
@@ -86,6 +92,24 @@ Deno.test("the image serves by itself: what was copied, an ordinary user, no fil
 
   service.signal("SIGTERM");
   assert.equal((await service.ended).code, 0, service.output());
+});
+
+Deno.test("the image ends where its first step fails, as that ended", async () => {
+  await using folder = await dataFolder();
+  // A Deno that can do nothing.
+  const deno = join(folder.path, "deno");
+  await Deno.writeTextFile(deno, '#!/bin/sh\necho "$@"\necho "$@" >&2\nexit 3\n');
+  await Deno.chmod(deno, 0o755);
+  const [program, ...args] = image.command;
+  const { code, stdout, stderr } = await new Deno.Command(program!, {
+    args,
+    env: { PATH: `${folder.path}:/usr/bin:/bin` },
+    clearEnv: true,
+    cwd: image.folder,
+  }).output();
+  assert.equal(code, 3);
+  assert.equal(new TextDecoder().decode(stdout), "");
+  assert.match(new TextDecoder().decode(stderr), /^run .* main\.ts prepare\n$/);
 });
 
 Deno.test("the unit's command serves as an ordinary user who may write its cache alone", async () => {
