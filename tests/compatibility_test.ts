@@ -13,6 +13,8 @@ type Change = [line: string, make: (document: Json, schemas: Json) => void];
 const list = (document: Json) => document.paths["/orders/"].get;
 const create = (document: Json) => document.paths["/orders/"].post;
 const ping = (document: Json) => document.paths["/ping/"].get;
+const refused = ({ components }: Json) =>
+  components.responses.Refused.content["application/problem+json"];
 const paid = (document: Json) => document.webhooks.order_paid.post;
 
 const BREAKING: Change[] = [
@@ -36,9 +38,7 @@ const BREAKING: Change[] = [
   ["component Problem: removed", (document, schemas) => {
     schemas.Mistake = schemas.Problem;
     delete schemas.Problem;
-    create(document).responses[400].content["application/problem+json"].schema = {
-      $ref: "#/components/schemas/Mistake",
-    };
+    refused(document).schema = { $ref: "#/components/schemas/Mistake" };
   }],
   // What is sent.
   ["GET /orders/ query limit: removed", (document) => list(document).parameters.shift()],
@@ -114,6 +114,40 @@ const BREAKING: Change[] = [
     "POST /orders/ request CardOrder: no other members now",
     (_, { CardOrder }) => CardOrder.additionalProperties = false,
   ],
+  ["POST /orders/ request CardOrder.token: was one thing, is one of several", (_, schemas) => {
+    schemas.CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "boolean" }] };
+  }],
+  [
+    "POST /orders/ request OrderRequest.gift: type was boolean, is string",
+    (_, { OrderRequest }) => OrderRequest.properties.gift.type = "string",
+  ],
+  [
+    "POST /orders/ request OrderRequest.gift: required now",
+    (_, { OrderRequest }) => OrderRequest.required = ["gift"],
+  ],
+  [
+    "POST /orders/ request OrderRequest: minProperties was none, is 1",
+    (_, { OrderRequest }) => OrderRequest.minProperties = 1,
+  ],
+  [
+    "POST /orders/ request OrderRequest: type was object, is string",
+    (_, { OrderRequest }) => OrderRequest.type = "string",
+  ],
+  ["POST /orders/ request CardOrder: was one thing, is one of several", (_, schemas) => {
+    schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }], required: ["pin"] };
+  }],
+  [
+    'POST /orders/ request CashOrder.shop: default was none, is "north"',
+    (_, { CashOrder }) => CashOrder.properties.shop.default = "north",
+  ],
+  [
+    "POST /orders/ request CardOrder.digits: maxLength was 16, is 12",
+    (_, { CardOrder }) => CardOrder.properties.digits.allOf[0].maxLength = 12,
+  ],
+  [
+    "POST /orders/ request CardOrder.digits: maxLength was 16, is 8",
+    (_, { CardOrder }) => CardOrder.properties.digits.maxLength = 8,
+  ],
   // What is answered.
   ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
   [
@@ -129,7 +163,7 @@ const BREAKING: Change[] = [
     (document) => document.components.headers.RequestId.required = false,
   ],
   ["POST /orders/ 400 sold_out: removed", (document) => {
-    delete create(document).responses[400].content["application/problem+json"].examples.sold_out;
+    delete refused(document).examples.sold_out;
   }],
   [
     "GET /orders/ 200 Order.note: removed, and in 3 more",
@@ -215,7 +249,7 @@ const HARMLESS: Change[] = [
   ["a new optional body", (document) => ping(document).requestBody = { content: {} }],
   ["a new status", (document) => create(document).responses[409] = {}],
   ["a new error", (document) => {
-    create(document).responses[400].content["application/problem+json"].examples.closed = {};
+    refused(document).examples.closed = {};
   }],
   ["a new header", (document) => create(document).responses[201].headers.Link = { schema: {} }],
   ["a new media type", (document) => {
@@ -234,12 +268,32 @@ const HARMLESS: Change[] = [
     CardOrder.properties.token.type = ["string", "integer"];
   }],
   ["a new value in a request", (_, { CashOrder }) => CashOrder.properties.shop.enum.push("west")],
+  ["a bound that another one is stricter than", (_, { CardOrder }) => {
+    CardOrder.properties.digits.allOf[1].maxLength = 17;
+  }],
+  ["an answer that is said in its place now", (document) => {
+    create(document).responses[400] = document.components.responses.Refused;
+  }],
+  ["a new member with a default", (_, { CashOrder }) => {
+    CashOrder.properties.till = { type: "string", default: "1" };
+  }],
   ["a new kind of request", (_, schemas) => {
     schemas.GiftOrder = { type: "object" };
     schemas.OrderRequest.oneOf.push({ $ref: "#/components/schemas/GiftOrder" });
   }],
   ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
     CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
+  }],
+  ["a type that is no longer said beside the kinds of request", (_, { OrderRequest }) => {
+    delete OrderRequest.type;
+  }],
+  ["an object of a request, or something else in its place", (_, schemas) => {
+    schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
+  }],
+  ["several kinds of what might be null, and may be still", (_, { CashOrder }) => {
+    const { type: _type, ...note } = CashOrder.properties.note;
+    const kinds = [{ type: "string", ...note }, { type: "integer" }, { type: "null" }];
+    CashOrder.properties.note = { oneOf: kinds };
   }],
   ["a new member in an answer", (_, { Order }) => {
     Order.properties.total = { type: "number" };
@@ -280,6 +334,24 @@ Deno.test("what takes nothing away is let through", () => {
     assert.notDeepEqual(document, smallDocument(), name);
     assert.deepEqual(breakingChanges(smallDocument(), document), [], name);
   }
+});
+
+Deno.test("what holds itself, and becomes one of several, is gone through once", () => {
+  const holder = (document: Json) => {
+    const properties = { within: { $ref: "#/components/schemas/CardOrder" } };
+    document.components.schemas.CardOrder = { type: "object", properties };
+    return document;
+  };
+  const current = holder(smallDocument());
+  const { schemas } = current.components;
+  schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
+  assert.deepEqual(breakingChanges(holder(smallDocument()), current), []);
+});
+
+Deno.test("what nobody compares is not let through", () => {
+  const unseen = changed((document) => document.paths["/ping/"].parameters = []);
+  assert.throws(() => breakingChanges(smallDocument(), unseen), /\/ping\/: say the parameters at/);
+  assert.throws(() => breakingChanges(unseen, smallDocument()), /\/ping\/: say the parameters at/);
 });
 
 Deno.test("a breaking change needs another first number, and no other number will do", () => {

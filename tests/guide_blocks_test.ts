@@ -11,7 +11,9 @@ Deno.test("a guide's block is run, written, compared or only shown, as its fence
   assert.deepEqual(kinds("sh another-terminal"), ["run 3"]);
   assert.deepEqual(kinds("js receiver.mjs"), ["file 3"]);
   assert.deepEqual(kinds("sh not-run it would take a year"), ["not-run 3"]);
+  assert.deepEqual(kinds("python not-run a test of its own runs it"), ["not-run 3"]);
   assert.deepEqual(kinds("ini"), ["shown 3"]);
+  assert.deepEqual(kinds("nginx"), ["shown 3"]);
   const both = blocksOf(fenced("sh") + fenced("json output")).map(({ kind }) => kind);
   assert.deepEqual(both, ["run", "output"]);
 });
@@ -25,7 +27,9 @@ Deno.test("an output has to follow what it is the output of", () => {
 });
 
 Deno.test("a block of code that nobody runs has to say why", () => {
-  for (const info of ["sh not-run", "bash", "sh later", "ts", "json", "text", ""]) {
+  const shell = ["sh not-run", "bash", "sh later", "zsh"];
+  const others = ["ts", "json", "text", "", "python", "html", "ini later"];
+  for (const info of [...shell, ...others]) {
     assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run/, info);
   }
 });
@@ -63,6 +67,10 @@ Deno.test("of text, every line has to be there, and … stands for the rest of o
 /** How many blocks of a guide may go without being run here; of the others, none. */
 const NOT_RUN: Record<string, number> = {
   "README.md": 1,
+  // The gateway's own script, in a browser.
+  "cards.md": 1,
+  // Python has a test of its own.
+  "moving-from-django-payment-midtrans.md": 2,
   // What needs root, a supervisor or a database of its own has a test of its own.
   "production.md": 10,
   "how-it-works.md": 1,

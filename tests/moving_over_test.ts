@@ -4,11 +4,17 @@ import { SETTING_NAMES } from "../core/config.ts";
 import { SCHEDULE } from "../core/schedule.ts";
 import { newSecret, signatureHeaders } from "../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "./support/guide_text.ts";
-import { runs } from "./support/programs.ts";
+import { hasProgram } from "./support/programs.ts";
 import { dataFolder, PROJECT } from "./support/service.ts";
 
 const guide = await readGuide("moving-from-django-payment-midtrans.md");
 const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
+
+const hasPython = await hasProgram(
+  "python3",
+  "the tests of the guide's Python (3.9 or newer) are",
+  ["-c", "import sys; assert sys.version_info >= (3, 9)"],
+);
 
 /** The second cells of the table under a heading. */
 function rightHandSide(heading: string): string {
@@ -70,7 +76,7 @@ Deno.test("the tasks that it says to run by themselves do", () => {
 
 Deno.test({
   name: "the guide's Python takes what we sign, and nothing else",
-  ignore: !(await runs("python3", "-c", "import sys; assert sys.version_info >= (3, 9)")),
+  ignore: !hasPython,
   async fn() {
     await using folder = await dataFolder();
     await Deno.writeTextFile(
@@ -105,5 +111,18 @@ print(json.dumps([event and event["name"] for event in taken]))`;
       JSON.parse(new TextDecoder().decode(stdout)),
       ["payment_settled", "payment_settled", null, null, null, null, null],
     );
+  },
+});
+
+Deno.test({
+  name: "the guide's view is Python",
+  ignore: !hasPython,
+  async fn() {
+    // Without Django it cannot be run.
+    const view = blockWith(guide, "python", "def payment_events");
+    const { stderr } = await new Deno.Command("python3", {
+      args: ["-c", "import sys; compile(sys.argv[1], 'views.py', 'exec')", view],
+    }).output();
+    assert.equal(new TextDecoder().decode(stderr), "");
   },
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { askService } from "./support/client.ts";
-import { runs } from "./support/programs.ts";
+import { hasProgram } from "./support/programs.ts";
 import { dataFolder, postgresRuns, startService } from "./support/service.ts";
 
 /** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
 const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
 
-const hasNpx = await runs("npx", "--version");
+const hasNpx = await hasProgram("npx", "the tests of the README's command are");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test({

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { askService } from "./support/client.ts";
-import { createDatabase } from "./support/database.ts";
-import { findPrograms, startDebianPostgres } from "./support/debian_postgres.ts";
+import { ask, createDatabase } from "./support/database.ts";
+import { findPrograms, freePort, startDebianPostgres } from "./support/debian_postgres.ts";
 import { blockWith, readGuide, runBlock } from "./support/guide_text.ts";
 import { type Json, openSandbox } from "./support/sandbox.ts";
 import { dataFolder, type Service, startService } from "./support/service.ts";
@@ -87,5 +87,20 @@ Deno.test({
       "the job is over",
       async () => (await call(service, "GET", `/jobs/${id}/`)).status === "succeeded",
     );
+  },
+});
+
+Deno.test({
+  name: "a server whose port somebody else was given first takes another",
+  ignore: programs === null,
+  async fn() {
+    await using folder = await dataFolder();
+    // Somebody else is a PostgreSQL, too: that of the tests.
+    const taken = Number(new URL(await createDatabase({ template: null })).port);
+    const ports = [taken, taken, freePort()];
+    await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
+    assert.deepEqual(ports, []);
+    const [row] = await ask(server.url, "show data_directory");
+    assert.ok(row!.data_directory.startsWith(folder.path));
   },
 });

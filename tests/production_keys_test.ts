@@ -6,7 +6,7 @@ import { openApp, REAL_INSTALLATION } from "./support/app.ts";
 import { askService } from "./support/client.ts";
 import { createDatabase } from "./support/database.ts";
 import { blockWith, readGuide, runBlock } from "./support/guide_text.ts";
-import { hasCurl } from "./support/programs.ts";
+import { hasProgram } from "./support/programs.ts";
 import { type Json, openSandbox } from "./support/sandbox.ts";
 import { startService } from "./support/service.ts";
 import { until } from "./support/until.ts";
@@ -70,7 +70,7 @@ Deno.test("an API key is changed as the guide says, and a revoked staff key stay
 
 Deno.test({
   name: "webhook secrets and the server key are changed as the guide says, and no event is lost",
-  ignore: !await hasCurl(),
+  ignore: !await hasProgram("curl", "the guide's changes of secrets are"),
   async fn() {
     await using receiver = openWebhookReceiver();
     const base = {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Json } from "./sandbox.ts";
-import { componentOf, schemaChanges, type Sender } from "./schema_changes.ts";
+import { resolved, schemaChanges, type Sender } from "./schema_changes.ts";
 import { PROJECT } from "./service.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -42,6 +42,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
   const report = (place: string, what: string) => lines.push(`${place}: ${what}`);
   const schemas: { place: string; key: string; text: string; depth: number }[] = [];
 
+  [released, current].forEach(assertNothingUnseen);
   for (const { url } of released.servers) {
     if (!current.servers.some((each: Json) => each.url === url)) report(`server ${url}`, "removed");
   }
@@ -90,14 +91,21 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
     compareSecurity(was.security ?? released.security, is.security ?? current.security, place);
     compareParameters(was, is, place, senders.request);
-    if (is.requestBody?.required && !was.requestBody?.required && senders.request === "caller") {
-      report(`${place} request`, was.requestBody ? "required now" : "new and required");
+    const body = {
+      was: resolved(released, was.requestBody),
+      is: resolved(current, is.requestBody),
+    };
+    if (body.is?.required && !body.was?.required && senders.request === "caller") {
+      report(`${place} request`, body.was ? "required now" : "new and required");
     }
-    const content = [was, is].map(({ requestBody }) => requestBody?.content ?? {});
+    const content = [body.was, body.is].map((each) => each?.content ?? {});
     compareContent(content[0], content[1], `${place} request`, senders.request);
     for (const [status, response] of Object.entries<Json>(was.responses)) {
-      const now = is.responses[status];
-      if (now) compareResponses(response, now, `${place} ${status}`, senders.answer);
+      const [before, after] = [
+        resolved(released, response),
+        resolved(current, is.responses[status]),
+      ];
+      if (after) compareResponses(before, after, `${place} ${status}`, senders.answer);
       else report(`${place} ${status}`, "removed");
     }
   }
@@ -115,7 +123,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
   function compareParameters(was: Json, is: Json, place: string, sender: Sender): void {
     const byName = (document: Json, { parameters = [] }: Json) =>
       new Map<string, Json>(parameters.map((each: Json) => {
-        const parameter = each.$ref ? componentOf(document, each.$ref) : each;
+        const parameter = resolved(document, each);
         const name = parameter.in === "header" ? parameter.name.toLowerCase() : parameter.name;
         return [`${parameter.in} ${name}`, parameter];
       }));
@@ -133,8 +141,6 @@ export function breakingChanges(released: Json, current: Json): string[] {
 
   function compareResponses(was: Json, is: Json, place: string, sender: Sender): void {
     compareContent(was.content ?? {}, is.content ?? {}, place, sender);
-    const resolved = (document: Json, header: Json) =>
-      header.$ref ? componentOf(document, header.$ref) : header;
     for (const [name, header] of Object.entries<Json>(was.headers ?? {})) {
       const now = is.headers?.[name];
       const at = `${place} header ${name.toLowerCase()}`;
@@ -184,5 +190,12 @@ export function breakingChanges(released: Json, current: Json): string[] {
       const others = new Set(same.map(({ place }) => place)).size - 1;
       return `${first!.place}${first!.text}${others ? `, and in ${others} more` : ""}`;
     });
+  }
+}
+
+/** What is said of a path as a whole is not compared; every operation has to say it by itself. */
+function assertNothingUnseen({ paths, webhooks = {} }: Json): void {
+  for (const [path, { parameters, $ref }] of Object.entries<Json>({ ...paths, ...webhooks })) {
+    assert.ok(!parameters && !$ref, `${path}: say the parameters at its operations`);
   }
 }

@@ -7,8 +7,8 @@
  * - `sh another-terminal`: it is run beside all that follows, until the guide ends.
  * - `js receiver.mjs`: a file of the reader's, written under that name for later blocks to run.
  * - `json output`, `text output`: what the block before it answers.
- * - `sh not-run REASON`: it cannot be run by a test. They are counted.
- * - another language (`ini`, `dockerfile`, …): it is only shown.
+ * - `sh not-run REASON`: it cannot be run here, in whatever language it is. They are counted.
+ * - `ini`, `nginx`: it is only shown.
  */
 export type Block =
   & { /** Of its fence in the guide, from 1. */ line: number; text: string }
@@ -20,8 +20,8 @@ export type Block =
     | { kind: "shown" }
   );
 
-/** Nobody may forget to say what one of these is there for. */
-const LANGUAGES = ["sh", "bash", "shell", "js", "ts", "json", "text", ""];
+/** Settings of others. Of anything else nobody may forget to say what it is there for. */
+const SHOWN = ["ini", "nginx"];
 
 export function blocksOf(guide: string): Block[] {
   const blocks = [...guide.matchAll(/^```([^\n`]*)\n(.*?)^```$/gms)].map((match): Block => {
@@ -49,6 +49,6 @@ function purpose(language: string, word: string, rest: string, line: number) {
   if (["js", "ts"].includes(language) && /^[\w-]+\.\w+$/.test(word)) {
     return { kind: "file" as const, name: word };
   }
-  if (!LANGUAGES.includes(language)) return { kind: "shown" as const };
+  if (SHOWN.includes(language) && word === "") return { kind: "shown" as const };
   throw new Error(`line ${line}: the block is neither run nor an output, nor says why not`);
 }

@@ -41,9 +41,10 @@ export function schemaChanges(
   [released, before]: [Json, Json],
   [current, after]: [Json, Json],
   sender: Sender,
+  around: At["around"] = [],
 ): SchemaChange[] {
   const changes: SchemaChange[] = [];
-  compare(before, after, { subject: "body", depth: 0, around: [] });
+  compare(before, after, { subject: "body", depth: 0, around });
   return changes;
 
   function compare(before: Json, after: Json, at: At): void {
@@ -65,9 +66,13 @@ export function schemaChanges(
     }
     if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
     if (name && at.around.includes(pair)) return;
-    if (was.alternatives || is.alternatives) return compareAlternatives(was, is, place, report);
+    if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
+    // Between one thing and several, that has told everything.
+    if (!was.alternatives !== !is.alternatives) return;
     const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
-    if (!isWithin(typesOf(narrow), typesOf(wide))) {
+    // Beside alternatives a type may go unsaid, since each of them says its own.
+    const isSaid = !was.alternatives || (typesOf(was) !== null && typesOf(is) !== null);
+    if (isSaid && !isWithin(typesOf(narrow), typesOf(wide))) {
       return reportHere(`type was ${typesOf(was) ?? "any"}, is ${typesOf(is) ?? "any"}`);
     }
     compareValues(was, is, report);
@@ -101,7 +106,8 @@ export function schemaChanges(
         report(told(keyword, was, is));
       }
     }
-    const isDefaultKept = was.default === undefined || isDeepStrictEqual(was.default, is.default);
+    // A new one, too, makes something else of what was left out.
+    const isDefaultKept = isDeepStrictEqual(was.default, is.default);
     if (sender === "caller" && !isDefaultKept) report(told("default", was, is));
   }
 
@@ -137,10 +143,14 @@ export function schemaChanges(
   /** New ones break nobody, as new values do not. */
   function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
     if (!was.alternatives) {
+      // Null was looked at already; what stands beside the alternatives holds for each of them.
+      const { alternatives, ...beside } = is;
       const isStillTaken = sender === "caller" &&
-        is.alternatives.some((each: Json) =>
-          schemaChanges([released, was], [current, each], sender).length === 0
-        );
+        alternatives.some(([, each]: [string, Json]) => {
+          const [before, after] = [{ ...was, isNullable: false }, { ...beside, allOf: [each] }];
+          return schemaChanges([released, before], [current, after], sender, at.around)
+            .length === 0;
+        });
       if (!isStillTaken) report("was one thing, is one of several");
     } else if (!is.alternatives) {
       report("was one of several, is one thing");
@@ -170,12 +180,24 @@ function flattened(document: Json, schema: Json): Json {
   const all = oneOf ?? anyOf;
   return {
     ...whole,
+    ...strictestBounds(parts),
     ...Object.keys(properties).length > 0 && { properties },
     ...required.size > 0 && { required: [...required] },
     ...only !== undefined && { enum: [only] },
     ...all && { isNullable: all.some(isNull) },
     ...all && !alternative && { alternatives: all.filter(isNotNull).map(named) },
   };
+}
+
+/** Of what has to hold for several parts at once. */
+function strictestBounds(parts: Json[]): Json {
+  const bounds: Json = {};
+  for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
+    const all = parts.map((part) => part[keyword]).filter((bound) => bound !== undefined);
+    const strictest = LOWER_BOUNDS.includes(keyword) ? Math.max : Math.min;
+    if (all.length > 0) bounds[keyword] = strictest(...all);
+  }
+  return bounds;
 }
 
 /** Of a schema that is one thing or null: the thing. */
@@ -200,7 +222,12 @@ function named(schema: Json, index: number): [string, Json] {
   return [schema.$ref ? nameOf(schema.$ref) : `alternative ${index + 1}`, schema];
 }
 
-export function componentOf(document: Json, ref: string): Json {
+/** Itself, or the component that it refers to. */
+export function resolved(document: Json, part: Json): Json {
+  return part?.$ref ? componentOf(document, part.$ref) : part;
+}
+
+function componentOf(document: Json, ref: string): Json {
   const [, section, kind, name] = ref.split("/");
   const component = document[section!]?.[kind!]?.[name!];
   if (!component) throw new Error(`${ref} leads nowhere`);

@@ -40,14 +40,7 @@ export function smallDocument(): Json {
               headers: { "X-Request-Id": { $ref: "#/components/headers/RequestId" } },
               content: { "application/json": { schema: { $ref: "#/components/schemas/Order" } } },
             },
-            400: {
-              content: {
-                "application/problem+json": {
-                  schema: { $ref: "#/components/schemas/Problem" },
-                  examples: { sold_out: {}, too_many: {} },
-                },
-              },
-            },
+            400: { $ref: "#/components/responses/Refused" },
           },
         },
       },
@@ -76,6 +69,16 @@ export function smallDocument(): Json {
         RequestId: { name: "X-Request-Id", in: "header", schema: { type: "string" } },
       },
       headers: { RequestId: { required: true, schema: { type: "string" } } },
+      responses: {
+        Refused: {
+          content: {
+            "application/problem+json": {
+              schema: { $ref: "#/components/schemas/Problem" },
+              examples: { sold_out: {}, too_many: {} },
+            },
+          },
+        },
+      },
       schemas: {
         Order: {
           type: "object",
@@ -96,6 +99,8 @@ export function smallDocument(): Json {
           ],
         },
         OrderRequest: {
+          type: "object",
+          properties: { gift: { type: "boolean" } },
           oneOf: [
             { $ref: "#/components/schemas/CashOrder" },
             { $ref: "#/components/schemas/CardOrder" },
@@ -110,7 +115,13 @@ export function smallDocument(): Json {
             shop: { type: "string", enum: ["north", "south"] },
           },
         },
-        CardOrder: { type: "object", properties: { token: { type: "string" } } },
+        CardOrder: {
+          type: "object",
+          properties: {
+            token: { type: "string" },
+            digits: { allOf: [{ type: "string", maxLength: 16 }, { maxLength: 19 }] },
+          },
+        },
         Problem: {
           type: "object",
           required: ["code"],
