@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { dataFolder, environment, PROJECT, runTask, startService } from "./support/service.ts";
+import {
+  dataFolder,
+  DOWNLOADING,
+  environment,
+  PROJECT,
+  runTask,
+  startService,
+} from "./support/service.ts";
 
 /** Postman's own runner. The specifier is computed, so that only this test downloads it. */
 const NEWMAN = ["npm:newman", "6.2.2"].join("@");
@@ -15,7 +22,7 @@ Deno.test("the Postman collection has every operation, and its first payment run
   await using folder = await dataFolder();
   const [service, made] = await Promise.all([
     startService({ settings: { DATA_DIR: folder.path } }),
-    runTask(["postman", folder.path], {}),
+    runTask(["postman", folder.path], DOWNLOADING),
   ]);
   await using _service = service;
   assert.equal(made.code, 0, made.stderr);
@@ -76,7 +83,7 @@ async function runCollection(
       ...["--folder", folder, ...given, "--reporters", "json"],
       ...["--reporter-json-export", report],
     ],
-    env: environment({}),
+    env: environment(DOWNLOADING),
     clearEnv: true,
     stdin: "null",
   }).output();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyProject, startService } from "./support/service.ts";
+import { copyProject, DOWNLOADING, startService } from "./support/service.ts";
 
 /** These start the service as others than whoever runs the tests, which only root can do. */
 const isRoot = Deno.uid() === 0;
@@ -48,11 +48,10 @@ Deno.test({
       const deno = join(home, "deno");
       await Deno.copyFile(Deno.execPath(), deno);
       await Deno.chmod(deno, 0o755);
-      // Where a network re-signs TLS, only the system's own store knows its authority.
       const settings = {
         HOME: home,
         DENO_DIR: join(home, "cache"),
-        DENO_TLS_CA_STORE: "mozilla,system",
+        ...DOWNLOADING,
       };
       await using service = await startService({
         cwd,

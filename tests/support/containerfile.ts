@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
-import { environment, PROJECT } from "./service.ts";
+import { DOWNLOADING, environment, PROJECT } from "./service.ts";
 
 export interface Image {
   /** What its file system begins with, as seen from here. */
@@ -84,8 +84,7 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
   async RUN(image, rest) {
     const { code, stderr } = await new Deno.Command("sh", {
       args: ["-c", rest],
-      // Where a network re-signs TLS, only the system's own store knows its authority.
-      env: environment({ DENO_TLS_CA_STORE: "mozilla,system", ...imageEnvironment(image) }),
+      env: environment({ ...DOWNLOADING, ...imageEnvironment(image) }),
       clearEnv: true,
       cwd: image.folder,
       stdin: "null",

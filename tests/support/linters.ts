@@ -3,7 +3,7 @@
 import process from "node:process";
 import { join } from "node:path";
 import type { Json } from "./sandbox.ts";
-import { environment, PROJECT } from "./service.ts";
+import { DOWNLOADING, environment, PROJECT } from "./service.ts";
 
 export const RULES = { redocly: "redocly.yaml", spectral: ".spectral.yaml" };
 
@@ -21,7 +21,11 @@ export async function lintByRedocly(path: string): Promise<string[]> {
       ...["lint", path, "--config", join(PROJECT, RULES.redocly)],
       ...["--format", "json", "--max-problems", "1000"],
     ],
-    env: environment({ REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }),
+    env: environment({
+      ...DOWNLOADING,
+      REDOCLY_TELEMETRY: "off",
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: "true",
+    }),
     clearEnv: true,
     stdin: "null",
   }).output();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { environment, PROJECT, runTask } from "./service.ts";
+import { DOWNLOADING, environment, PROJECT, runTask } from "./service.ts";
 
 /** The compiler of a consumer; the same that the build has, so that it is there already. */
 const TSC = ["npm:typescript", "6.0.3/tsc"].join("@");
@@ -21,7 +21,7 @@ export interface Consumer extends AsyncDisposable {
 /** A folder in which nothing is but the client, installed from its archive, and `files`. */
 export async function createConsumer(files: Record<string, string>): Promise<Consumer> {
   const path = await Deno.makeTempDir({ prefix: "payment-gateway-consumer-" });
-  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], {});
+  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOADING);
   assert.equal(code, 0, stdout + stderr);
   const npm = async (args: string[], cwd: string) =>
     await succeed("npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd);
@@ -70,7 +70,7 @@ async function succeed(
   const { code, stdout, stderr } = await new Deno.Command(program, {
     args,
     cwd,
-    env: environment(settings),
+    env: environment({ ...DOWNLOADING, ...settings }),
     clearEnv: true,
     stdin: "null",
   }).output();

@@ -8,6 +8,12 @@ export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/,
 
 const START_PATIENCE_MS = 60_000;
 
+/**
+ * For what may have to download: where a network re-signs TLS, only the system's own store knows its
+ * authority.
+ */
+export const DOWNLOADING = { DENO_TLS_CA_STORE: "mozilla,system" };
+
 /** What a process needs of the environment to find its way, and nothing of the tests' own. */
 export function environment(settings: Record<string, string>): Record<string, string> {
   const inherited = ["PATH", "HOME", "DENO_DIR", "TMPDIR"].flatMap((name) => {
