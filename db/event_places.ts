@@ -49,6 +49,24 @@ export async function findPlace(
   return row ? placeOf(row) : null;
 }
 
+/** Of the newest before a place, be it of anybody (null); null: there is none. */
+export async function findNewestBefore(
+  sql: Sql,
+  { generation, xactId, id }: Place,
+  userId: string | null,
+): Promise<string | null> {
+  const isBefore = sql`
+    (generation, xact_id, id) < (${generation}::integer, ${String(xactId)}::xid8, ${id}::uuid)`;
+  const newestFirst = sql`generation desc, xact_id desc, id desc`;
+  const [row] = userId === null
+    ? await sql<[{ id: string }?]>`
+      select id from gateway.events where ${isBefore} order by ${newestFirst} limit 1`
+    : await sql<[{ id: string }?]>`
+      select id from gateway.events where user_id = ${userId} and ${isBefore}
+      order by user_id desc, ${newestFirst} limit 1`;
+  return row?.id ?? null;
+}
+
 /** Null: whichever. */
 export interface EventChoice {
   names: readonly string[] | null;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
+import { NIL } from "uuid";
 import { openApp, type TestApp } from "./support/app.ts";
 import { ask, createDatabase } from "./support/database.ts";
 import { follow, listAll, serveApp, type Told, writeEvent } from "./support/event_stream.ts";
@@ -9,6 +10,8 @@ import { openPayments, type TestPayments } from "./support/payments.ts";
 import { assertProblem } from "./support/problem.ts";
 import { throughProxy } from "./support/tcp_proxy.ts";
 import { until } from "./support/until.ts";
+
+const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
 /** Longer than any test: what is heard was told, not found. */
 const NEVER_LOOKS = { lookMs: 3_600_000 };
@@ -97,6 +100,33 @@ Deno.test("whoever comes and goes while many write misses nothing and hears noth
   }
   const expected = listed.filter(({ name }) => name === "payment_settled").map(({ id }) => id);
   assert.deepEqual(idsOf(settled), expected);
+});
+
+Deno.test("who is cut off before anything happened goes on there, and is shown nobody else's events", async () => {
+  await using payments = await openPayments();
+  const { app } = payments;
+  const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];
+  await payments.charge();
+  await until("it is over", async () => (await listAll(app, staff)).length === 1);
+  const first = (await listAll(app, staff))[0]!.id;
+  const cutOff = async (key: string) => {
+    await using follower = await follow(app, key);
+    await until("it is told where it is", () => follower.lastId() !== null);
+    return follower.lastId()!;
+  };
+  const places = await Promise.all([payments.key, staff, bob].map(cutOff));
+  assert.deepEqual(places, [first, first, NIL]);
+
+  const { id } = await payments.charge();
+  const bobs = await (await payments.post("/charge/", CHARGE, {}, bob)).json();
+  const heard = async (key: string, after: string, count: number) => {
+    await using follower = await follow(app, key, { after });
+    const told = await follower.untilTold(count);
+    return told.map(({ data }) => JSON.parse(data).data.id);
+  };
+  assert.deepEqual(await heard(payments.key, places[0]!, 1), [id]);
+  assert.deepEqual(new Set(await heard(staff, places[1]!, 2)), new Set([id, bobs.id]));
+  assert.deepEqual(await heard(bob, places[2]!, 1), [bobs.id]);
 });
 
 Deno.test("what began early and is committed late is told in its place, before what overtook it", async () => {

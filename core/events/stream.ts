@@ -15,6 +15,8 @@ export interface EventStream {
   readable: ReadableStream<Uint8Array>;
   /** An event was settled. */
   hear(event: PlacedEvent): void;
+  /** Who is cut off before any event goes on after this one. */
+  beginAfter(eventId: string): void;
   /** What came after this place is sent, and all that comes. */
   goOnFrom(place: Place): void;
   /** What was there after this place is read and sent, and then all that comes. */
@@ -133,6 +135,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       // Who is too slow comes back, and goes on where it was.
       if (!outlet.write(frame(event))) outlet.cut();
     },
+    beginAfter: (eventId) => void outlet.write(encoder.encode(`id: ${eventId}\n\n`)),
     goOnFrom(from) {
       if (held) meet(from, held);
       else place = from;

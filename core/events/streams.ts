@@ -4,6 +4,7 @@ import {
   BEFORE_ALL,
   type EventChoice,
   type EventReading,
+  findNewestBefore,
   findPlace,
   type Place,
   type PlacedEvent,
@@ -92,6 +93,14 @@ export function createEventStreams(
     return place ?? BEFORE_ALL;
   }
 
+  /** Where there is none, an id that is none: whoever goes on after it hears of everything. */
+  async function findNewest(now: Place, { userId }: EventChoice): Promise<string> {
+    const newest = await inTurn(() =>
+      database.query((sql) => findNewestBefore(sql, now, userId), "find newest event")
+    );
+    return newest ?? BEFORE_ALL.id;
+  }
+
   function admit(): void {
     if (!isClosed) return;
     throw new ServiceError("unavailable", {
@@ -143,8 +152,10 @@ export function createEventStreams(
       add(stream);
       try {
         const now = await seat.look();
-        if (after === null) stream.goOnFrom(now);
-        else await stream.catchUpFrom(await find(after, choice));
+        if (after === null) {
+          stream.beginAfter(await findNewest(now, choice));
+          stream.goOnFrom(now);
+        } else await stream.catchUpFrom(await find(after, choice));
       } catch (error) {
         stream.endNow();
         throw error;

@@ -11,6 +11,8 @@ import { EventNameSchema } from "./event_name.ts";
 
 const EXAMPLE = `retry: 1000
 
+id: 0197a3c1-1d3b-7a52-8e6f-4b9c2d7a1e08
+
 id: 0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5
 event: payment_settled
 data: {"id":"0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5","name":"payment_settled",…}
@@ -36,9 +38,10 @@ const streamRoute = createRoute({
   description:
     "What happens to your payments, invoices and subscriptions, while it happens, as server-sent " +
     "events; staff hear of everybody's. The order is that of `GET /events/`.\n\n" +
-    "It begins with what happens from now on. After a break, send the `id` of the last event that " +
-    "you have as `Last-Event-ID`, as every client library for server-sent events does by itself: " +
-    "the stream goes on right after it, and nothing is missed or told twice. Where that event has " +
+    "It begins with what happens from now on, and with an `id` by itself, for who is cut off before " +
+    "anything happens. After a break, send the last `id` as `Last-Event-ID`, as every client " +
+    "library for server-sent events does by itself: the stream goes on right after it, and " +
+    "nothing is missed or told twice. Where that event has " +
     "been deleted for its age, it goes on with the oldest that is left.\n\n" +
     "Count on breaks: the stream ends every quarter of an hour, so that your credential is looked " +
     "at again; when the service is restarted; and when you read more slowly than things happen. A " +

@@ -20,6 +20,8 @@ export interface Follower extends AsyncDisposable {
   response: Response;
   /** What was told so far. */
   told: Told[];
+  /** What it would go on after. */
+  lastId(): string | null;
   /** How many comments came. */
   beats(): number;
   /** How it ended: by itself, or broken off. */
@@ -54,6 +56,7 @@ export async function follow(
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const reader = response.body!.getReader();
   const told: Told[] = [];
+  let lastId: string | null = null;
   let beats = 0;
 
   async function read(): Promise<"ended" | "broken"> {
@@ -75,9 +78,10 @@ export async function follow(
   function take(block: string): void {
     if (block === ":") beats++;
     else if (block.startsWith("id: ")) {
-      const match = block.match(/^id: (\S+)\nevent: (\S+)\ndata: (.+)$/);
+      const match = block.match(/^id: (\S+)(?:\nevent: (\S+)\ndata: ([^\n]+))?$/);
       assert.ok(match, block);
-      told.push({ id: match[1]!, event: match[2]!, data: match[3]! });
+      lastId = match[1]!;
+      if (match[2]) told.push({ id: lastId, event: match[2], data: match[3]! });
     } else assert.match(block, /^retry: \d+$/);
   }
 
@@ -89,6 +93,7 @@ export async function follow(
   return {
     response,
     told,
+    lastId: () => lastId,
     beats: () => beats,
     over,
     async untilTold(count) {
