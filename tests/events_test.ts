@@ -18,6 +18,7 @@ import { notified, telling } from "./support/notifications.ts";
 import { openPayments, type TestPayments } from "./support/payments.ts";
 import { openSandbox, SERVER_KEY } from "./support/sandbox.ts";
 import { PROJECT, startService } from "./support/service.ts";
+import { standingClock } from "./support/standing_clock.ts";
 import { until } from "./support/until.ts";
 
 const HOUR_MS = 3_600_000;
@@ -36,12 +37,6 @@ function listening(handler: EventHandler<PaymentEventName> = () => {}) {
 
 function names(events: EventView[]): string[] {
   return events.map(({ name }) => name.replace("payment_", ""));
-}
-
-/** A clock that stands until it is moved. */
-function standingClock() {
-  let time = Date.now();
-  return { now: () => time, pass: (ms: number) => time += ms };
 }
 
 /** Runs what is due, and what comes of it; hours pass until there is nothing more to do. */

@@ -15,7 +15,7 @@ import { jobsOf, runDueJobs } from "./support/due_jobs.ts";
 import { clientFor, createWaits, openGateway as openFakeGateway } from "./support/gateway.ts";
 import { openRelay, openRelayed, type RelayedPayments } from "./support/relay.ts";
 import { SERVER_KEY } from "./support/sandbox.ts";
-import { standingClock } from "./support/webhooks.ts";
+import { standingClock } from "./support/standing_clock.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 

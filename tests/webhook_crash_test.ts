@@ -13,12 +13,12 @@ import { type Json, openSandbox } from "./support/sandbox.ts";
 import { PROJECT, type Service, startService } from "./support/service.ts";
 import { until } from "./support/until.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "./support/webhook_receiver.ts";
+import { standingClock } from "./support/standing_clock.ts";
 import {
   answered,
   eventIn,
   isSignedWith,
   openWebhooks,
-  standingClock,
   type TestWebhooks,
   toldOf,
 } from "./support/webhooks.ts";

@@ -14,12 +14,12 @@ import {
 import type { Json } from "./support/sandbox.ts";
 import { until } from "./support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "./support/webhook_receiver.ts";
+import { standingClock } from "./support/standing_clock.ts";
 import {
   answered,
   type Delivery,
   isSignedWith,
   openWebhooks,
-  standingClock,
   type TestWebhooks,
   toldOf,
 } from "./support/webhooks.ts";

@@ -3,14 +3,8 @@ import { notified, telling } from "./support/notifications.ts";
 import type { Json } from "./support/sandbox.ts";
 import { until } from "./support/until.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "./support/webhook_receiver.ts";
-import {
-  answered,
-  eventIn,
-  openWebhooks,
-  standingClock,
-  type TestWebhooks,
-  toldOf,
-} from "./support/webhooks.ts";
+import { standingClock } from "./support/standing_clock.ts";
+import { answered, eventIn, openWebhooks, type TestWebhooks, toldOf } from "./support/webhooks.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import { WebhookEndpointSchema } from "../routes/webhook_endpoints/schemas.ts";
 import { assertProblem } from "./support/problem.ts";
 import type { Json } from "./support/sandbox.ts";
-import { answered, openWebhooks, standingClock, type TestWebhooks } from "./support/webhooks.ts";
+import { standingClock } from "./support/standing_clock.ts";
+import { answered, openWebhooks, type TestWebhooks } from "./support/webhooks.ts";
 
 const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 

@@ -7,13 +7,8 @@ import { notified, telling } from "./support/notifications.ts";
 import { SERVER_KEY } from "./support/sandbox.ts";
 import { until } from "./support/until.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "./support/webhook_receiver.ts";
-import {
-  eventIn,
-  openWebhooks,
-  standingClock,
-  type TestWebhooks,
-  toldOf,
-} from "./support/webhooks.ts";
+import { standingClock } from "./support/standing_clock.ts";
+import { eventIn, openWebhooks, type TestWebhooks, toldOf } from "./support/webhooks.ts";
 
 const HOUR_MS = 3_600_000;
 

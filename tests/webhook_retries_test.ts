@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { notified, telling } from "./support/notifications.ts";
 import { until } from "./support/until.ts";
 import { openWebhookReceiver, type ReceiverAnswer } from "./support/webhook_receiver.ts";
+import { standingClock } from "./support/standing_clock.ts";
 import {
   answered,
   type Delivery,
   eventIn,
   isSignedWith,
   openWebhooks,
-  standingClock,
   toldOf,
 } from "./support/webhooks.ts";
 

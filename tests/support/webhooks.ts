@@ -133,15 +133,6 @@ export function isSignedWith(secret: string, { headers, body }: ReceivedWebhook)
   return headers["webhook-signature"]!.split(" ").includes(signature);
 }
 
-/** A clock that stands until it is moved. */
-export function standingClock(time = Date.now()) {
-  return {
-    now: () => time,
-    pass: (ms: number) => void (time += ms),
-    set: (at: string | Date) => void (time = new Date(at).getTime()),
-  };
-}
-
 /** The body of an answer that has to be so. */
 export async function answered(asked: Promise<Response>, status: number): Promise<unknown> {
   const response = await asked;

@@ -1,0 +1,10 @@
+/** Time in a test's hands. */
+
+/** A clock that stands until it is moved. */
+export function standingClock(time = Date.now()) {
+  return {
+    now: () => time,
+    pass: (ms: number) => void (time += ms),
+    set: (at: string | Date) => void (time = new Date(at).getTime()),
+  };
+}
