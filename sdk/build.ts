@@ -10,10 +10,7 @@
 import { join } from "node:path";
 import { DIST, emptied, HERE } from "./dist.ts";
 import { packageFile } from "./package_file.ts";
-
-/** Computed, so that nobody who only starts the service downloads them. */
-const GENERATOR = ["npm:@hey-api/openapi-ts", "0.99.0"].join("@");
-const TYPESCRIPT = ["npm:typescript", "6.0.3"].join("@");
+import { GENERATOR, TYPESCRIPT } from "./tools.ts";
 
 interface Generator {
   createClient(config: Record<string, unknown>): Promise<unknown>;

@@ -7,9 +7,7 @@ import { join } from "node:path";
 import { type Document, finish } from "./collection.ts";
 import type { Collection } from "./collection_parts.ts";
 import { DIST, HERE } from "./dist.ts";
-
-/** Computed, so that nobody who only starts the service downloads it. */
-const CONVERTER = ["npm:openapi-to-postmanv2", "6.3.3"].join("@");
+import { CONVERTER } from "./tools.ts";
 
 interface Conversion {
   result: boolean;

@@ -8,9 +8,7 @@ import {
   runTask,
   startService,
 } from "./support/service.ts";
-
-/** Postman's own runner. The specifier is computed, so that only this test downloads it. */
-const NEWMAN = ["npm:newman", "6.2.2"].join("@");
+import { NEWMAN } from "./support/tools.ts";
 
 interface Item {
   name: string;
@@ -60,6 +58,7 @@ Deno.test("the Postman collection has every operation, and its first payment run
   );
 });
 
+/** What Postman's own runner reports. */
 interface Report {
   run: {
     stats: { requests: { total: number }; assertions: { total: number } };

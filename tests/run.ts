@@ -5,7 +5,9 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { createDatabase, TEMPLATE } from "./support/database.ts";
+import { download } from "./support/tools.ts";
 
+await download((line) => console.error(line));
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
 // As root the server runs as nobody, who has to get in.
 await Deno.chmod(folder, 0o755);

@@ -15,10 +15,9 @@ import {
   type TestSandbox,
 } from "./support/sandbox.ts";
 import { SUBSCRIPTION } from "./support/sandbox_requests.ts";
+import { MIDTRANS_CLIENT } from "./support/tools.ts";
 
-/** The specifier is computed so that nobody who only starts the service downloads it. */
-const OFFICIAL = ["npm:midtrans-client", "1.4.3"].join("@");
-const { default: { CoreApi, MidtransError } }: Json = await import(OFFICIAL);
+const { default: { CoreApi, MidtransError } }: Json = await import(MIDTRANS_CLIENT);
 
 /** Its address is a static member, so the tests of this file take turns; each has its own sandbox. */
 async function withClient(use: (api: Json, box: TestSandbox) => Promise<void>) {

@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import { findBrowser, launchBrowser } from "./support/browser.ts";
 import { type Json, type Kind, KINDS, openSandbox, type TestSandbox } from "./support/sandbox.ts";
+import { JSQR } from "./support/tools.ts";
 
 const browserPath = findBrowser();
 
 /** Where pictures of the pages go, for whoever wants to look at them. */
 const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
 
-/** Of a library of its own: what writes the codes must not be what reads them. */
-const JSQR = ["npm:jsqr", "1.4.0"].join("@");
-
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 
 interface Stage {
   box: TestSandbox;
   /** A page of the browser; it complains of errors, dialogs and requests to anywhere else. */
-  // deno-lint-ignore no-explicit-any -- the price of the computed specifier
+  // deno-lint-ignore no-explicit-any -- what is imported by name has no types
   open(path: string, options?: Json): Promise<any>;
   picture(page: Json, name: string): Promise<void>;
   /** A complaint of the browser that belongs to the test. */
@@ -351,6 +349,7 @@ browserTest("bank, store, wallet and lender screens", async ({ box, open, pictur
 
 browserTest("QR codes can be scanned, and say what the charge said", async (stage) => {
   const { box, open, picture } = stage;
+  // A library of its own: what writes the codes must not be what reads them.
   const { default: jsQR } = await import(JSQR);
   const page = await open("/");
   const scan = async (url: string) => {

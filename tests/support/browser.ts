@@ -1,5 +1,7 @@
 /** A real browser, where the machine has one. */
 
+import { PLAYWRIGHT } from "./tools.ts";
+
 /** Where Debian, and most others, put it. */
 const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -18,11 +20,8 @@ export function findBrowser(): string | null {
   return null;
 }
 
-/** The specifier is computed so that nobody who only starts the service downloads it. */
-const PLAYWRIGHT = ["npm:playwright-core", "1.65.0"].join("@");
-
 /** Starts it without a network of its own: it may reach this machine and asks nobody else. */
-// deno-lint-ignore no-explicit-any -- the price of the computed specifier
+// deno-lint-ignore no-explicit-any -- what is imported by name has no types
 export async function launchBrowser(executablePath: string): Promise<any> {
   const { chromium } = await import(PLAYWRIGHT);
   return await chromium.launch({

@@ -1,6 +1,8 @@
 /** Properties instead of examples: values made up by the hundred, and shrunk when one fails. */
 
-/** As much of the library's types as the tests use: its specifier is computed, see below. */
+import { FAST_CHECK } from "./tools.ts";
+
+/** As much of the library's types as the tests use; it is imported by name, and so brings none. */
 export interface Arbitrary<T> {
   map<U>(change: (value: T) => U): Arbitrary<U>;
   filter(accepts: (value: T) => boolean): Arbitrary<T>;
@@ -34,8 +36,5 @@ interface FastCheck {
   >;
   uint8Array(range?: LengthRange): Arbitrary<Uint8Array<ArrayBuffer>>;
 }
-
-/** The specifier is computed so that nobody who only starts the service downloads it. */
-const FAST_CHECK = ["npm:fast-check", "4.10.2"].join("@");
 
 export const fc: FastCheck = await import(FAST_CHECK);

@@ -4,14 +4,9 @@ import process from "node:process";
 import { join } from "node:path";
 import type { Json } from "./sandbox.ts";
 import { DOWNLOADING, environment, PROJECT } from "./service.ts";
+import { REDOCLY, SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES } from "./tools.ts";
 
 export const RULES = { redocly: "redocly.yaml", spectral: ".spectral.yaml" };
-
-/** Computed, and so not in the import map: nobody who only starts the service downloads them. */
-const REDOCLY = ["npm:@redocly/cli", "2.73.0"].join("@");
-const SPECTRAL = ["npm:@stoplight/spectral-core", "1.24.1"].join("@");
-const SPECTRAL_RULES = ["npm:@stoplight/spectral-rulesets", "1.23.1"].join("@");
-const SPECTRAL_PARSERS = ["npm:@stoplight/spectral-parsers", "1.0.5"].join("@");
 
 /** Each complaint as “rule place: what is wrong”, errors and warnings alike. */
 export async function lintByRedocly(path: string): Promise<string[]> {

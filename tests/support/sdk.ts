@@ -3,9 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DOWNLOADING, environment, PROJECT, runTask } from "./service.ts";
-
-/** The compiler of a consumer; the same that the build has, so that it is there already. */
-const TSC = ["npm:typescript", "6.0.3/tsc"].join("@");
+import { TYPESCRIPT } from "./tools.ts";
 
 export interface Consumer extends AsyncDisposable {
   /** Its folder. */
@@ -39,7 +37,7 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
     async compile(files) {
       const options = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext"];
       const lib = ["--target", "es2023", "--lib", "es2023,dom,dom.asynciterable"];
-      const tsc = ["run", "-q", "-A", "--no-lock", "--no-config", TSC];
+      const tsc = ["run", "-q", "-A", "--no-lock", "--no-config", `${TYPESCRIPT}/tsc`];
       await succeed(Deno.execPath(), [...tsc, ...options, ...lib, ...files], path);
     },
     async run(runtime, name, settings) {
