@@ -33,7 +33,7 @@ const OUTCOME = {
   givenUp: [1, 503, true, "enough", 2],
   streamed: ["payment_settled", "payment_refunded", true],
   stopped: "enough",
-  madeUpAnswers: ["a+b", 200, 1],
+  madeUpAnswers: ["a+b", 200, 200, 200, 1],
   madeUpStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 

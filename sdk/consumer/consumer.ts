@@ -168,11 +168,14 @@ outcome.streamed = [
 ];
 
 // Streams that are made up, one for each time that the client connects.
+const EVENT_STREAM = { headers: { "Content-Type": "text/event-stream" } };
 const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
 const madeUp = fetchThat((request, count) => {
   if (count === 3) return gone(request.signal);
   const ended = count === 1 ? "retry: 10\nid: abc\n\n" : `data: ${JSON.stringify(odd)}\n\n`;
-  return Promise.resolve(new Response(count === 2 ? thenSilent(": here\n\n") : ended));
+  return Promise.resolve(
+    new Response(count === 2 ? thenSilent(": here\n\n") : ended, EVENT_STREAM),
+  );
 }, { timeoutMs: 50 });
 const patience = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
 const next = await madeUp.gateway.events.stream({}, patience).next();
@@ -188,7 +191,7 @@ const deaf = fetchThat(() => {
     stop.abort("enough");
     to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(odd)}\n\n`));
   };
-  return Promise.resolve(new Response(new ReadableStream({ pull })));
+  return Promise.resolve(new Response(new ReadableStream({ pull }), EVENT_STREAM));
 });
 outcome.stopped = await thrown(() => deaf.gateway.events.stream({}, stop).next());
 
@@ -203,11 +206,14 @@ const page = fetchThat(() => {
   return Promise.resolve(new Response("<html>Log in</html>", { headers }));
 });
 const noJson = await thrown(() => page.gateway.payments.get(charged.id));
+const noStream = await thrown(() => page.gateway.events.stream().next());
+const blank = fetchThat(() => Promise.resolve(new Response("")));
+const nothing = await thrown(() => blank.gateway.payments.get(charged.id));
 const empty = fetchThat(() => Promise.resolve(new Response(null, { status: 204 })));
 const deleted = await empty.gateway.webhookEndpoints.delete(charged.id);
 outcome.madeUpAnswers = [
   following,
-  noJson instanceof ConnectionError && noJson.status,
+  ...[noJson, noStream, nothing].map((error) => error instanceof ConnectionError && error.status),
   deleted === undefined && empty.requests.length,
 ];
 

@@ -9,6 +9,7 @@ import { answer, type CallOptions, plain } from "./call.ts";
 import { Charges } from "./charges.ts";
 import { asThrown } from "./errors.ts";
 import { Events } from "./events.ts";
+import { demandExpectedType } from "./expected_type.ts";
 import { Invoices } from "./invoices.ts";
 import { Jobs } from "./jobs.ts";
 import { Notifications } from "./notifications.ts";
@@ -53,10 +54,10 @@ export class PaymentGateway {
     const client = createApiClient({
       baseUrl: baseUrl.replace(/\/+$/, ""),
       auth: typeof apiKey === "string" ? apiKey : () => apiKey(),
-      // By its type alone a proxy's page would pass for a payment.
       parseAs: "json",
       fetch: retrying(send, { maxRetries, timeoutMs }),
     });
+    client.interceptors.response.use(demandExpectedType);
     client.interceptors.error.use(asThrown);
     this.#client = client;
     this.charges = new Charges(client);
