@@ -243,6 +243,8 @@ export async function hasPaymentOfInvoice(
 
 export interface ListOptions {
   owner: Owner;
+  /** Only those of this order, invoice, subscription; of whichever where it is empty. */
+  parents: Partial<Record<"order_id" | "invoice_id" | "subscription_id", string>>;
   /** Null: of whichever type. */
   paymentType: string | null;
   /** Null: whichever it is. */
@@ -265,14 +267,47 @@ const SUMMARY = [
 
 export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY)[number]>;
 
+/** Newest first. */
+export async function listPayments(
+  sql: Sql,
+  { parents, ...options }: ListOptions,
+): Promise<PaymentSummaryRow[]> {
+  return Object.keys(parents).length === 0
+    ? await listAll(sql, options)
+    : await listOfParents(sql, { parents, ...options });
+}
+
+/** One order, invoice or subscription has few: all are found by its index, and looked through. */
+async function listOfParents(
+  sql: Sql,
+  { owner, parents, paymentType, status, before, limit }: ListOptions,
+): Promise<PaymentSummaryRow[]> {
+  const wanted = {
+    ...parents,
+    ...owner !== null && { user_id: owner },
+    ...paymentType !== null && { payment_type: paymentType },
+    ...status !== null && { transaction_status: status },
+  };
+  const conditions = Object.entries(wanted).map(([column, value]) =>
+    sql`${sql(column)} = ${value} and`
+  );
+  // Materialized: in the order that is asked for PostgreSQL might walk the whole table.
+  return await sql<PaymentSummaryRow[]>`
+    with found as materialized (
+      select ${sql(SUMMARY)} from gateway.payments
+      where ${conditions} id < ${before ?? MAX}
+    )
+    select * from found order by id desc limit ${limit}`;
+}
+
 /**
- * Newest first; each kind of list is found by an index of its own, and nothing else is read. Rows are
+ * Each kind of list is found by an index of its own, and nothing else is read. Rows are
  * compared as a whole and ordered by all that is compared, since then no other index will do: with `=`
  * PostgreSQL is free to walk the table backwards instead, in the hope of meeting enough of them soon.
  */
-export async function listPayments(
+async function listAll(
   sql: Sql,
-  { owner, paymentType, status, before, limit }: ListOptions,
+  { owner, paymentType, status, before, limit }: Omit<ListOptions, "parents">,
 ): Promise<PaymentSummaryRow[]> {
   const [ofOwner, theOwner, byOwner] = owner === null
     ? [sql``, sql``, sql``]

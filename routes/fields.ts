@@ -2,6 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "../core/money.ts";
+import { unsent } from "../openapi/components.ts";
 
 /** Says that a value is missing, or else what it has to be; one complaint a value is enough. */
 function must(be: string) {
@@ -72,6 +73,16 @@ export function list<T extends z.ZodType>(item: T, most: number) {
   return z.array(item, must("must be a list"))
     .min(1, must("must not be empty"))
     .max(most, must(`must have at most ${most} entries`));
+}
+
+/** An id in a query or a header; in a path what is none is 404, see `pathId`. */
+export function anId(description: string) {
+  return z.guid("must be an id").toLowerCase().optional().openapi({
+    type: "string",
+    format: "uuid",
+    description,
+    param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
+  });
 }
 
 /** A JSON object of the caller's own. */

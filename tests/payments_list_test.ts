@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../core/payments/states.ts";
+import { listPayments } from "../db/payments.ts";
 import { PaymentSummarySchema } from "../routes/payments/schemas.ts";
 import { openPayments, parsePayment, type TestPayments } from "./support/payments.ts";
 import { assertProblem } from "./support/problem.ts";
+import { rowsRead } from "./support/rows_read.ts";
 import type { Json } from "./support/sandbox.ts";
 
 const Page = z.array(PaymentSummarySchema);
@@ -125,6 +127,61 @@ Deno.test("payments are filtered by type and status, and the link keeps the filt
     const pages = await readAll(payments, `/payments/?${query}&limit=1`);
     assert.deepEqual(pages.flat(), expected, query);
     assert.deepEqual((await readPage(payments, `/payments/?${query}`)).ids, expected, query);
+  }
+});
+
+Deno.test("a payment is found by its order, by whoever may see it and without a walk through others", async () => {
+  await using payments = await openPayments();
+  const { app, databaseUrl } = payments;
+  const [bob, staff] = [
+    await app.createKey({ userId: "bob" }),
+    await app.createKey({ userId: "carol", isStaff: true }),
+  ];
+  const others = await chargeMany(payments, 30);
+  const { id } = await payments.charge("gopay", { order_id: "order-1017" });
+  await chargeMany(payments, 3);
+  const find = async (query: string, key?: string) => {
+    const response = await payments.get(`/payments/?${query}`, key);
+    return Page.parse(await response.json()).map((payment) => payment.id);
+  };
+  assert.deepEqual(await find("order_id=order-1017"), [id]);
+  assert.deepEqual(await find("order_id=order-1017", staff), [id]);
+  assert.deepEqual(await find("order_id=order-1017", bob), []);
+  assert.deepEqual(await find("order_id=order-101"), []);
+  assert.deepEqual(await find("order_id=order-1017&payment_type=gopay&status=pending"), [id]);
+  assert.deepEqual(await find("order_id=order-1017&payment_type=qris"), []);
+  assert.deepEqual(await find("order_id=order-1017&status=settlement"), []);
+  assert.deepEqual(await find(`order_id=order-1017&invoice_id=${id}`), []);
+  assert.deepEqual(await find(`subscription_id=${id}`), []);
+  const read = await rowsRead(
+    databaseUrl,
+    (database) =>
+      database.query((sql) =>
+        listPayments(sql, {
+          owner: "alice",
+          parents: { order_id: "order-1017" },
+          paymentType: null,
+          status: null,
+          before: null,
+          limit: 50,
+        })
+      ),
+  );
+  assert.ok(read < others.length, `${read} rows were read for one`);
+});
+
+Deno.test("an order, invoice or subscription that cannot be is 400", async () => {
+  await using payments = await openPayments();
+  const cases = [
+    ["order_id", "", "must not be empty"],
+    ["order_id", "%00", "must not hold control characters"],
+    ["invoice_id", "17", "must be an id"],
+    ["subscription_id", "", "must be an id"],
+  ] as const;
+  for (const [field, value, message] of cases) {
+    const response = await payments.get(`/payments/?${field}=${value}`);
+    const { errors } = await assertProblem(response, 400, "validation_error");
+    assert.deepEqual(errors, [{ field, message }]);
   }
 });
 

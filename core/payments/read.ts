@@ -1,6 +1,6 @@
 /** `readPayment` and `listPayments`: what is stored here; the gateway is not asked. */
 
-import { type GatewayPayment, listPayments as list } from "../../db/payments.ts";
+import { type GatewayPayment, type ListOptions, listPayments as list } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import * as records from "../records/read.ts";
 import type { PaymentDeps } from "./deps.ts";
@@ -24,13 +24,7 @@ export async function findOwn(
   return await records.findOwn(deps, paymentKind, caller, id);
 }
 
-export interface ListFilter {
-  paymentType: string | null;
-  status: string | null;
-  limit: number;
-  /** The last payment of the page before. */
-  before: string | null;
-}
+export type ListFilter = Omit<ListOptions, "owner">;
 
 export interface PaymentPage {
   payments: PaymentSummary[];

@@ -34,7 +34,7 @@ const chargeRoute = createRoute({
     "`gateway_unreachable`, `gateway_error`) the charge may have gone through: read the " +
     "payment at `payment_id`, or send the same request with the same key again, which never " +
     "makes a second one. `duplicate_order` means that the `order_id` was used before: look for " +
-    "that payment before you take another id.\n\n" +
+    "that payment (`GET /payments/?order_id=…`) before you take another id.\n\n" +
     "With `Prefer: respond-async` all that is done by a job, whose `result` holds the payment; " +
     "the token of a card waits encrypted, and is erased when the job ends. Where the job fails " +
     "with an unknown outcome, the same request with the same key has it run again.",

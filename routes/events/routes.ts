@@ -6,7 +6,7 @@ import type { EventStreams } from "../../core/events/streams.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
-import { oneOf } from "../fields.ts";
+import { anId, oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
@@ -37,12 +37,7 @@ const eventsRoute = createRoute({
         description: "Only events of this name.",
         param: { examples: unsent("payment_settled") },
       }),
-      resource_id: z.guid("must be an id").toLowerCase().optional().openapi({
-        type: "string",
-        format: "uuid",
-        description: "Only events of the payment, invoice or subscription with this `id`.",
-        param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
-      }),
+      resource_id: anId("Only events of the payment, invoice or subscription with this `id`."),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
         description: "Which of them to begin with.",
         param: { examples: unsent("oldest_first") },

@@ -5,7 +5,7 @@ import { unsent } from "../../openapi/components.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { list, oneOf } from "../fields.ts";
+import { anId, list, oneOf } from "../fields.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { EventNameSchema } from "./event_name.ts";
@@ -28,8 +28,6 @@ const HEADERS = {
   "Cache-Control": "no-store, no-transform",
   "X-Accel-Buffering": "no",
 };
-
-const id = () => z.guid("must be an id").toLowerCase();
 
 const streamRoute = createRoute({
   method: "get",
@@ -61,20 +59,12 @@ const streamRoute = createRoute({
         description: "Only events of this name; give it several times for several names.",
         param: { examples: unsent(["payment_settled"]) },
       }),
-      resource_id: id().optional().openapi({
-        type: "string",
-        format: "uuid",
-        description: "Only events of the payment, invoice or subscription with this `id`.",
-        param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
-      }),
+      resource_id: anId("Only events of the payment, invoice or subscription with this `id`."),
     }),
     headers: z.object({
-      "Last-Event-ID": id().optional().openapi({
-        type: "string",
-        format: "uuid",
-        description: "The `id` of the last event that you have: go on with the one after it.",
-        param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
-      }),
+      "Last-Event-ID": anId(
+        "The `id` of the last event that you have: go on with the one after it.",
+      ),
     }),
   },
   responses: {

@@ -7,7 +7,7 @@ import { listPayments } from "../../core/payments/read.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
-import { oneOf } from "../fields.ts";
+import { anId, oneOf, text } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
@@ -23,8 +23,9 @@ const listRoute = createRoute({
   operationId: "listPayments",
   summary: "List payments",
   description:
-    "Your payments, newest first, in short; staff see everybody's. For overviews and books; to " +
-    "hear of changes, follow events instead of reading the list again and again. Follow `Link` " +
+    "Your payments, newest first, in short; staff see everybody's. For overviews and books, and to " +
+    "find a payment by your own `order_id`; to hear of changes, follow events instead of reading " +
+    "the list again and again. Follow `Link` " +
     "for the next page until there is none: payments that arrive meanwhile shift nothing. A " +
     "filter, `limit` or `cursor` that is not valid is `validation_error`, and `errors` names " +
     "it.",
@@ -39,6 +40,12 @@ const listRoute = createRoute({
         description: "Only payments with this `transaction_status`.",
         param: { examples: unsent("settlement") },
       }),
+      order_id: text(255).optional().openapi({
+        description: "Only payments of this order: one, but for those of an invoice.",
+        param: { examples: unsent("order-1017") },
+      }),
+      invoice_id: anId("Only payments by which this invoice was paid, or was to be."),
+      subscription_id: anId("Only payments that this subscription made."),
       ...paging,
     }),
   },
@@ -59,14 +66,15 @@ const listRoute = createRoute({
 
 export function addList(router: Router, deps: PaymentDeps): void {
   router.openapi(listRoute, async (c) => {
-    const { payment_type, status, limit, cursor } = c.req.valid("query");
+    const { cursor, ...query } = c.req.valid("query");
+    const { payment_type, status, limit, ...parents } = query;
     const { payments, next } = await listPayments(deps, callerOf(c), {
+      parents,
       paymentType: payment_type ?? null,
       status: status ?? null,
       limit,
       before: cursor ?? null,
     });
-    const query = { payment_type, status, limit };
     return c.json(payments, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
 }

@@ -72,10 +72,12 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
     pay: async ({ gateway_invoice_id }, request = {}) =>
       (await sandbox.control(`invoices/${gateway_invoice_id}/pay`, request)).transaction,
     async paymentsOf(invoice) {
-      const list: Json[] = await (await get("/payments/?limit=100")).json();
+      const path = `/payments/?invoice_id=${invoice.id}&limit=100`;
+      const list: Json[] = await (await get(path)).json();
       const read = async ({ id }: Json) => await parsePayment(await get(`/payments/${id}/`), 200);
       const all = await Promise.all(list.map(read));
-      return all.filter(({ invoice_id }) => invoice_id === invoice.id).reverse();
+      assert.ok(all.every(({ invoice_id }) => invoice_id === invoice.id));
+      return all.reverse();
     },
     // Not through the front door: that waits for whatever transaction runs anywhere on the server.
     async told(id) {

@@ -118,12 +118,14 @@ export async function openSubscriptions(
       return sandbox.hooks.map(({ body }) => body).filter((body) => "schedule" in body);
     },
     async payments({ id }, key = alice) {
-      const list = await (await get("/payments/?limit=100", key)).json();
+      const path = `/payments/?subscription_id=${id}&limit=100`;
+      const list = await (await get(path, key)).json();
       const read = z.array(PaymentSummarySchema).parse(list).map(async (each) =>
         await parsePayment(await get(`/payments/${each.id}/`, key), 200)
       );
       const payments = await Promise.all(read);
-      return payments.filter(({ subscription_id }) => subscription_id === id).reverse();
+      assert.ok(payments.every(({ subscription_id }) => subscription_id === id));
+      return payments.reverse();
     },
     async told(id) {
       const path = `/events/?resource_id=${id}&order=oldest_first&limit=100`;
