@@ -380,6 +380,8 @@ export interface JwtConfig {
 interface ConfigProblem {
   name: SettingName;
   problem: string;
+  /** None where the value is good in itself, and may well be the example's. */
+  hasExample: boolean;
 }
 
 export class ConfigError extends Error {
@@ -390,8 +392,10 @@ export class ConfigError extends Error {
     // Values are never shown: a secret may have landed in the wrong variable.
     super([
       problems.length === 1 ? "One setting is wrong:" : `${problems.length} settings are wrong:`,
-      ...problems.map(({ name, problem }) =>
-        `  ${name.padEnd(width)}  ${problem} (example: ${about(name).example})`
+      ...problems.map(({ name, problem, hasExample }) =>
+        `  ${name.padEnd(width)}  ${problem}${
+          hasExample ? ` (example: ${about(name).example})` : ""
+        }`
       ),
     ].join("\n"));
   }
@@ -406,6 +410,7 @@ export function parseConfig(
   const problems: ConfigProblem[] = (parsed.error?.issues ?? []).map((issue) => ({
     name: issue.path[0] as SettingName,
     problem: issue.message,
+    hasExample: true,
   }));
   const wrong = new Set(problems.map(({ name }) => name));
   problems.push(...findConflicts(env).filter(({ name }) => !wrong.has(name)));
@@ -459,7 +464,8 @@ export function settingsTable(): string {
 function findConflicts(env: Partial<Record<SettingName, string>>): ConfigProblem[] {
   const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   const problems: ConfigProblem[] = [];
-  const wrong = (name: SettingName, problem: string) => problems.push({ name, problem });
+  const wrong = (name: SettingName, problem: string) =>
+    problems.push({ name, problem, hasExample: !env[name] });
 
   if (DATABASE_URL && !GATEWAY_SERVER_KEY) {
     wrong("GATEWAY_SERVER_KEY", "is missing; DATABASE_URL needs it");

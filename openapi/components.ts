@@ -3,7 +3,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "../core/errors.ts";
 
-export const EXAMPLE_REQUEST_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+export const EXAMPLE_REQUEST_ID = "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25";
 
 const HEADERS = {
   RequestId: {

@@ -10,7 +10,8 @@ payment, and makes sure that nothing is charged twice and nothing is lost.
 ## Authentication
 
 Send a credential with every request: an API key (\`gk_…\`) or, where the service is set up for it, a
-JWT. Whoever runs the service makes keys; \`deno task start\` on your own machine prints one.
+JWT. Whoever runs the service makes keys; \`deno task start\` on your own machine prints one,
+and the address.
 
 ${FENCE}sh
 export URL=http://127.0.0.1:8000 KEY=gk_…
@@ -65,7 +66,7 @@ ${FENCE}json
   "title": "The gateway did not answer in time",
   "status": 504,
   "detail": null,
-  "instance": "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  "instance": "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25",
   "code": "gateway_timeout",
   "payment_id": "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   "order_id": "order-1893",
@@ -75,7 +76,8 @@ ${FENCE}
 
 Where the gateway was asked, \`outcome\` says what became of it. \`refused\`: nothing happened. \`unknown\`:
 it may have; the service finds out by itself, and the payment will tell. Wrong input is
-\`validation_error\`, and \`errors\` names each field.
+\`validation_error\`, and \`errors\` names each field. Only what cannot be read at all, such as far
+too many headers, is a 400 without any of this.
 
 ## Lists
 
@@ -104,7 +106,8 @@ ${FENCE}json
 }
 ${FENCE}
 
-In requests null is the same as leaving a member out, and members that are not known are ignored.
+In requests null is the same as leaving a member out (but for \`PATCH\`, where it empties the member),
+and members that are not known are ignored.
 Resources always have every member, null where there is nothing; problems have those that belong to
 their \`code\`. Within a version nothing is taken away, but expect more: new members, new values of
 those that have a list of them, new events.

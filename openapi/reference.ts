@@ -44,6 +44,8 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       mcp: { disabled: true },
       showDeveloperTools: "never",
       hideClientButton: true,
+      // As the document has them: what belongs together stands together.
+      orderSchemaPropertiesBy: "preserve",
       customCss: STYLE,
       ...key && {
         authentication: {
@@ -75,8 +77,9 @@ const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
   '<path d="M7 12h18M7 17h18M7 22h8" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
 
 /**
- * Colours where Scalar's own are too faint to read (WCAG asks for a contrast of 4.5); and no frame
- * around a whole section, which a link into the page gives it.
+ * Colours where Scalar's own are too faint to read (WCAG asks for a contrast of 4.5); no frame around
+ * a whole section, which a link into the page gives it; and nothing to send a webhook with, for
+ * those are the service's to send, and the page may reach nobody else.
  */
 const STYLE = `
 .light-mode {
@@ -90,6 +93,7 @@ const STYLE = `
 }
 .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-blue: #9db0ff; }
 .section[tabindex="-1"]:focus-visible { outline: none; }
+[id*="/webhook/"] .show-api-client-button { display: none; }
 `;
 
 /** Scripts are ours alone; the page's inline ones carry the nonce. */

@@ -51,10 +51,14 @@ export const ProblemSchema = z.object({
     description: "The payment it is about, once there is one.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
-  invoice_id: z.uuid().optional().openapi({ description: "Likewise, the invoice." }),
-  subscription_id: z.uuid().optional().openapi({ description: "Likewise, the subscription." }),
+  invoice_id: z.uuid().optional().openapi({
+    description: "The invoice it is about, once there is one.",
+  }),
+  subscription_id: z.uuid().optional().openapi({
+    description: "The subscription it is about, once there is one.",
+  }),
   order_id: z.string().optional().openapi({
-    description: "Its order.",
+    description: "The order of that payment or invoice.",
     example: "order-1893",
   }),
   outcome: z.enum(["refused", "unknown"]).optional().openapi({
@@ -76,8 +80,8 @@ export const ProblemSchema = z.object({
   payment: PaymentSchema.optional(),
   refund: RefundSchema.optional(),
 }).openapi("Problem", {
-  description: "What went wrong (RFC 9457). With `invalid_state` comes `transaction_status`, " +
-    "`invoice_status` or `subscription_status`; `payment` with `capture_denied`, `refund` with " +
+  description: "What went wrong (RFC 9457). With `invalid_state` of a payment, invoice or " +
+    "subscription comes its `transaction_status`, `invoice_status` or `subscription_status`; `payment` with `capture_denied`, `refund` with " +
     "`refund_denied`.",
 });
 

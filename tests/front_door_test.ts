@@ -3,7 +3,9 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { Hono } from "hono";
 import { createRouter } from "../routes/router.ts";
 import { openApp, REAL_INSTALLATION } from "./support/app.ts";
+import { askService } from "./support/client.ts";
 import { createDatabase } from "./support/database.ts";
+import { serveApp } from "./support/event_stream.ts";
 import { assertProblem } from "./support/problem.ts";
 
 const databaseUrl = await createDatabase();
@@ -88,6 +90,20 @@ Deno.test("HEAD answers as GET does, without a body", async () => {
   assert.equal(response.status, 200);
   assert.equal(await response.text(), "");
   assert.ok(response.headers.get("x-request-id"));
+});
+
+Deno.test("HEAD names no length that GET does not have", async () => {
+  await using echo = await openEcho();
+  await using server = serveApp(echo.app);
+  for (const path of ["/me/", "/nowhere/", "/reference/", "/openapi.json"]) {
+    const lengths = await Promise.all(["HEAD", "GET"].map(async (method) => {
+      const headers = { Authorization: `Bearer ${echo.key}`, "Accept-Encoding": "identity" };
+      const response = await askService(server.url + path, { method, headers });
+      await response.body?.cancel();
+      return response.headers.get("content-length");
+    }));
+    assert.ok(lengths[0] === null || lengths[0] === lengths[1], `${path}: ${lengths}`);
+  }
 });
 
 Deno.test("a body over 256 KiB is 413, announced or not", async () => {

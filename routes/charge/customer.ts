@@ -4,9 +4,9 @@ import { email, object, text } from "../fields.ts";
 
 export const AddressSchema = object({
   first_name: text(255).optional().openapi({ description: "Who lives there.", example: "Budi" }),
-  last_name: text(255).optional().openapi({ description: "Likewise.", example: "Utomo" }),
+  last_name: text(255).optional().openapi({ description: "Their last name.", example: "Utomo" }),
   phone: text(255).optional().openapi({
-    description: "Likewise.",
+    description: "Their phone number.",
     example: "+628123456789",
   }),
   address: text(255).optional().openapi({

@@ -7,7 +7,7 @@ import { list, object, text, wholeNumber } from "../fields.ts";
 const MAX_ITEMS = 1000;
 
 export const ItemSchema = object({
-  id: text(50).optional().openapi({ description: "Yours.", example: "sku-7" }),
+  id: text(50).optional().openapi({ description: "Your id of it.", example: "sku-7" }),
   name: text(50).openapi({ description: "What it is.", example: "Coffee beans, 1 kg" }),
   price: wholeNumber(-MAX_AMOUNT, MAX_AMOUNT).openapi({
     description: "Of one, in rupiah; a discount is an item with a price below 0.",

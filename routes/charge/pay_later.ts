@@ -33,7 +33,7 @@ export const AkulakuCharge = object({
 });
 
 const KredivoItem = ItemSchema.extend({
-  id: text(50).openapi({ description: "Yours.", example: "sku-7" }),
+  id: text(50).openapi({ description: "Your id of it.", example: "sku-7" }),
   category: text(50).openapi({ description: "What kind of thing it is.", example: "Groceries" }),
   url: text(2000).openapi({
     description: "Where it is shown.",

@@ -41,7 +41,8 @@ export function envelop(inner: Inner, { log, clock }: { log: Log; clock: Clock }
 
   function seal(answer: Response, request: Request, context: RequestContext, began: number) {
     const { requestId, route, caller } = context;
-    const response = withSafeHeaders(answer, requestId);
+    const head = request.method === "HEAD" ? withoutLength(answer) : answer;
+    const response = withSafeHeaders(head, requestId);
     log.request({
       method: knownMethod(request.method),
       route,
@@ -69,6 +70,13 @@ function withSafeHeaders(response: Response, requestId: string): Response {
   if (!headers.has("cache-control")) headers.append("cache-control", "no-store");
   headers.append("x-content-type-options", "nosniff");
   return response;
+}
+
+/** An empty body alone would be sent with a length of 0, which is not that of GET. */
+function withoutLength(head: Response): Response {
+  if (head.body !== null || head.headers.has("content-length")) return head;
+  if (head.status === 204 || head.status === 304) return head;
+  return new Response(new ReadableStream({ start: (controller) => controller.close() }), head);
 }
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

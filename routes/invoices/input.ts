@@ -11,7 +11,7 @@ const MAX_ITEMS = 100;
 const MOST = 99_999_999;
 
 const InvoiceItemInputSchema = object({
-  item_id: text(30).optional().openapi({ description: "Yours.", example: "sku-7" }),
+  item_id: text(30).optional().openapi({ description: "Your id of it.", example: "sku-7" }),
   description: text(150).openapi({ description: "What it is.", example: "Coffee beans, 1 kg" }),
   price: wholeNumber(0, MOST).openapi({ description: "Of one, in rupiah.", example: 75000 }),
   quantity: wholeNumber(1, MOST).openapi({ description: "How many of it.", example: 2 }),
@@ -26,15 +26,18 @@ const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, contex
 
 export const InvoiceInputSchema = nullIsLeftOut(object({
   customer_name: text(40).openapi({ description: "Whom it is for.", example: "Budi Utomo" }),
-  customer_email: email().optional().openapi({ description: "Theirs." }),
+  customer_email: email().optional().openapi({ description: "The customer's address." }),
   customer_phone: text(15).regex(
     /^\+?[1-9]\d+$/,
     "must be digits, with the country first (62812…) and no 0 before it",
   ).optional().openapi({
-    description: "Theirs, with the country first and no 0 before it.",
+    description: "The customer's number, with the country first and no 0 before it.",
     example: "628123456789",
   }),
-  customer_id: text(36).optional().openapi({ description: "Yours.", example: "customer-12" }),
+  customer_id: text(36).optional().openapi({
+    description: "Your id of the customer.",
+    example: "customer-12",
+  }),
   due_date: text(10).refine(
     (day) => endOfDayInWib(day) !== null,
     "must be a date such as 2026-12-31",

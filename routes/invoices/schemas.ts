@@ -19,7 +19,7 @@ export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStat
 
 const InvoiceItemSchema = z.object({
   id,
-  item_id: nullableText.openapi({ description: "Yours.", example: "sku-7" }),
+  item_id: nullableText.openapi({ description: "Your id of it.", example: "sku-7" }),
   description: z.string().openapi({
     description: "What it is.",
     example: "Coffee beans, 1 kg",
@@ -52,14 +52,17 @@ export const InvoiceSchema = z.object({
     example: "Budi Utomo",
   }),
   customer_email: nullableText.openapi({
-    description: "Theirs.",
+    description: "The customer's address.",
     example: "budi@example.com",
   }),
   customer_phone: nullableText.openapi({
-    description: "Theirs.",
+    description: "The customer's number.",
     example: "628123456789",
   }),
-  customer_id: nullableText.openapi({ description: "Yours.", example: "customer-12" }),
+  customer_id: nullableText.openapi({
+    description: "Your id of the customer.",
+    example: "customer-12",
+  }),
   total_amount: money("What is to be paid: the sum of its items."),
   currency: z.string().openapi({
     description: "Always rupiah.",

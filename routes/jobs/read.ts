@@ -17,8 +17,8 @@ const readRoute = createRoute({
   summary: "Get a job",
   description:
     "How far a job is, and what came of it: read it at the `Location` of a 202, every second " +
-    "or so, until it is `succeeded` or `failed`. Once it is `succeeded`, its `result` is what " +
-    "the request would have been answered with; once it is `failed`, its `error` begins with " +
+    "or so, until it is `succeeded` or `failed`. Once it is `succeeded`, its `result` holds " +
+    "what the request would have been answered with; once it is `failed`, its `error` begins with " +
     "the `code` of the problem. For whoever asked for it, and for staff; to everybody else it " +
     "is `not_found`, and so is one that was deleted for its age.",
   tags: ["Jobs"],

@@ -2,6 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { JOB_STATUSES } from "../../db/jobs.ts";
+import { PaymentSchema, RefundSchema } from "../payments/schemas.ts";
 import { id, nullableText, timestamp } from "../representations.ts";
 
 export const JobSchema = z.object({
@@ -17,9 +18,13 @@ export const JobSchema = z.object({
     example: "queued",
   }),
   attempts: z.int().openapi({ description: "How often it was begun.", example: 0 }),
-  result: z.record(z.string(), z.unknown()).nullable().openapi({
+  result: z.looseObject({
+    payment: PaymentSchema.optional(),
+    refund: RefundSchema.optional(),
+  }).nullable().openapi({
     description: "What came of it, once it is `succeeded`: `{payment}` of a charge, " +
-      "`{payment, refund}` of a refund, as they would have been answered at once.",
+      "`{payment, refund}` of a refund, as they would have been answered at once; of what staff " +
+      "see besides, whatever its task counts.",
     example: null,
   }),
   error: nullableText.openapi({

@@ -26,11 +26,11 @@ export const NotificationSchema = z.object({
     example: "accept",
   }),
   payment_type: nullableText.openapi({
-    description: "Likewise.",
+    description: "What the gateway told.",
     example: "bank_transfer",
   }),
   status_code: z.string().openapi({
-    description: "Likewise.",
+    description: "What the gateway told.",
     example: "200",
   }),
   gross_amount: z.string().openapi({

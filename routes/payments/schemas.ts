@@ -18,7 +18,8 @@ export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStat
     "somebody has to look at it first",
     "- `settlement`: paid",
     "- `deny`, `failure`: refused, by the bank or the gateway",
-    "- `cancel`, `expire`: ended before it was paid",
+    "- `cancel`: taken back, before it was paid or, a card's, before it was settled",
+    "- `expire`: not paid in time",
     "- `partial_refund`, `refund`: paid back, in part or whole",
     "- `partial_chargeback`, `chargeback`: taken back by the customer's bank, in part or whole",
   ].join("\n"),
@@ -119,7 +120,7 @@ export const PaymentSchema = z.object({
     example: "Budi",
   }),
   customer_last_name: nullableText.openapi({
-    description: "Likewise.",
+    description: "As in `customer_details` of the charge.",
     example: "Utomo",
   }),
   customer_email: nullableText.openapi({
@@ -127,7 +128,7 @@ export const PaymentSchema = z.object({
     example: "budi@example.com",
   }),
   customer_phone: nullableText.openapi({
-    description: "Likewise.",
+    description: "The customer's, as in the charge.",
     example: "+628123456789",
   }),
   va_number: nullableText.openapi({
@@ -173,8 +174,8 @@ export const PaymentSchema = z.object({
     example: { cart: "c-1893" },
   }),
   custom_field1: nullableText.openapi({ description: "The first of `custom_fields`." }),
-  custom_field2: nullableText.openapi({ description: "The second." }),
-  custom_field3: nullableText.openapi({ description: "The third." }),
+  custom_field2: nullableText.openapi({ description: "The second of `custom_fields`." }),
+  custom_field3: nullableText.openapi({ description: "The third of `custom_fields`." }),
   items: z.array(PaymentItemSchema).openapi({ description: "What is paid for." }),
   refunds: z.array(RefundSchema).openapi({
     description: "What was asked to be paid back, the oldest first.",

@@ -57,15 +57,15 @@ export const SubscriptionSchema = z.object({
     example: "Budi",
   }),
   customer_last_name: nullableText.openapi({
-    description: "Likewise.",
+    description: "As in `customer_details` of the request.",
     example: "Utomo",
   }),
   customer_email: nullableText.openapi({
-    description: "Likewise.",
+    description: "As in `customer_details` of the request.",
     example: "budi@example.com",
   }),
   customer_phone: nullableText.openapi({
-    description: "Likewise.",
+    description: "As in `customer_details` of the request.",
     example: "+628123456789",
   }),
   metadata: z.record(z.string(), z.unknown()).nullable().openapi({

@@ -26,8 +26,8 @@ const createWebhookEndpointRoute = createRoute({
     "fails is tried again nine times over three days; what is about the same resource comes in " +
     "its order.\n\n" +
     "The answer shows the endpoint's secret, this once: keep it where your receiver finds it. " +
-    "A `url` that is not `https://`, or leads into a private network, is `validation_error`. " +
-    "For staff; others get `forbidden`.",
+    "A `url` that is not `https://`, or leads into a private network, is `validation_error`, unless " +
+    "the setting `WEBHOOK_ALLOW_PRIVATE` says otherwise. For staff; others get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     body: {

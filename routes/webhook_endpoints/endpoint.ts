@@ -51,7 +51,8 @@ const updateWebhookEndpointRoute = createRoute({
     "Changes what is given, and leaves the rest as it is. Events that happened before are sent " +
     "as they were to be sent, to the address it has now. Disabled, it gets nothing, and " +
     "everything waits; enabled again, it gets all of it. A `url` that is not `https://`, or " +
-    "leads into a private network, is `validation_error`. For staff; others get `forbidden`.",
+    "leads into a private network, is `validation_error`, unless the setting " +
+    "`WEBHOOK_ALLOW_PRIVATE` says otherwise. For staff; others get `forbidden`.",
   request: {
     params,
     body: {

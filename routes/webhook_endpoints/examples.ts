@@ -31,7 +31,7 @@ export const ENDPOINT_REQUESTS = {
 export const ENDPOINT_CHANGES = {
   events: {
     summary: "Other events",
-    value: { event_names: ["payment_settled", "payment_refunded", "invoice_paid"] },
+    value: { event_names: ["payment_settled", "payment_refunded"] },
   },
   every_event: { summary: "Every event", value: { event_names: null } },
   enable: { summary: "Enable it again: all that waited is sent", value: { enabled: true } },

@@ -44,7 +44,8 @@ export class Events {
 
   /**
    * What happens to your payments, invoices and subscriptions, as it happens, until the loop is
-   * left or the signal aborts. A connection that breaks is made anew, and nothing is missed.
+   * left; a signal that aborts ends it by an error. A connection that breaks is made anew, and
+   * nothing is missed.
    */
   async *stream(
     query: StreamEventsData["query"] = {},

@@ -81,6 +81,7 @@ export class PaymentGateway {
   }
 }
 
+/** The client of one installation, for the caller whose key it is given. */
 export function createPaymentGateway(options: PaymentGatewayOptions): PaymentGateway {
   return new PaymentGateway(options);
 }

@@ -24,6 +24,7 @@ export class Pager<T> implements AsyncIterable<T> {
     return { items: data, nextCursor: nextCursor(response) };
   }
 
+  /** All of it, page by page. */
   async *pages(): AsyncGenerator<Page<T>, void, undefined> {
     let cursor: string | undefined;
     do {

@@ -35,12 +35,21 @@ export async function verifyWebhook(
   if (!(Math.abs(age) <= TOLERANCE_SECONDS)) {
     throw new WebhookError("The webhook is too old, or from the future");
   }
-  const body = typeof rawBody === "string" ? rawBody : new TextDecoder().decode(rawBody);
+  const body = textOf(rawBody);
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   if (!await isSigned(secret, signatures, signed)) {
     throw new WebhookError("The webhook's signature does not hold");
   }
   return JSON.parse(body) as Event;
+}
+
+function textOf(rawBody: WebhookBody): string {
+  if (typeof rawBody === "string") return rawBody;
+  // Who is at fault here is not the sender, so it is no `WebhookError`.
+  if (!ArrayBuffer.isView(rawBody)) {
+    throw new TypeError("The body has to be as it came, text or bytes, not what was parsed of it");
+  }
+  return new TextDecoder().decode(rawBody);
 }
 
 /** Whether one of the signatures holds; while a secret is replaced there are two. */
