@@ -107,9 +107,9 @@ Deno.test({
         assert.ok(isSignedWith(each, receiver.received[0]!));
       }
 
-      const [endpoint, waiting] = answersOf((await runBlock(withdraw!, variables)).stdout);
+      const [endpoint, ...waiting] = answersOf((await runBlock(withdraw!, variables)).stdout);
       assert.equal(endpoint.enabled, false);
-      assert.deepEqual(waiting, []);
+      assert.deepEqual(waiting, [[], []]);
       await post(`${service.url}/charge/`, BOOTSTRAP_STAFF_KEY, CHARGE);
     }
 
