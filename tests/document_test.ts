@@ -127,6 +127,12 @@ Deno.test("the document says whose it is, how to get in, and calls things by the
   assert.match(info.description, /^## Without waiting$.*^## Events and webhooks$/ms);
 });
 
+Deno.test("who looks for a component finds it by its name", async () => {
+  await using app = await openApp({ databaseUrl });
+  const names = Object.keys(app.document.components?.schemas ?? {});
+  assert.deepEqual(names, names.toSorted());
+});
+
 Deno.test("every list that a request may hold has a bound", async () => {
   await using app = await openApp({ databaseUrl });
   const schemas: Record<string, unknown> = app.document.components?.schemas ?? {};

@@ -126,6 +126,17 @@ Deno.test({
         await page.keyboard.press("Escape");
       });
 
+      await t.step("what the service sends is shown, and not to be sent from here", async () => {
+        await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
+        await page.getByRole("link", { name: "payment_settled" }).first().click();
+        const webhook = page.locator('[id$="/webhook/POST/payment-settled"]');
+        await webhook.getByRole("heading", { name: "payment_settled" }).waitFor();
+        const button = webhook.locator(".show-api-client-button");
+        await button.waitFor({ state: "attached" });
+        assert.equal(await button.isVisible(), false);
+        await picture(page, "webhook");
+      });
+
       for (const mode of ["light", "dark"] as const) {
         await t.step(`in ${mode} colours everything can be read`, async () => {
           const page = await open(mode);
