@@ -59,6 +59,16 @@ Deno.test("all that is wrong is told at once, each with the problem and an examp
   });
 });
 
+Deno.test("what is wrong only beside others is not told to be what it is", () => {
+  const refused = { HOST: "0.0.0.0" };
+  assert.throws(() => parseConfig(refused, "/"), (error: Error) => {
+    assert.match(error.message, /^ {2}HOST {2}must be of this machine alone without .*_KEY$/m);
+    return true;
+  });
+  const missing = { DATABASE_URL: "postgres://127.0.0.1/payments" };
+  assert.throws(() => parseConfig(missing, "/"), /GATEWAY_SERVER_KEY.+is missing.+\(example: /);
+});
+
 Deno.test("no value is echoed, secret or not", () => {
   const env = Object.fromEntries(SETTING_NAMES.map((name) => [name, `hunter2 for ${name}!,`]));
   assert.throws(() => parseConfig(env, "/"), (error: Error) => {
