@@ -14,22 +14,31 @@ const HEADERS = {
   },
   RetryAfter: {
     description: "After how many seconds to try again.",
+    required: true,
+    schema: { type: "integer", minimum: 0 },
+    example: 2,
+  },
+  MayRetryAfter: {
+    description: "After how many seconds to try again; absent where that would not help.",
     schema: { type: "integer", minimum: 0 },
     example: 2,
   },
   RateLimit: {
     description:
       "How many requests are left (`r`), and in how many seconds there will be more (`t`).",
+    required: true,
     schema: { type: "string" },
     example: '"caller";r=0;t=1',
   },
   RateLimitPolicy: {
     description: "How many requests (`q`) there are in how many seconds (`w`).",
+    required: true,
     schema: { type: "string" },
     example: '"caller";q=200;w=2',
   },
   Authenticate: {
     description: "How to authenticate.",
+    required: true,
     schema: { type: "string" },
     example: "Bearer",
   },

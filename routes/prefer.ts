@@ -32,6 +32,7 @@ export function answeredLater(examples: Examples<z.output<typeof JobSchema>>) {
       headers: {
         "Preference-Applied": {
           description: "That it was preferred.",
+          required: true,
           schema: { type: "string", const: RESPOND_ASYNC } as const,
           example: RESPOND_ASYNC,
         },

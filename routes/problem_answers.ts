@@ -9,6 +9,9 @@ type Headers = Record<string, { $ref: string }>;
 
 const RETRY_AFTER: Headers = { "Retry-After": headerRef("RetryAfter") };
 
+/** Of errors that share their status with others, which bear no such header. */
+const MAY_RETRY_AFTER: Headers = { "Retry-After": headerRef("MayRetryAfter") };
+
 const HEADERS: Partial<Record<ErrorCode, Headers>> = {
   unauthenticated: { "WWW-Authenticate": headerRef("Authenticate") },
   rate_limited: {
@@ -16,8 +19,8 @@ const HEADERS: Partial<Record<ErrorCode, Headers>> = {
     "RateLimit": headerRef("RateLimit"),
     "RateLimit-Policy": headerRef("RateLimitPolicy"),
   },
-  invalid_state: RETRY_AFTER,
-  gateway_rate_limited: RETRY_AFTER,
+  invalid_state: MAY_RETRY_AFTER,
+  gateway_rate_limited: MAY_RETRY_AFTER,
   idempotency_in_progress: RETRY_AFTER,
   unavailable: RETRY_AFTER,
 };

@@ -51,11 +51,28 @@ Deno.test("imports run downwards", () => {
   }
 });
 
+/** Of the tests, but for those of the sandbox: who asks somebody else than a service, and whom. */
+const ASK_OTHERS = [
+  "tests/architecture_test.ts", // Nobody: it has the word.
+  "tests/gateway_and_sandbox_test.ts", // The sandbox.
+  "tests/payment_types_test.ts", // The sandbox's pages, by the links that a payment has.
+  "tests/run_task_test.ts", // The sandbox; the service by the client.
+  "tests/support/app.ts", // An app in the same process; it checks the answers as well.
+  "tests/support/client.ts", // The service: this is the client.
+  "tests/support/gateway_proxy.ts", // The gateway.
+  "tests/support/relay.ts", // The gateway.
+  "tests/support/sandbox.ts", // The sandbox.
+];
+
 Deno.test("tests ask a service by the one client that checks its answers", () => {
-  const asksItself = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
   const tests = files.filter(({ path }) => path.startsWith("tests/"));
   assert.ok(tests.some(({ text }) => text.includes("askService(")));
-  for (const { path, text } of tests) assert.doesNotMatch(text, asksItself, path);
+  // However it is called, or handed on; a method of that name is somebody else's.
+  const asking = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
+  const others = asking.filter(({ path }) => !/^tests\/sandbox_\w+_test\.ts$/.test(path));
+  assert.deepEqual(others.map(({ path }) => path).sort(), ASK_OTHERS);
+  const asksItself = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
+  for (const { path, text } of asking) assert.doesNotMatch(text, asksItself, path);
 });
 
 Deno.test("the sandbox is a program of its own: it knows nobody, and only commands know it", () => {

@@ -17,6 +17,12 @@ const refused = ({ components }: Json) =>
   components.responses.Refused.content["application/problem+json"];
 const paid = (document: Json) => document.webhooks.order_paid.post;
 
+/** Puts before a component what has to hold for some of its members as well. */
+function composeBefore(schemas: Json, name: string, properties: Json): void {
+  schemas[`Any${name}`] = schemas[name];
+  schemas[name] = { allOf: [{ properties }, { $ref: `#/components/schemas/Any${name}` }] };
+}
+
 const BREAKING: Change[] = [
   // What can be called.
   ["GET /ping/: removed", (document) => delete document.paths["/ping/"]],
@@ -56,6 +62,18 @@ const BREAKING: Change[] = [
   [
     "GET /orders/ query limit: default was 20, is 10",
     (document) => list(document).parameters[0].schema.default = 10,
+  ],
+  [
+    "GET /orders/ query limit: was written as form, exploded, is as spaceDelimited",
+    (document) => list(document).parameters[0].style = "spaceDelimited",
+  ],
+  [
+    "GET /orders/ query limit: was written as form, exploded, is as form",
+    (document) => list(document).parameters[0].explode = false,
+  ],
+  [
+    "GET /orders/ header x-request-id: was written as simple, is as simple, exploded",
+    (document) => document.components.parameters.RequestId.explode = true,
   ],
   ["POST /orders/ request: required now", (d) => create(d).requestBody.required = true],
   ["GET /ping/ request: new and required", (document) => {
@@ -148,6 +166,41 @@ const BREAKING: Change[] = [
     "POST /orders/ request CardOrder.digits: maxLength was 16, is 8",
     (_, { CardOrder }) => CardOrder.properties.digits.maxLength = 8,
   ],
+  [
+    "POST /orders/ request CardOrder.digits: maxLength was 16, is 12",
+    (_, schemas) => composeBefore(schemas, "CardOrder", { digits: { maxLength: 12 } }),
+  ],
+  [
+    'POST /orders/ request CardOrder.token: only "a" now',
+    (_, schemas) => composeBefore(schemas, "CardOrder", { token: { const: "a" } }),
+  ],
+  [
+    'POST /orders/ request CashOrder.shop: "south" removed',
+    (_, schemas) => composeBefore(schemas, "CashOrder", { shop: { enum: ["north", "west"] } }),
+  ],
+  [
+    "POST /orders/ request CashOrder.amount: type was number, is integer",
+    (_, schemas) => composeBefore(schemas, "CashOrder", { amount: { type: "integer" } }),
+  ],
+  [
+    "POST /orders/ request CashOrder.note: may not be null now",
+    (_, schemas) => composeBefore(schemas, "CashOrder", { note: { type: "string" } }),
+  ],
+  [
+    'POST /orders/ request CashOrder.note: pattern was "^[a-z]*$", is ["^[a-z]*$","^a"]',
+    (_, schemas) => composeBefore(schemas, "CashOrder", { note: { pattern: "^a" } }),
+  ],
+  [
+    "POST /orders/ request CardOrder.marks[]: maxLength was none, is 3",
+    (_, schemas) => composeBefore(schemas, "CardOrder", { marks: { items: { maxLength: 3 } } }),
+  ],
+  ["POST /orders/ request CardOrder.extra.*: maxLength was none, is 3", (_, schemas) => {
+    const additionalProperties = { maxLength: 3 };
+    composeBefore(schemas, "CardOrder", { extra: { additionalProperties } });
+  }],
+  ["POST /orders/ request CardOrder.extra: no other members now", (_, schemas) => {
+    composeBefore(schemas, "CardOrder", { extra: { additionalProperties: false } });
+  }],
   // What is answered.
   ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
   [
@@ -201,6 +254,10 @@ const BREAKING: Change[] = [
     (_, { Order }) => Order.properties.labels.additionalProperties = true,
   ],
   [
+    "GET /orders/ 200 Order.labels.*: removed, and in 3 more",
+    (_, { Order }) => Order.properties.labels.additionalProperties = false,
+  ],
+  [
     "GET /orders/ 200 Person.phone: removed, and in 3 more",
     (_, { Person }) => Person.allOf.pop(),
   ],
@@ -246,6 +303,10 @@ const HARMLESS: Change[] = [
     list(document).parameters.push({ name: "shop", in: "query", schema: { type: "string" } });
   }],
   ["a wider parameter", (document) => list(document).parameters[0].schema.maximum = 1000],
+  ["what goes without saying of a parameter, said", (document) => {
+    Object.assign(list(document).parameters[0], { style: "form", explode: true });
+    document.components.parameters.RequestId.style = "simple";
+  }],
   ["a new optional body", (document) => ping(document).requestBody = { content: {} }],
   ["a new status", (document) => create(document).responses[409] = {}],
   ["a new error", (document) => {
@@ -270,6 +331,17 @@ const HARMLESS: Change[] = [
   ["a new value in a request", (_, { CashOrder }) => CashOrder.properties.shop.enum.push("west")],
   ["a bound that another one is stricter than", (_, { CardOrder }) => {
     CardOrder.properties.digits.allOf[1].maxLength = 17;
+  }],
+  ["what is put before a component and asks for no more than it", (_, schemas) => {
+    composeBefore(schemas, "CashOrder", {
+      amount: { type: ["number", "null"], minimum: 0 },
+      note: { type: ["null", "string"], maxLength: 60, pattern: "^[a-z]*$" },
+      shop: { enum: ["south", "west", "north"] },
+    });
+    composeBefore(schemas, "CardOrder", { marks: { items: { type: "string" } }, extra: {} });
+  }],
+  ["an answer that has no members but those that are named", (_, { Order }) => {
+    Order.additionalProperties = false;
   }],
   ["an answer that is said in its place now", (document) => {
     create(document).responses[400] = document.components.responses.Refused;
@@ -348,6 +420,18 @@ Deno.test("what holds itself, and becomes one of several, is gone through once",
   assert.deepEqual(breakingChanges(holder(smallDocument()), current), []);
 });
 
+Deno.test("what is composed of what holds itself is gone through once, too", () => {
+  const holding = (name: string) => {
+    const items = { $ref: `#/components/schemas/${name}` };
+    return { type: "object", properties: { within: { type: "array", items } } };
+  };
+  const composed = changed((_, schemas) => {
+    schemas.Box = holding("Box");
+    schemas.CardOrder = { allOf: [holding("CardOrder"), { $ref: "#/components/schemas/Box" }] };
+  });
+  assert.deepEqual(breakingChanges(composed, structuredClone(composed)), []);
+});
+
 Deno.test("what nobody compares is not let through", () => {
   const unseen = changed((document) => document.paths["/ping/"].parameters = []);
   assert.throws(() => breakingChanges(smallDocument(), unseen), /\/ping\/: say the parameters at/);
@@ -362,6 +446,21 @@ Deno.test("a breaking change needs another first number, and no other number wil
   }
   broken.info.version = "2.0.0";
   assertCompatible(smallDocument(), broken);
+});
+
+Deno.test("a version does not go down, whatever has changed", () => {
+  const document = smallDocument();
+  for (const version of ["1.4.1", "1.3.9", "0.9.9"]) {
+    document.info.version = version;
+    assert.throws(
+      () => assertCompatible(smallDocument(), document),
+      /1\.4\.2 was released already/,
+    );
+  }
+  for (const version of ["1.4.2", "1.4.10", "1.10.0", "2.0.0"]) {
+    document.info.version = version;
+    assertCompatible(smallDocument(), document);
+  }
 });
 
 Deno.test("in the real document, too, what is taken away is named where one meets it", () => {

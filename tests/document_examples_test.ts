@@ -9,8 +9,18 @@ Deno.test("everything in the document is described, and has examples that hold",
   assert.deepEqual(complaintsAbout(JSON.parse(written)), []);
 });
 
+type Loss = [what: string, lose: (document: Json) => void, complaint: RegExp];
+
+/** What schemas add to the one that they refer to. */
+const ADDED = [
+  ["AkulakuItemDetails", "id"],
+  ["OvoCustomerDetails", "phone"],
+  ["PaymentEventData", "notification_id"],
+  ["WebhookEndpointWithSecret", "secret"],
+] as const;
+
 /** What is done to the document, and what of it is missed then. */
-const LOSSES: [string, (document: Json) => void, RegExp][] = [
+const LOSSES: Loss[] = [
   ["an answer without examples", ({ paths }) => {
     delete paths["/charge/"].post.responses[201].content["application/json"].examples;
   }, /createCharge: 201 has no examples/],
@@ -42,6 +52,24 @@ const LOSSES: [string, (document: Json) => void, RegExp][] = [
     delete components.schemas.Status.properties.jobs.properties.by_task.items.properties.task
       .description;
   }, /Status\.jobs\.by_task\.task has no description/],
+  ...ADDED.map(([name, member]): Loss => [
+    `${member}, which ${name} adds, without a description`,
+    ({ components }) => {
+      delete components.schemas[name].allOf[1].properties[member].description;
+    },
+    new RegExp(`^${name}\\.${member} has no description$`, "m"),
+  ]),
+  ["a member of one of several without a description", ({ components }) => {
+    const undescribed = (name: string) => [{ properties: { [name]: { type: "string" } } }];
+    Object.assign(components.schemas.Readiness, {
+      oneOf: undescribed("either"),
+      anyOf: undescribed("any"),
+    });
+    components.schemas.Liveness.additionalProperties = undescribed("other")[0];
+  }, /Liveness\.other has no[^]*Readiness\.either has no[^]*Readiness\.any has no/],
+  ["what is composed without a description", ({ components }) => {
+    delete components.schemas.InvoiceEventData.description;
+  }, /^InvoiceEventData has no description$/m],
   ["an operation that is hardly described", ({ paths }) => {
     paths["/me/"].get.description = "Who is it.";
   }, /getCaller hardly has a description/],

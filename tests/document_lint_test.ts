@@ -57,6 +57,13 @@ Deno.test("both name what is wrong", async () => {
   }
 });
 
+Deno.test("nothing of what Redocly finds is left out", async () => {
+  const names = (await Array.fromAsync(Deno.readDir(PROJECT))).map(({ name }) => name);
+  assert.ok(names.includes(RULES.redocly));
+  // It reads a list of findings to ignore from beside its rules.
+  assert.deepEqual(names.filter((name) => /lint-ignore/.test(name)), []);
+});
+
 Deno.test("of each one's strictest rules, that of the last slash alone is off", async () => {
   assert.deepEqual(await readRules(RULES.redocly), {
     extends: ["recommended-strict"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { blocksOf } from "./support/guide_blocks.ts";
 import { assertShown } from "./support/guide_output.ts";
-import { guideNames, readGuide } from "./support/guides.ts";
+import { announces, guideNames, readGuide } from "./support/guides.ts";
 
 const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
 
@@ -62,6 +62,15 @@ Deno.test("of text, every line has to be there, and … stands for the rest of o
   assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\ndone", answered));
   assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\n…\ndon", answered));
   assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", answered));
+});
+
+Deno.test("an amount does not announce that a request is refused", () => {
+  for (const shown of ['{ "status": 400 }', "HTTP/1.1 400 Bad Request", "It was 400."]) {
+    assert.ok(announces(shown, "400"), shown);
+  }
+  for (const shown of ['"44000.00"', '"400.00"', "1.400", "4000", "1400", "error_400", "400a"]) {
+    assert.ok(!announces(shown, "400"), shown);
+  }
 });
 
 /** How many blocks of a guide may go without being run here; of the others, none. */

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { resolved } from "./flat_schema.ts";
 import type { Json } from "./sandbox.ts";
-import { resolved, schemaChanges, type Sender } from "./schema_changes.ts";
+import { schemaChanges, type Sender } from "./schema_changes.ts";
 import { PROJECT } from "./service.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -15,17 +16,20 @@ const SENT_TO_US = "gateway_notification";
 export async function lastReleased(): Promise<Json> {
   const folder = join(PROJECT, "openapi/released");
   const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
-  const numbers = (name: string) => name.split(".").slice(0, 3).map(Number);
   const [newest] = names.filter((name) => /^\d+\.\d+\.\d+\.json$/.test(name))
-    .toSorted((a, b) => {
-      const index = numbers(a).findIndex((number, index) => number !== numbers(b)[index]);
-      return index < 0 ? 0 : numbers(b)[index]! - numbers(a)[index]!;
-    });
+    .toSorted((a, b) => compareVersions(b, a));
   assert.ok(newest, `there is none in ${folder}`);
   return JSON.parse(await Deno.readTextFile(join(folder, newest)));
 }
 
-/** Whoever was built on a version can use all that have the same first number. */
+/** Negative where the first is the older one. */
+function compareVersions(a: string, b: string): number {
+  const [before, after] = [a, b].map((version) => version.split(".").slice(0, 3).map(Number));
+  const differences = before!.map((number, index) => number - after![index]!);
+  return differences.find((difference) => difference !== 0) ?? 0;
+}
+
+/** Whoever was built on a version can use all later ones that have the same first number. */
 export function assertCompatible(released: Json, current: Json): void {
   const major = ({ info }: Json) => Number(info.version.split(".")[0]);
   const changes = breakingChanges(released, current);
@@ -33,6 +37,10 @@ export function assertCompatible(released: Json, current: Json): void {
     changes.length === 0 || major(current) > major(released),
     `These break what was built on ${released.info.version}; undo them, or raise the first number ` +
       `of the version, which is ${current.info.version}:\n${changes.join("\n")}`,
+  );
+  assert.ok(
+    compareVersions(current.info.version, released.info.version) >= 0,
+    `The version is ${current.info.version}, and ${released.info.version} was released already`,
   );
 }
 
@@ -155,6 +163,8 @@ export function breakingChanges(released: Json, current: Json): string[] {
     if (sender === "service" && was.required && !is.required) {
       report(place, "no longer always there");
     }
+    const [before, after] = [spelling(was), spelling(is)];
+    if (before !== after) report(place, `was written as ${before}, is as ${after}`);
     compareSchemas(was.schema, is.schema, place, sender);
   }
 
@@ -191,6 +201,12 @@ export function breakingChanges(released: Json, current: Json): string[] {
       return `${first!.place}${first!.text}${others ? `, and in ${others} more` : ""}`;
     });
   }
+}
+
+/** How lists and objects are written into a parameter or a header, with what goes without saying. */
+function spelling({ in: place, style, explode }: Json): string {
+  const said = style ?? (place === "query" || place === "cookie" ? "form" : "simple");
+  return explode ?? said === "form" ? `${said}, exploded` : said;
 }
 
 /** What is said of a path as a whole is not compared; every operation has to say it by itself. */

@@ -35,10 +35,10 @@ const PAGES = /^\/(openapi\.json|reference)(\/|$)/;
 /** What is answered where nothing is. */
 const NOWHERE: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
 
-const HEADERS_OF_NOWHERE = {
-  "X-Request-Id": { $ref: "#/components/headers/RequestId" },
-  Allow: { schema: { type: "string" } },
-};
+const HEADERS_OF_NOWHERE = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
+
+/** With 405 alone. */
+const ALLOW = { Allow: { required: true, schema: { type: "string" } } };
 
 const PROBLEM = "application/problem+json";
 
@@ -75,7 +75,8 @@ export async function checkAnswer(asked: Asked, answer: Response): Promise<Respo
   const what = `${answer.status} of ${method} ${route?.path ?? path}`;
   if (!operation) {
     if (hasOthersRoutes && !(answer.status in NOWHERE)) return answer;
-    checkHeaders(answer, HEADERS_OF_NOWHERE, what);
+    const headers = { ...HEADERS_OF_NOWHERE, ...answer.status === 405 && ALLOW };
+    checkHeaders(answer, headers, what);
     if (method === "HEAD") return answer;
     assert.equal(answer.headers.get("content-type"), PROBLEM, `${what} is no problem document`);
     const [body, again] = await readJson(answer, what);

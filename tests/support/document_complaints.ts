@@ -128,12 +128,20 @@ function ofBodies({ path, method, operation }: Operation, judge: Judge): string[
 
 /** Of a schema and all that is in it; what is but referred to is described where it is. */
 function ofMembers(schema: Json, what: string): string[] {
-  const { $ref, allOf = [], description, properties = {}, items } = schema;
-  const isElsewhere = $ref || allOf.length > 0;
+  const { $ref, description } = schema;
   return [
-    ...description || isElsewhere ? [] : [`${what} has no description`],
+    ...description || $ref ? [] : [`${what} has no description`],
+    ...ofMembersWithin(schema, what),
+  ];
+}
+
+/** What others are composed of, or one of several, needs no words of its own; its members do. */
+function ofMembersWithin(schema: Json, what: string): string[] {
+  const { properties = {}, items, additionalProperties, allOf, oneOf, anyOf } = schema;
+  const parts = [items, additionalProperties, allOf, oneOf, anyOf].flat();
+  return [
     ...Object.entries(properties).flatMap(([name, each]) => ofMembers(each, `${what}.${name}`)),
-    ...items?.properties ? ofMembers({ description, ...items }, what) : [],
+    ...parts.filter(Boolean).flatMap((part) => ofMembersWithin(part, what)),
   ];
 }
 

@@ -4,6 +4,15 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import {
+  componentName,
+  componentsIn,
+  flattened,
+  FORMS,
+  isNullable,
+  LOWER_BOUNDS,
+  UPPER_BOUNDS,
+} from "./flat_schema.ts";
 import type { Json } from "./sandbox.ts";
 
 /** Who sends what the schema describes: a caller to the service, or the service to a caller. */
@@ -17,16 +26,13 @@ export interface SchemaChange {
   depth: number;
 }
 
-/** Each is checked here; what is in no list would change unseen, so a test holds the document to it. */
-const LOWER_BOUNDS = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
-const UPPER_BOUNDS = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
-const FORMS = ["pattern", "format", "multipleOf", "uniqueItems"];
 const STRUCTURE = [
   ...["$ref", "type", "enum", "const", "default", "properties", "required", "items", "allOf"],
   ...["oneOf", "anyOf", "additionalProperties"],
 ];
 /** Of these nothing depends on the wire. */
 const WORDS = ["description", "title", "example", "examples", "deprecated", "discriminator"];
+/** Each is checked here; what is in no list would change unseen, so a test holds the document to it. */
 export const KNOWN_KEYWORDS = [...LOWER_BOUNDS, ...UPPER_BOUNDS, ...FORMS, ...STRUCTURE, ...WORDS];
 
 interface At {
@@ -48,11 +54,13 @@ export function schemaChanges(
   return changes;
 
   function compare(before: Json, after: Json, at: At): void {
-    const [name, newName] = [before, after].map(componentName);
-    const pair = `${name} ${newName}`;
-    const place = name
-      ? { subject: name, depth: at.around.length, around: [...at.around, pair] }
-      : at;
+    const name = componentName(before);
+    const pair = [before, after].map((schema) => [...componentsIn(schema)].sort()).join(" ");
+    const place = {
+      ...at,
+      ...name && { subject: name, depth: at.around.length },
+      ...pair !== NO_COMPONENTS && { around: [...at.around, pair] },
+    };
     const was = flattened(released, before);
     const is = flattened(current, after);
     const report: Report = (what, subject = place.subject) =>
@@ -65,7 +73,7 @@ export function schemaChanges(
       reportHere("may not be null now");
     }
     if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
-    if (name && at.around.includes(pair)) return;
+    if (at.around.includes(pair)) return;
     if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
     // Between one thing and several, that has told everything.
     if (!was.alternatives !== !is.alternatives) return;
@@ -102,7 +110,7 @@ export function schemaChanges(
     }
     // Whether another pattern takes more or less, nobody can tell.
     for (const keyword of FORMS) {
-      if (wide[keyword] !== undefined && wide[keyword] !== narrow[keyword]) {
+      if (wide[keyword] !== undefined && !isDeepStrictEqual(wide[keyword], narrow[keyword])) {
         report(told(keyword, was, is));
       }
     }
@@ -132,6 +140,9 @@ export function schemaChanges(
     if (is.additionalProperties === false) {
       const wasOpen = was.additionalProperties !== false;
       if (sender === "caller" && wasOpen) report("no other members now");
+      // Of a map, whose members are its point; that nothing else comes along takes nothing away.
+      const wasMap = wasOpen && was.additionalProperties !== undefined;
+      if (sender === "service" && wasMap) report("removed", `${at.subject}.*`);
     } else if (was.additionalProperties !== false) {
       const others = [was, is].map(({ additionalProperties: each }) => each === true ? {} : each);
       if (others.some((each) => each !== undefined)) {
@@ -164,84 +175,10 @@ export function schemaChanges(
   }
 }
 
+/** How a pair of schemas is called neither of which refers to a component. */
+const NO_COMPONENTS = " ";
+
 type Report = (what: string, subject?: string) => void;
-
-/** With what it refers to and what it is put together from in one, later parts before earlier ones. */
-function flattened(document: Json, schema: Json): Json {
-  const { $ref, allOf = [], oneOf, anyOf, const: only, ...own } = schema;
-  const parts: Json[] = allOf.map((part: Json) => flattened(document, part));
-  if ($ref) parts.push(flattened(document, componentOf(document, $ref)));
-  const alternative = onlyAlternative(schema);
-  if (alternative) parts.push(flattened(document, alternative));
-  parts.push(own);
-  const whole = Object.assign({}, ...parts);
-  const properties = Object.assign({}, ...parts.map((part) => part.properties));
-  const required = new Set(parts.flatMap((part) => part.required ?? []));
-  const all = oneOf ?? anyOf;
-  return {
-    ...whole,
-    ...strictestBounds(parts),
-    ...Object.keys(properties).length > 0 && { properties },
-    ...required.size > 0 && { required: [...required] },
-    ...only !== undefined && { enum: [only] },
-    ...all && { isNullable: all.some(isNull) },
-    ...all && !alternative && { alternatives: all.filter(isNotNull).map(named) },
-  };
-}
-
-/** Of what has to hold for several parts at once. */
-function strictestBounds(parts: Json[]): Json {
-  const bounds: Json = {};
-  for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
-    const all = parts.map((part) => part[keyword]).filter((bound) => bound !== undefined);
-    const strictest = LOWER_BOUNDS.includes(keyword) ? Math.max : Math.min;
-    if (all.length > 0) bounds[keyword] = strictest(...all);
-  }
-  return bounds;
-}
-
-/** Of a schema that is one thing or null: the thing. */
-function onlyAlternative({ oneOf, anyOf = oneOf }: Json): Json {
-  return anyOf?.length === 2 && anyOf.some(isNull) ? anyOf.find(isNotNull) : undefined;
-}
-
-function componentName(schema: Json): string | undefined {
-  const ref = schema.$ref ?? onlyAlternative(schema)?.$ref;
-  return ref && nameOf(ref);
-}
-
-function isNull({ type }: Json): boolean {
-  return type === "null";
-}
-
-function isNotNull(schema: Json): boolean {
-  return !isNull(schema);
-}
-
-function named(schema: Json, index: number): [string, Json] {
-  return [schema.$ref ? nameOf(schema.$ref) : `alternative ${index + 1}`, schema];
-}
-
-/** Itself, or the component that it refers to. */
-export function resolved(document: Json, part: Json): Json {
-  return part?.$ref ? componentOf(document, part.$ref) : part;
-}
-
-function componentOf(document: Json, ref: string): Json {
-  const [, section, kind, name] = ref.split("/");
-  const component = document[section!]?.[kind!]?.[name!];
-  if (!component) throw new Error(`${ref} leads nowhere`);
-  return component;
-}
-
-function nameOf(ref: string): string {
-  return ref.split("/").at(-1)!;
-}
-
-function isNullable(flat: Json): boolean {
-  const types = flat.type === undefined ? [] : [flat.type].flat();
-  return flat.isNullable ?? (types.includes("null") || flat.enum?.includes(null) === true);
-}
 
 /** Less null, which is looked at by itself; null where any will do. */
 function typesOf(flat: Json): string[] | null {

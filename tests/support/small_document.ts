@@ -119,6 +119,8 @@ export function smallDocument(): Json {
           type: "object",
           properties: {
             token: { type: "string" },
+            marks: { type: "array", items: { type: "string" } },
+            extra: { type: "object", additionalProperties: { type: "string" } },
             digits: { allOf: [{ type: "string", maxLength: 16 }, { maxLength: 19 }] },
           },
         },
