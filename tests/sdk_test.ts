@@ -16,23 +16,35 @@ const RUNTIMES = ["node", "deno"] as const;
 
 /** What came of each step of sdk/consumer/consumer.ts. */
 const OUTCOME = {
-  life: ["pending", "settlement", "partial_refund", "refund", "40000.00"],
-  others: ["cancel", "succeeded", "TimeoutError", false],
+  life: [
+    "pending",
+    "settlement",
+    "partial_refund",
+    "partial_refund",
+    "1000.00",
+    "refund",
+    "39000.00",
+  ],
+  others: ["cancel", "succeeded", "qris", "TimeoutError", false],
   lists: [true, true, true, true],
   codes: [
     ...["not_found", "invalid_state", "forbidden", "unauthenticated"],
     ...["validation_error", "validation_error"],
   ],
   invalid: [400, "gross_amount", true],
+  ids: [true, 0],
   retries: [true, true, true],
   // Of a read, of a write with a key, and of one without.
   attempts: [
     [400, 1, 1, 1],
     ...[409, 429, 500, 502, 503, 504].map((status) => [status, 3, 3, 1]),
   ],
-  givenUp: [1, 503, true, "enough", 2],
+  givenUp: [1, 503, 3600, true, 1, 24, "enough", 2],
   streamed: ["payment_settled", "payment_refunded", true],
+  lineEnds: ["payment_settled", "payment_settled"],
+  outage: [1_000, 7_000, 30_000, true, 30_000, 1_000, 401],
   stopped: "enough",
+  proxied: [403, 403, 403, 200, 200],
   madeUpAnswers: ["a+b", 200, 200, 200, 1],
   madeUpStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
@@ -88,7 +100,11 @@ Deno.test("the packed client does what its README says, in Node and in Deno", as
   assert.ok(consumer.packed.every((name) => !/(?<!\.d)\.ts$/.test(name)), "sources are left out");
   await Promise.all(RUNTIMES.map(async (runtime) => {
     const outcome = JSON.parse(await consumer.run(runtime, "consumer", given));
-    assert.deepEqual(outcome, { ...OUTCOME, webhooks: [`tested: ${webhook.url}`, true] }, runtime);
+    assert.deepEqual(
+      outcome,
+      { ...OUTCOME, webhooks: [`tested: ${webhook.url}`, true, true] },
+      runtime,
+    );
   }));
   // One after the other: each looks for its own payment on top of the list.
   for (const runtime of RUNTIMES) {

@@ -24,16 +24,20 @@ const { url, sandbox, key, webhook } = JSON.parse(process.env.CONSUMER ?? "") as
 const gateway = createPaymentGateway({ baseUrl: `${url}/`, apiKey: () => Promise.resolve(key) });
 const outcome: Record<string, unknown> = {};
 
-// The money's way: charged, paid, settled, paid back, in two parts.
+// The money's way: charged, paid, settled, paid back, in three parts, one by a job.
 const charged = await gateway.charges.create({ payment_type: "gopay", gross_amount: 44_000 });
 await pay(charged.order_id);
 const paid = await gateway.payments.wait(charged.id, { timeoutMs: 30_000 });
 const first = await gateway.payments.refund(paid.id, { amount: 4_000 });
+const asked = await gateway.payments.refundAsync(paid.id, { amount: 1_000 });
+const { result } = await gateway.jobs.wait(asked.id);
 const rest = await gateway.payments.refund(paid.id);
 outcome.life = [
   charged.transaction_status,
   paid.transaction_status,
   first.payment.transaction_status,
+  result?.payment?.transaction_status,
+  result?.refund?.amount,
   rest.payment.transaction_status,
   rest.refund.amount,
 ];
@@ -43,7 +47,13 @@ const cancelled = await gateway.payments.cancel((await charge()).id);
 const job = await gateway.jobs.wait((await gateway.charges.createAsync(qris())).id);
 const pending = await gateway.payments
   .wait(charged.id, { until: () => false, timeoutMs: 100 }).catch((error) => error.name);
-outcome.others = [cancelled.transaction_status, job.status, pending, (await gateway.me()).is_staff];
+outcome.others = [
+  cancelled.transaction_status,
+  job.status,
+  job.result?.payment?.payment_type,
+  pending,
+  (await gateway.me()).is_staff,
+];
 
 // A list over several pages.
 const made: string[] = [];
@@ -92,6 +102,18 @@ if (!(invalid instanceof PaymentGatewayError)) throw invalid;
 if (invalid.code === "validation_eror") throw invalid;
 outcome.invalid = [invalid.status, invalid.problem.errors?.[0]?.field, invalid.requestId !== ""];
 
+// The caller's own id of a request; and what cannot be an id, for which nothing is sent.
+const requestId = crypto.randomUUID();
+const named = await thrown(() => gateway.jobs.get(requestId, { requestId }));
+const unsent = fetchThat(() => Promise.resolve(Response.json({})));
+const noIds = await Promise.all(
+  ["", ".", "..", JSON.parse("[]")[0]].map((id) => thrown(() => unsent.gateway.payments.get(id))),
+);
+outcome.ids = [
+  named instanceof PaymentGatewayError && named.requestId === requestId,
+  noIds.every((error) => error instanceof TypeError) && unsent.requests.length,
+];
+
 // A key makes one payment of two calls; so does the client's own when the answer is lost.
 const idempotencyKey = crypto.randomUUID();
 const twice = [
@@ -133,6 +155,9 @@ const late = fetchThat(() => {
   const headers = { "Retry-After": "3600" };
   return Promise.resolve(new Response("Closed", { status: 503, headers }));
 });
+const tomorrow = new Date(Date.now() + 24 * 60 * 60 * 1000).toUTCString();
+const closed = fetchThat(() => Promise.resolve(problem(503, { "Retry-After": tomorrow })));
+const dated = await thrown(() => closed.gateway.me());
 const given = await thrown(() => late.gateway.charges.create(qris(), { idempotencyKey }));
 const aborted = await thrown(() =>
   gateway.payments.get(charged.id, { signal: AbortSignal.abort("enough") })
@@ -142,7 +167,10 @@ const unanswered = await thrown(() => slow.gateway.me());
 outcome.givenUp = [
   once instanceof ConnectionError && dead.requests.length,
   given instanceof ConnectionError && given.status,
+  given instanceof ConnectionError && given.retryAfterSeconds,
   given instanceof ConnectionError && given.idempotencyKey === idempotencyKey,
+  closed.requests.length,
+  dated instanceof PaymentGatewayError && Math.round((dated.retryAfterSeconds ?? 0) / 3600),
   aborted,
   unanswered instanceof ConnectionError && slow.requests.length,
 ];
@@ -178,10 +206,44 @@ const madeUp = fetchThat((request, count) => {
   );
 }, { timeoutMs: 50 });
 const patience = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
-const next = await madeUp.gateway.events.stream({}, patience).next();
+const next = await firstOf(madeUp.gateway.events.stream({}, patience));
 outcome.madeUpStreams = [
-  (next.value as PaymentEvent).data.order_id,
+  (next as PaymentEvent).data.order_id,
   ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
+];
+
+// Lines may end in other ways, and the pieces of a stream anywhere.
+const [head, tail] = ['{ "id": "1",', '"name": "payment_settled" }'];
+const pieces = [
+  [`data: ${head}\r`, `\ndata: ${tail}\r\n\r`, "\n"],
+  [`data: ${head}\r`, `data: ${tail}\r\r`],
+];
+outcome.lineEnds = await Promise.all(pieces.map(async (each) => {
+  const stream = () => Promise.resolve(new Response(thenSilent(...each), EVENT_STREAM));
+  return (await firstOf(fetchThat(stream).gateway.events.stream({}, { signal }))).name;
+}));
+
+// An outage: pauses are as long as is asked for, or else ever longer, until it is over; but a key
+// that is not valid any more is the end.
+const outage: (() => Response)[] = [
+  () => new Response("retry: soon\n\nretry: 1000\n\nretry: later\n\n", EVENT_STREAM),
+  () => problem(429, { "Retry-After": "7" }),
+  () => new Response("Closed", { status: 503, headers: { "Retry-After": "3600" } }),
+  ...[nobody, nobody, nobody, nobody],
+  () => new Response("", EVENT_STREAM),
+  () => problem(401),
+  () => new Response(`data: ${JSON.stringify(odd)}\n\n`, EVENT_STREAM),
+];
+const away = fetchThat((_, count) => Promise.resolve().then(outage[count - 1] ?? nobody));
+let refusal: unknown;
+const pauses = await hurried(async () => {
+  refusal = await thrown(() => away.gateway.events.stream().next());
+});
+outcome.outage = [
+  ...pauses.slice(0, 3),
+  pauses.slice(3, 6).every((ms, at) => ms >= 4_000 * 2 ** at && ms <= 8_000 * 2 ** at),
+  ...pauses.slice(6),
+  refusal instanceof PaymentGatewayError && refusal.status,
 ];
 
 // A stream ends when it is told to, though the connection does not hear of it.
@@ -197,7 +259,8 @@ outcome.stopped = await thrown(() => deaf.gateway.events.stream({}, stop).next()
 
 // Answers that are made up, by a test of the merchant's or by a proxy.
 const paged = fetchThat((_, count) => {
-  const headers = { Link: '</payments/?limit=1&cursor=a%2Bb>; rel="next"' };
+  const links = ['</payments/?cursor=c>; rel="prev"', '</payments/?cursor=a%2Bb>; rel="next"'];
+  const headers = { Link: links.join(", ") };
   return Promise.resolve(Response.json([], count === 1 ? { headers } : {}));
 });
 const { nextCursor: following } = await paged.gateway.payments.list().page();
@@ -211,6 +274,19 @@ const blank = fetchThat(() => Promise.resolve(new Response("")));
 const nothing = await thrown(() => blank.gateway.payments.get(charged.id));
 const empty = fetchThat(() => Promise.resolve(new Response(null, { status: 204 })));
 const deleted = await empty.gateway.webhookEndpoints.delete(charged.id);
+const complete = await problem(403).json();
+const partial = { code: "made_up", instance: "made-up" };
+const [jsonp, typed] = ["application/jsonp", "application/problem+json"]
+  .map((type) => ({ headers: { "Content-Type": type } }));
+const proxied = [
+  Response.json(partial, { status: 403 }),
+  Response.json(complete, { status: 403 }),
+  new Response(JSON.stringify(partial), { ...typed, status: 403 }),
+  Response.json(null),
+  new Response("{}", jsonp),
+].map((response) => thrown(() => fetchThat(() => Promise.resolve(response)).gateway.me()));
+outcome.proxied = (await Promise.all(proxied))
+  .map((error) => error instanceof ConnectionError && error.status);
 outcome.madeUpAnswers = [
   following,
   ...[noJson, noStream, nothing].map((error) => error instanceof ConnectionError && error.status),
@@ -227,6 +303,9 @@ await verifyWebhook(secret, new Headers(headers), bytes);
 // As of another realm: no instance of the `Headers` that is known here.
 const foreign = { get: (name: string) => headers[name] ?? null } as Headers;
 await verifyWebhook(secret, foreign, body);
+// As some frameworks have them.
+const inLists = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]);
+await verifyWebhook(secret, Object.fromEntries(inLists), body);
 await verifyWebhook(
   secret,
   altered({ "webhook-signature": `v2,AAAA v1,${btoa("no")} ${signature}` }),
@@ -245,7 +324,14 @@ const forgeries = [
   () => verifyWebhook(secret, altered({ "webhook-signature": "v1,not base64" }), body),
 ];
 const refused = await Promise.all(forgeries.map(thrown));
-outcome.webhooks = [describe(genuine), refused.every((error) => error instanceof WebhookError)];
+// Whose fault it is when the body was parsed before, the error tells: not the sender's.
+// @ts-expect-error -- so does the compiler, unless the body is of any type
+const parsed = await thrown(() => verifyWebhook(secret, headers, JSON.parse(body) as object));
+outcome.webhooks = [
+  describe(genuine),
+  refused.every((error) => error instanceof WebhookError),
+  parsed instanceof TypeError && parsed.message.includes("as it came"),
+];
 
 console.log(JSON.stringify(outcome));
 
@@ -303,6 +389,12 @@ async function thrown(call: () => Promise<unknown>): Promise<unknown> {
   throw new Error("Nothing was thrown");
 }
 
+/** A stream that is left closes its connection, which would keep the process going. */
+async function firstOf(stream: AsyncIterable<Event>): Promise<Event> {
+  for await (const event of stream) return event;
+  throw new Error("The stream has ended");
+}
+
 /** How often a call is tried that is always answered so. */
 async function attempts(
   status: number,
@@ -329,6 +421,35 @@ function fetchThat(
   return { gateway: own, requests };
 }
 
+function nobody(): never {
+  throw new TypeError("Nobody is there");
+}
+
+/** A refusal as the service has them. */
+function problem(status: number, headers: Record<string, string> = {}): Response {
+  const body = { title: "Made up", status, instance: "made-up", code: "made_up" };
+  const type = { "Content-Type": "application/problem+json" };
+  return new Response(JSON.stringify(body), { status, headers: { ...headers, ...type } });
+}
+
+/** The pauses that a call makes, none of which takes its time; what is longer limits something. */
+async function hurried(call: () => Promise<unknown>): Promise<number[]> {
+  const { setTimeout } = globalThis;
+  const pauses: number[] = [];
+  const hasty = (then: () => void, ms: number) => {
+    if (ms > 30_000) return setTimeout(then, ms);
+    pauses.push(ms);
+    return setTimeout(then, 0);
+  };
+  Object.assign(globalThis, { setTimeout: hasty });
+  try {
+    await call();
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+  return pauses;
+}
+
 /** No answer; as a real connection would, it keeps the process going. */
 function gone(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -341,8 +462,9 @@ function gone(signal: AbortSignal): Promise<never> {
 }
 
 /** A connection that is there, and over which nothing more comes. */
-function thenSilent(text: string): ReadableStream<Uint8Array> {
-  return new ReadableStream({ start: (to) => to.enqueue(new TextEncoder().encode(text)) });
+function thenSilent(...pieces: string[]): ReadableStream<Uint8Array> {
+  const bytes = pieces.map((text) => new TextEncoder().encode(text));
+  return new ReadableStream({ start: (to) => bytes.forEach((piece) => to.enqueue(piece)) });
 }
 
 /** Lets one event through; whatever comes after it is lost with the connection. */

@@ -8,6 +8,7 @@ import { PaymentGatewayError } from "./errors.ts";
 import { Pager } from "./pager.ts";
 import { pause } from "./pause.ts";
 import { readEventStream } from "./read_event_stream.ts";
+import { reconnectPauseMs } from "./reconnect_pause.ts";
 
 export interface StreamOptions extends CallOptions {
   /** Goes on after this event, as if the connection had only just broken. */
@@ -55,10 +56,13 @@ export class Events {
     let { lastEventId } = options;
     let pauseMs = FIRST_PAUSE_MS;
     let wasConnected = false;
-    while (true) {
+    // How often connecting was tried since it last succeeded.
+    for (let tries = 1;; tries++) {
+      let problem: unknown;
       try {
         const body = await this.#connect(query, { ...options, lastEventId });
         wasConnected = true;
+        tries = 0;
         for await (const message of readEventStream(body, silenceMs, options.signal)) {
           pauseMs = message.retryMs ?? pauseMs;
           if (message.data !== undefined) yield JSON.parse(message.data) as Event;
@@ -68,8 +72,9 @@ export class Events {
       } catch (error) {
         // A service that was never reached may be the wrong one; one that was comes back.
         if (!wasConnected || options.signal?.aborted || !passes(error)) throw error;
+        problem = error;
       }
-      await pause(pauseMs, options.signal);
+      await pause(reconnectPauseMs(pauseMs, tries, problem), options.signal);
     }
   }
 

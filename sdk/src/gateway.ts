@@ -7,9 +7,10 @@ import { answeredWithin } from "./answered_within.ts";
 import { createApiClient } from "./api_client.ts";
 import { answer, type CallOptions, plain } from "./call.ts";
 import { Charges } from "./charges.ts";
+import { demandIds } from "./demand_ids.ts";
 import { asThrown } from "./errors.ts";
 import { Events } from "./events.ts";
-import { demandExpectedType } from "./expected_type.ts";
+import { demandExpectedType, demandObject } from "./expected_type.ts";
 import { Invoices } from "./invoices.ts";
 import { Jobs } from "./jobs.ts";
 import { Notifications } from "./notifications.ts";
@@ -55,6 +56,8 @@ export class PaymentGateway {
       baseUrl: baseUrl.replace(/\/+$/, ""),
       auth: typeof apiKey === "string" ? apiKey : () => apiKey(),
       parseAs: "json",
+      requestValidator: demandIds,
+      responseValidator: demandObject,
       fetch: retrying(send, { maxRetries, timeoutMs }),
     });
     client.interceptors.response.use(demandExpectedType);

@@ -1,5 +1,7 @@
 /** Reads server-sent events (`text/event-stream`) one by one. */
 
+import { plainLineEnds } from "./line_ends.ts";
+
 export interface Message {
   id?: string;
   data?: string;
@@ -14,7 +16,7 @@ export async function* readEventStream(
   signal?: AbortSignal,
 ): AsyncGenerator<Message, void, undefined> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-    .getReader();
+    .pipeThrough(plainLineEnds()).getReader();
   let text = "";
   // The request's own signal follows this one only until what ties them is collected as garbage.
   const stop = () => void reader.cancel().catch(() => {});
@@ -54,7 +56,8 @@ function parseBlock(block: string): Message {
     const [, field, value] = line.match(/^(\w+): ?(.*)$/s) ?? [];
     if (value === undefined) continue;
     if (field === "id") message.id = value;
-    if (field === "retry") message.retryMs = Number(value);
+    // Anything else is to be ignored, by the standard.
+    if (field === "retry" && /^\d+$/.test(value)) message.retryMs = Number(value);
     if (field === "data") {
       message.data = message.data === undefined ? value : `${message.data}\n${value}`;
     }

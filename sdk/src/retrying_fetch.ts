@@ -1,6 +1,7 @@
 /** A fetch that repeats what is safe to repeat, a few times, when the service is away or busy. */
 
 import { pause } from "./pause.ts";
+import { backoffMs, LONGEST_PAUSE_MS, retryAfterMs } from "./retry_pauses.ts";
 
 export interface RetryOptions {
   maxRetries: number;
@@ -13,9 +14,6 @@ export interface RetryOptions {
  * next attempt.
  */
 const LATER = new Set([409, 429, 500, 502, 503, 504]);
-
-/** Whoever is told to wait for longer had better decide for himself. */
-const LONGEST_PAUSE_MS = 30_000;
 
 export function retrying(send: typeof fetch, options: RetryOptions): typeof fetch {
   const { maxRetries, timeoutMs } = options;
@@ -40,17 +38,4 @@ export function retrying(send: typeof fetch, options: RetryOptions): typeof fetc
       await pause(pauseMs, request.signal);
     }
   };
-}
-
-/** What `Retry-After` asks for, in seconds or as a date; null where it says nothing. */
-function retryAfterMs(response?: Response): number | null {
-  const value = response?.headers.get("Retry-After");
-  if (!value) return null;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isNaN(ms) ? null : Math.max(ms, 0);
-}
-
-/** Twice as long each time, and never the same for two callers who failed together. */
-function backoffMs(retry: number): number {
-  return 500 * 2 ** retry * (0.5 + Math.random() / 2);
 }
