@@ -277,33 +277,33 @@ export async function listPayments(
     : await listOfParents(sql, { parents, ...options });
 }
 
-/** One order, invoice or subscription has few: all are found by its index, and looked through. */
+/**
+ * One order, invoice or subscription has few: all are found by its index, and looked through.
+ * Materialized, so that nothing else of what is asked for can tempt PostgreSQL to another index.
+ */
 async function listOfParents(
   sql: Sql,
   { owner, parents, paymentType, status, before, limit }: ListOptions,
 ): Promise<PaymentSummaryRow[]> {
-  const wanted = {
-    ...parents,
-    ...owner !== null && { user_id: owner },
-    ...paymentType !== null && { payment_type: paymentType },
-    ...status !== null && { transaction_status: status },
-  };
-  const conditions = Object.entries(wanted).map(([column, value]) =>
-    sql`${sql(column)} = ${value} and`
-  );
-  // Materialized: in the order that is asked for PostgreSQL might walk the whole table.
+  const [[kind, parent]] = Object.entries(parents) as [[string, string]];
+  const { order_id = null, invoice_id = null, subscription_id = null } = parents;
   return await sql<PaymentSummaryRow[]>`
-    with found as materialized (
-      select ${sql(SUMMARY)} from gateway.payments
-      where ${conditions} id < ${before ?? MAX}
-    )
-    select * from found order by id desc limit ${limit}`;
+    with found as materialized (select * from gateway.payments where ${sql(kind)} = ${parent})
+    select ${sql(SUMMARY)} from found
+    where id < ${before ?? MAX}
+      and (${owner}::text is null or user_id = ${owner})
+      and (${order_id}::text is null or order_id = ${order_id})
+      and (${invoice_id}::uuid is null or invoice_id = ${invoice_id})
+      and (${subscription_id}::uuid is null or subscription_id = ${subscription_id})
+      and (${paymentType}::text is null or payment_type = ${paymentType})
+      and (${status}::text is null or transaction_status = ${status})
+    order by id desc limit ${limit}`;
 }
 
 /**
- * Each kind of list is found by an index of its own, and nothing else is read. Rows are
- * compared as a whole and ordered by all that is compared, since then no other index will do: with `=`
- * PostgreSQL is free to walk the table backwards instead, in the hope of meeting enough of them soon.
+ * Each kind of list is found by an index of its own, and nothing else is read. Rows are compared as a
+ * whole and ordered by all that is compared, since then no other index will do: with `=` PostgreSQL
+ * is free to walk the table backwards instead, in the hope of meeting enough of them soon.
  */
 async function listAll(
   sql: Sql,

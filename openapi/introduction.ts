@@ -10,8 +10,8 @@ payment, and makes sure that nothing is charged twice and nothing is lost.
 ## Authentication
 
 Send a credential with every request: an API key (\`gk_…\`) or, where the service is set up for it, a
-JWT. Whoever runs the service makes keys; \`deno task start\` on your own machine prints one,
-and the address.
+JWT. Whoever runs the service makes keys; \`deno task start\` on your own machine prints one, and the
+address.
 
 ${FENCE}sh
 export URL=http://127.0.0.1:8000 KEY=gk_…

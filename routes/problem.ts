@@ -4,6 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
 import { DatabaseUnavailable } from "../db/database.ts";
+import { EXAMPLE_REQUEST_ID } from "../openapi/components.ts";
 import type { RequestContext } from "./app_env.ts";
 import { InvoiceStatusSchema } from "./invoices/schemas.ts";
 import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "./payments/schemas.ts";
@@ -27,7 +28,7 @@ export const ProblemSchema = z.object({
   }),
   instance: z.string().openapi({
     description: "The id of the request, as in `X-Request-Id`; quote it when asking for help.",
-    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+    example: EXAMPLE_REQUEST_ID,
   }),
   code: z.enum(CODES).openapi({
     description: "What went wrong, stable and meant for programs:\n" +

@@ -567,6 +567,12 @@ for (const isStripped of [false, true]) {
     const his = await subscriptions.payments(bobs, bob);
     assert.deepEqual(await subscriptions.payments(alices, bob), []);
     assert.deepEqual(await subscriptions.payments(bobs), []);
+    const newest = await get(`/payments/?subscription_id=${alices.id}&limit=1`);
+    const [, link] = newest.headers.get("link")!.match(/^<(.+)>/)!;
+    const older = await get(link!);
+    const pages = [...await newest.json(), ...await older.json()];
+    assert.deepEqual(pages.map(({ id }: Json) => id), mine.map(({ id }) => id).reverse());
+    assert.equal(older.headers.get("link"), null);
     for (const { id } of his) await assertProblem(await get(`/payments/${id}/`), 404, "not_found");
     for (const { id } of mine) {
       await assertProblem(await get(`/payments/${id}/`, bob), 404, "not_found");

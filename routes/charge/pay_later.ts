@@ -13,7 +13,7 @@ const Borrower = CustomerSchema.extend({
 }).openapi("PayLaterCustomerDetails");
 
 const AkulakuItem = ItemSchema.extend({
-  id: text(50).openapi({ description: "Yours, each once.", example: "sku-7" }),
+  id: text(50).openapi({ description: "Your id of it, each once.", example: "sku-7" }),
 }).openapi("AkulakuItemDetails", { description: "One of the things that are paid for." });
 
 export const AkulakuCharge = object({

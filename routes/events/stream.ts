@@ -40,8 +40,8 @@ const streamRoute = createRoute({
     "It begins with what happens from now on, and with an `id` by itself, for who is cut off before " +
     "anything happens. After a break, send the last `id` as `Last-Event-ID`, as every client " +
     "library for server-sent events does by itself: the stream goes on right after it, and " +
-    "nothing is missed or told twice. Where that event has " +
-    "been deleted for its age, it goes on with the oldest that is left.\n\n" +
+    "nothing is missed or told twice. Where that event has been deleted for its age, it goes on " +
+    "with the oldest that is left.\n\n" +
     "Count on breaks: the stream ends every quarter of an hour, so that your credential is looked " +
     "at again; when the service is restarted; and when you read more slowly than things happen. A " +
     "comment line comes every 15 seconds; a minute without one means that the connection is gone. " +

@@ -4,6 +4,14 @@ import type { Router } from "../router.ts";
 import { PAYLOADS } from "./examples.ts";
 import { NotificationPayloadSchema } from "./schemas.ts";
 
+export const MESSAGE = {
+  body: {
+    required: true,
+    content: { "application/json": { schema: NotificationPayloadSchema, examples: PAYLOADS } },
+  },
+};
+
+/** As it looks from the gateway; `POST /notification/` is where it arrives. */
 export function describeGatewayMessage({ openAPIRegistry }: Router): void {
   openAPIRegistry.registerWebhook({
     method: "post",
@@ -22,12 +30,7 @@ export function describeGatewayMessage({ openAPIRegistry }: Router): void {
       "the wrong order; all that is taken care of.",
     tags: ["Notifications"],
     security: [],
-    request: {
-      body: {
-        required: true,
-        content: { "application/json": { schema: NotificationPayloadSchema, examples: PAYLOADS } },
-      },
-    },
+    request: MESSAGE,
     responses: {
       200: { description: "Taken: it is not sent again." },
       "4XX": { description: "It is not the gateway's, or nothing can be made of it." },

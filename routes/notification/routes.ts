@@ -12,8 +12,9 @@ import { clientAddress } from "../door/client_address.ts";
 import type { Limit } from "../door/limit.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
-import { PAYLOADS, RECEIPTS } from "./examples.ts";
-import { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
+import { RECEIPTS } from "./examples.ts";
+import { MESSAGE } from "./message.ts";
+import { NotificationReceiptSchema } from "./schemas.ts";
 
 /** What a call is refused with that is none of the gateway's. */
 const REFUSALS = [
@@ -39,12 +40,7 @@ const receiveRoute = createRoute({
     "is not answered with 2xx.",
   tags: ["Notifications"],
   security: [],
-  request: {
-    body: {
-      required: true,
-      content: { "application/json": { schema: NotificationPayloadSchema, examples: PAYLOADS } },
-    },
-  },
+  request: MESSAGE,
   responses: {
     200: {
       description: "It was taken, whatever came of it",

@@ -25,10 +25,9 @@ const listRoute = createRoute({
   description:
     "Your payments, newest first, in short; staff see everybody's. For overviews and books, and to " +
     "find a payment by your own `order_id`; to hear of changes, follow events instead of reading " +
-    "the list again and again. Follow `Link` " +
-    "for the next page until there is none: payments that arrive meanwhile shift nothing. A " +
-    "filter, `limit` or `cursor` that is not valid is `validation_error`, and `errors` names " +
-    "it.",
+    "the list again and again. Follow `Link` for the next page until there is none: payments that " +
+    "arrive meanwhile shift nothing. A filter, `limit` or `cursor` that is not valid is " +
+    "`validation_error`, and `errors` names it.",
   tags: ["Payments"],
   request: {
     query: z.object({
