@@ -98,6 +98,7 @@ Deno.test("the packed client does what its README says, in Node and in Deno", as
   assert.ok(["package.json", "README.md", "LICENSE", "lib/mod.js", "lib/mod.d.ts"]
     .every((name) => consumer.packed.includes(name)));
   assert.ok(consumer.packed.every((name) => !/(?<!\.d)\.ts$/.test(name)), "sources are left out");
+  await assertPublishable(consumer.path);
   await Promise.all(RUNTIMES.map(async (runtime) => {
     const outcome = JSON.parse(await consumer.run(runtime, "consumer", given));
     assert.deepEqual(
@@ -131,6 +132,18 @@ Deno.test("the client offers every operation, with a key where the service takes
     assert.equal(how !== "plain", takesKey, `${operationId} and its Idempotency-Key`);
   }
 });
+
+/** That npm is told all that it shows, and the version is the document's. */
+async function assertPublishable(folder: string): Promise<void> {
+  const installed = join(folder, "node_modules/payment-gateway-client/package.json");
+  const about = JSON.parse(await Deno.readTextFile(installed));
+  const { info } = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
+  assert.deepEqual([about.version, about.license], [info.version, info.license.identifier]);
+  for (const name of ["description", "keywords", "types", "exports", "engines"]) {
+    assert.ok(about[name], name);
+  }
+  assert.equal(about.dependencies, undefined);
+}
 
 interface Operation {
   operationId: string;
