@@ -71,11 +71,7 @@ const MEMBERS: Partial<Record<ErrorCode, object>> = {
     detail: "The gateway does not answer at the moment; nothing was done.",
     outcome: "refused",
   },
-  gateway_timeout: {
-    detail: "The gateway did not answer in time",
-    ...OF_A_PAYMENT,
-    outcome: "unknown",
-  },
+  gateway_timeout: { ...OF_A_PAYMENT, outcome: "unknown" },
   idempotency_in_progress: {
     detail: "The first request with this Idempotency-Key is still running.",
   },

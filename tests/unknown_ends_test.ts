@@ -107,6 +107,8 @@ async function assertTold(
   [status, code, outcome]: Told,
 ): Promise<string> {
   const problem = await assertProblem(answer, status, code);
+  // The gateway's own words, where there were any.
+  assert.equal(problem.detail === null, status > 500, code);
   assert.equal(problem.outcome, outcome);
   assert.equal(problem.order_id, orderId);
   assert.equal(answer.headers.has("Retry-After"), code === "gateway_rate_limited");
