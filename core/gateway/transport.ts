@@ -2,6 +2,7 @@
 
 import { trace } from "@opentelemetry/api";
 import type { Clock } from "../clock.ts";
+import { ERROR_CODES } from "../errors.ts";
 import { type Failure, GatewayAPIError } from "./errors.ts";
 import { parseObject } from "./json.ts";
 import { maskText, withSecretsIn } from "./mask.ts";
@@ -97,8 +98,8 @@ export function createTransport({ baseUrl, clock, onExchange }: TransportOptions
 }
 
 const MESSAGES = {
-  unreachable: "The gateway cannot be reached",
-  timeout: "The gateway gave no answer in time",
+  unreachable: ERROR_CODES.gateway_unreachable.title,
+  timeout: ERROR_CODES.gateway_timeout.title,
   aborted: "The call was given up before the gateway answered",
 };
 

@@ -1,7 +1,7 @@
 /** What went wrong with the gateway, in words for the caller. */
 
 import { DatabaseUnavailable } from "../../db/database.ts";
-import { type ErrorCode, ServiceError, type ServiceErrorOptions } from "../errors.ts";
+import { ERROR_CODES, type ErrorCode, ServiceError, type ServiceErrorOptions } from "../errors.ts";
 import * as gateway from "../gateway/errors.ts";
 
 /** How long a caller is asked to wait where the gateway does not say. */
@@ -105,11 +105,12 @@ export function gatewayIsDown(): ServiceError {
 
 function optionsFor(error: gateway.GatewayError): ServiceErrorOptions {
   const { retryAfterSeconds, statusCode } = error;
-  // Of silence there is no more to say than what its code is called.
-  const isSilence = error.failure === "unreachable" || error.failure === "timeout";
+  const code = codeFor(error);
+  const detail = detailOf(error);
   return {
-    detail: isSilence ? undefined : detailOf(error),
-    headers: codeFor(error) === "gateway_rate_limited"
+    // Of silence there is no more to say than what the code is called.
+    detail: detail === ERROR_CODES[code].title ? undefined : detail,
+    headers: code === "gateway_rate_limited"
       ? { "Retry-After": String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
       : {},
     members: statusCode === null ? {} : { gateway_status_code: statusCode },
