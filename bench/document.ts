@@ -60,7 +60,7 @@ async function heldMemory(): Promise<number[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-q", "--no-lock", "-P=test", "--v8-flags=--expose-gc"],
-      "tests/support/document_memory.ts",
+      "tests/support/document/memory.ts",
     ],
     env: environment({}),
     clearEnv: true,

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/auth/api_key.ts";
-import { ask } from "../tests/support/database.ts";
+import { ask } from "../tests/support/database/database.ts";
 import { dataFolder } from "../tests/support/service.ts";
 import { type Caller, connect, timed } from "./caller.ts";
 import { goal, median, milliseconds, percentile, perSecond, ratio, row } from "./figures.ts";

@@ -2,7 +2,7 @@
 
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
-import { createDatabase } from "../tests/support/database.ts";
+import { createDatabase } from "../tests/support/database/database.ts";
 
 export interface Postgres extends AsyncDisposable {
   /** The address of a new database, empty. */

@@ -3,8 +3,7 @@
  * permission flags the service is then started with. Only this short step may write and run freely.
  */
 
-import type { Config } from "../core/config.ts";
-import { ConfigError } from "../core/config.ts";
+import { type Config, ConfigError } from "../core/config.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { permissionFlags } from "./permissions.ts";
 import { say } from "./say.ts";

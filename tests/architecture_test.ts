@@ -54,14 +54,14 @@ Deno.test("imports run downwards", () => {
 /** Of the tests, but for those of the sandbox: who asks somebody else than a service, and whom. */
 const ASK_OTHERS = [
   "tests/architecture_test.ts", // Nobody: it has the word.
-  "tests/gateway_and_sandbox_test.ts", // The sandbox.
-  "tests/payment_types_test.ts", // The sandbox's pages, by the links that a payment has.
-  "tests/run_task_test.ts", // The sandbox; the service by the client.
+  "tests/commands/run_task_test.ts", // The sandbox; the service by the client.
+  "tests/gateway/client_and_sandbox_test.ts", // The sandbox.
+  "tests/payments/types_test.ts", // The sandbox's pages, by the links that a payment has.
   "tests/support/app.ts", // An app in the same process; it checks the answers as well.
   "tests/support/client.ts", // The service: this is the client.
-  "tests/support/gateway_proxy.ts", // The gateway.
-  "tests/support/relay.ts", // The gateway.
-  "tests/support/sandbox.ts", // The sandbox.
+  "tests/support/gateway/proxy.ts", // The gateway.
+  "tests/support/gateway/relay.ts", // The gateway.
+  "tests/support/gateway/sandbox.ts", // The sandbox.
 ];
 
 Deno.test("tests ask a service by the one client that checks its answers", () => {
@@ -69,7 +69,7 @@ Deno.test("tests ask a service by the one client that checks its answers", () =>
   assert.ok(tests.some(({ text }) => text.includes("askService(")));
   // However it is called, or handed on; a method of that name is somebody else's.
   const asking = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
-  const others = asking.filter(({ path }) => !/^tests\/sandbox_\w+_test\.ts$/.test(path));
+  const others = asking.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
   assert.deepEqual(others.map(({ path }) => path).sort(), ASK_OTHERS);
   const asksItself = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
   for (const { path, text } of asking) assert.doesNotMatch(text, asksItself, path);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
-import { createDatabase, TEMPLATE } from "./support/database.ts";
+import { createDatabase, TEMPLATE } from "./support/database/database.ts";
 import { download } from "./support/tools.ts";
 
 await download((line) => console.error(line));

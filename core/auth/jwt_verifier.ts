@@ -1,7 +1,14 @@
 /** Tells whose a JWT is. */
 
-import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose";
-import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from "jose";
 import type { Clock } from "../clock.ts";
 import type { JwtConfig } from "../config.ts";
 import { ServiceError } from "../errors.ts";

@@ -24,7 +24,7 @@ import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/router.ts";
-import { checkAnswer } from "./contract.ts";
+import { checkAnswer } from "./document/contract.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;

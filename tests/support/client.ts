@@ -1,6 +1,6 @@
 /** Asks a service on a port, as any client would; its answers have to be as the document says. */
 
-import { checkAnswer } from "./contract.ts";
+import { checkAnswer } from "./document/contract.ts";
 
 /** `fetch`, for addresses of the service: `${service.url}/charge/`. */
 export async function askService(

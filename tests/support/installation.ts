@@ -9,12 +9,12 @@ import { createTasks, type TaskDeps } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
 import { askService } from "./client.ts";
 import { openApp, type TestApp } from "./app.ts";
-import { createDatabase } from "./database.ts";
-import { openDatabaseWire, type Packet } from "./database_wire.ts";
-import { createGate, type Gate } from "./gate.ts";
-import type { Received } from "./gateway.ts";
-import { openRelay } from "./relay.ts";
-import { type Json, openSandbox, type TestSandbox } from "./sandbox.ts";
+import { createDatabase } from "./database/database.ts";
+import { openDatabaseWire, type Packet } from "./database/wire.ts";
+import { createGate, type Gate } from "./database/gate.ts";
+import type { Received } from "./gateway/gateway.ts";
+import { openRelay } from "./gateway/relay.ts";
+import { type Json, openSandbox, type TestSandbox } from "./gateway/sandbox.ts";
 import { PROJECT, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 

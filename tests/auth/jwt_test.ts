@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createSign, generateKeyPairSync } from "node:crypto";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
+import { MeSchema } from "../../routes/me.ts";
+import { openApp, REAL_INSTALLATION } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { assertProblem } from "../support/problem.ts";
+
+const databaseUrl = await createDatabase();
+
+const SECRET = "a shared secret of more than 32 characters";
+const ISSUER = "https://id.example.com/";
+const COMMON = {
+  ...REAL_INSTALLATION,
+  AUTH_JWT_ISSUER: ISSUER,
+  AUTH_JWT_AUDIENCE: "payments",
+  AUTH_STAFF_CLAIM: "https://example.com/staff",
+};
+const WITH_SECRET = { ...COMMON, AUTH_JWT_SECRET: SECRET };
+
+const seconds = () => Math.floor(Date.now() / 1000);
+const goodClaims = (): JWTPayload => ({
+  sub: "ada",
+  iss: ISSUER,
+  aud: "payments",
+  exp: seconds() + 60,
+});
+
+function sign(
+  claims: JWTPayload,
+  key: Parameters<SignJWT["sign"]>[0] = new TextEncoder().encode(SECRET),
+  header = { alg: "HS256", kid: "one" },
+) {
+  return new SignJWT(claims).setProtectedHeader(header).sign(key);
+}
+
+/** An identity provider: serves a key set, or whatever it is told to. */
+async function openIssuer(alg = "RS256", further: object[] = []) {
+  const { publicKey, privateKey } = await generateKeyPair(alg);
+  const keys = [{ ...await exportJWK(publicKey), kid: "one", alg }, ...further];
+  const keySet = JSON.stringify({ keys });
+  let answer = () => new Response(keySet, { headers: { "Content-Type": "application/json" } });
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => answer());
+  return {
+    env: { ...COMMON, AUTH_JWKS_URL: `http://127.0.0.1:${server.addr.port}/jwks.json` },
+    publicKey,
+    privateKey,
+    fail: () => answer = () => new Response("down", { status: 500 }),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+Deno.test("a JWT signed with the shared secret is its subject's credential", async () => {
+  await using app = await openApp({ databaseUrl, env: WITH_SECRET });
+  const response = await app.as(await sign(goodClaims()), "/me/");
+  assert.deepEqual(MeSchema.strict().parse(await response.json()), {
+    user_id: "ada",
+    is_staff: false,
+    credential: "jwt",
+    key_prefix: null,
+  });
+});
+
+Deno.test("only the named claim, and only when true, makes staff", async () => {
+  await using app = await openApp({ databaseUrl, env: WITH_SECRET });
+  const isStaff = async (claims: JWTPayload) => {
+    const response = await app.as(await sign({ ...goodClaims(), ...claims }), "/me/");
+    return MeSchema.parse(await response.json()).is_staff;
+  };
+  assert.equal(await isStaff({ "https://example.com/staff": true }), true);
+  for (const value of ["true", 1, "false", [true], {}, null]) {
+    assert.equal(await isStaff({ "https://example.com/staff": value }), false);
+  }
+  assert.equal(await isStaff({ staff: true, is_staff: true, admin: true }), false);
+});
+
+Deno.test("without AUTH_STAFF_CLAIM no JWT is staff", async () => {
+  const { AUTH_STAFF_CLAIM: _, ...env } = WITH_SECRET;
+  await using app = await openApp({ databaseUrl, env });
+  const response = await app.as(
+    await sign({ ...goodClaims(), undefined: true, null: true }),
+    "/me/",
+  );
+  assert.equal(MeSchema.parse(await response.json()).is_staff, false);
+});
+
+Deno.test("a JWT that is expired, early, of others or of nobody is refused", async () => {
+  await using app = await openApp({ databaseUrl, env: WITH_SECRET });
+  const { exp: _exp, ...noExpiry } = goodClaims();
+  const { sub: _sub, ...noSubject } = goodClaims();
+  const { iss: _iss, ...noIssuer } = goodClaims();
+  const { aud: _aud, ...noAudience } = goodClaims();
+  const refused: JWTPayload[] = [
+    ...[noExpiry, noSubject, noIssuer, noAudience],
+    { ...goodClaims(), exp: seconds() - 1 },
+    { ...goodClaims(), nbf: seconds() + 60 },
+    { ...goodClaims(), iss: "https://evil.example.com/" },
+    { ...goodClaims(), aud: "another" },
+    { ...goodClaims(), aud: ["another", "third"] },
+    { ...goodClaims(), sub: "" },
+    { ...goodClaims(), sub: "x".repeat(256) },
+    { ...goodClaims(), sub: "nul\u0000" },
+    { ...goodClaims(), sub: 7 as unknown as string },
+  ];
+  for (const claims of refused) {
+    const response = await app.as(await sign(claims), "/me/");
+    await assertProblem(response, 401, "unauthenticated");
+  }
+});
+
+Deno.test("a JWT with another signature, another algorithm or none is refused", async () => {
+  await using app = await openApp({ databaseUrl, env: WITH_SECRET });
+  const good = await sign(goodClaims());
+  const [head, body, signature] = good.split(".") as [string, string, string];
+  const forged = btoa(JSON.stringify({ ...goodClaims(), sub: "mallory" })).replaceAll("=", "");
+  const { privateKey } = await generateKeyPair("RS256");
+  const refused = [
+    new UnsecuredJWT(goodClaims()).encode(),
+    await sign(goodClaims(), new TextEncoder().encode(SECRET + "x")),
+    await sign(goodClaims(), privateKey, { alg: "RS256", kid: "one" }),
+    `${head}.${forged}.${signature}`,
+    ...[`${head}.${body}.`, `..`, `.${body}.${signature}`, `${good}.`, `${good}x`, "a.b.c"],
+  ];
+  for (const token of refused) {
+    await assertProblem(await app.as(token, "/me/"), 401, "unauthenticated");
+  }
+});
+
+for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
+  Deno.test(`a JWT signed by a key of the JWKS is its subject's credential (${alg})`, async () => {
+    await using issuer = await openIssuer(alg);
+    await using app = await openApp({ databaseUrl, env: issuer.env });
+    const token = await sign(goodClaims(), issuer.privateKey, { alg, kid: "one" });
+    assert.equal((await app.as(token, "/me/")).status, 200);
+  });
+}
+
+Deno.test("with a JWKS a symmetric signature is refused, also one made of the public key", async () => {
+  await using issuer = await openIssuer();
+  await using app = await openApp({ databaseUrl, env: issuer.env });
+  const publicJwk = await exportJWK(issuer.publicKey);
+  const secrets = [JSON.stringify(publicJwk), publicJwk.n!, SECRET];
+  for (const secret of secrets) {
+    const token = await sign(goodClaims(), new TextEncoder().encode(secret));
+    await assertProblem(await app.as(token, "/me/"), 401, "unauthenticated");
+  }
+  const stranger = await generateKeyPair("RS256");
+  for (const kid of ["one", "two"]) {
+    const token = await sign(goodClaims(), stranger.privateKey, { alg: "RS256", kid });
+    await assertProblem(await app.as(token, "/me/"), 401, "unauthenticated");
+  }
+});
+
+Deno.test("a JWT that names no key is tried with each of the JWKS", async () => {
+  const { publicKey } = await generateKeyPair("RS256");
+  const another = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
+  await using issuer = await openIssuer("RS256", [another]);
+  await using app = await openApp({ databaseUrl, env: issuer.env });
+  const nameless = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
+    .sign(issuer.privateKey);
+  assert.equal((await app.as(nameless, "/me/")).status, 200);
+  const stranger = await generateKeyPair("RS256");
+  const forged = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
+    .sign(stranger.privateKey);
+  await assertProblem(await app.as(forged, "/me/"), 401, "unauthenticated");
+});
+
+Deno.test("a JWT by a key too weak to be trusted is refused", async () => {
+  const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
+  const jwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "weak", alg: "RS256" };
+  await using issuer = await openIssuer("RS256", [jwk]);
+  await using app = await openApp({ databaseUrl, env: issuer.env });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${part({ alg: "RS256", kid: "weak" })}.${part(goodClaims())}`;
+  const signature = createSign("sha256").update(signed).sign(weak.privateKey, "base64url");
+  await assertProblem(await app.as(`${signed}.${signature}`, "/me/"), 401, "unauthenticated");
+});
+
+Deno.test("a JWT that cannot be checked because the JWKS is away is 503, API keys go on", async () => {
+  await using issuer = await openIssuer();
+  issuer.fail();
+  await using app = await openApp({ databaseUrl, env: issuer.env });
+  const token = await sign(goodClaims(), issuer.privateKey, { alg: "RS256", kid: "one" });
+  const response = await app.as(token, "/me/");
+  assert.ok(Number(response.headers.get("retry-after")) > 0);
+  await assertProblem(response, 503, "unavailable");
+  assert.equal((await app.as(await app.createKey(), "/me/")).status, 200);
+});
+
+Deno.test("without AUTH_JWKS_URL and AUTH_JWT_SECRET no JWT is taken", async () => {
+  await using app = await openApp({ databaseUrl });
+  await assertProblem(await app.as(await sign(goodClaims()), "/me/"), 401, "unauthenticated");
+});

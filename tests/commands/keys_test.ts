@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { createDatabase } from "../support/database/database.ts";
+import { dataFolder, runTask, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+async function keys(settings: Record<string, string>, ...args: string[]) {
+  return await runTask(["keys", ...args], settings);
+}
+
+/** The row of a key in `keys list`, by column. */
+function rowOf(list: string, key: string): Record<string, string> {
+  const [head, ...rows] = list.trimEnd().split("\n").map((line) => line.split(/ {2,}/));
+  const row = rows.find(([prefix]) => prefix && key.startsWith(prefix));
+  assert.ok(row, `${key.slice(0, 11)} is listed in\n${list}`);
+  return Object.fromEntries(head!.map((name, column) => [name, row[column]!]));
+}
+
+Deno.test("keys are made, used, listed and revoked while the embedded service runs", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path, RATE_LIMIT_BURST: "1000000" };
+  await using service = await startService({ settings });
+  const created = await keys(settings, "create", "--user", "alice", "--name", "web shop");
+  assert.equal(created.code, 0, created.stderr);
+  const key = created.stdout.trim();
+  assert.match(key, /^gk_[\w-]{43}$/);
+  assert.match(created.stderr, /only time/);
+  assert.equal(JSON.parse((await service.get("/me/", key)).text).user_id, "alice");
+
+  const { stdout: list } = await keys(settings, "list");
+  assert.ok(!list.includes(key), "a key is shown once");
+  const row = rowOf(list, key);
+  assert.deepEqual([row.USER, row.STAFF, row.NAME, row.STATE], [
+    "alice",
+    "no",
+    "web shop",
+    "valid",
+  ]);
+  assert.notEqual(row["LAST USED"], "never");
+
+  const { stdout: revoked } = await keys(settings, "revoke", key.slice(0, 11));
+  assert.match(revoked, /gk_\S{8} of alice is revoked/);
+  await until("it is refused", async () => (await service.get("/me/", key)).status === 401);
+  assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked 20/);
+});
+
+Deno.test("keys can be made before the service ever ran", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  const created = await keys(settings, "create", "--user", "ops", "--staff");
+  assert.equal(created.code, 0, created.stderr);
+  await using service = await startService({ settings });
+  const answer = JSON.parse((await service.get("/me/", created.stdout.trim())).text);
+  assert.deepEqual([answer.user_id, answer.is_staff], ["ops", true]);
+});
+
+Deno.test("keys can be made at once, and beside a start, and none gets in another's way", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  const creating = ["a", "b", "c"].map((user) => keys(settings, "create", "--user", user));
+  await using service = await startService({ settings });
+  for (const { code, stdout, stderr } of await Promise.all(creating)) {
+    assert.equal(code, 0, stderr);
+    assert.equal((await service.get("/me/", stdout.trim())).status, 200);
+  }
+});
+
+Deno.test("keys of a database of one's own", async () => {
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const { stdout: key } = await keys(settings, "create", "--user", "alice");
+  // Whoever has only the whole key at hand can revoke by that.
+  assert.equal((await keys(settings, "revoke", key.trim())).code, 0);
+  assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked/);
+});
+
+Deno.test("what cannot be done is said in a line or shown in the usage, exit code 1", async () => {
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const unknown = await keys(settings, "revoke", "gk_unknown0");
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^There is no key gk_unknown0; .*\n$/);
+  const wrong = [
+    ...[[], ["create"], ["create", "--user"], ["create", "alice"], ["remove"], ["list", "--staff"]],
+    ...[["revoke"], ["revoke", "a", "b"], ["create", "--user", "a", "--admin"]],
+  ];
+  for (const args of wrong) {
+    const { code, stdout, stderr } = await keys(settings, ...args);
+    assert.equal(code, 1, args.join(" "));
+    assert.equal(stdout, "");
+    assert.match(stderr, /^Usage:/);
+  }
+  const unshowable = [["--user", ""], ["--user", " "], ["--user", "a\u001b[31m"], [
+    "--user",
+    "\u202e",
+  ]];
+  for (const args of [...unshowable, ["--user", "a", "--name", "b\nc"]]) {
+    const { code, stderr } = await keys(settings, "create", ...args);
+    assert.equal(code, 1);
+    assert.match(stderr, /^A user id, and a name, has/);
+  }
+});

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { askService } from "../support/client.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import {
+  copyProject,
+  dataFolder,
+  postgresRuns,
+  PROJECT,
+  runTask,
+  type Service,
+  startService,
+} from "../support/service.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+
+function untilWritten(service: Service, text: string): Promise<void> {
+  return until(`${text} is written`, () => service.output().includes(text));
+}
+
+/** What a shell makes of a curl command; where there is no curl, what it would ask. */
+async function paste(curl: string): Promise<string> {
+  const { code, stdout } = await new Deno.Command("bash", { args: ["-c", curl] }).output();
+  if (code === 0) return new TextDecoder().decode(stdout);
+  const [, url] = curl.match(/^curl (\S+)/)!;
+  const headers = [...curl.matchAll(/-H '([^:]+): ([^']+)'/g)].map((
+    [, name, value],
+  ) => [name!, value!]);
+  const body = curl.match(/-d '([^']+)'/)?.[1];
+  const init = { method: "POST", headers: Object.fromEntries(headers), body };
+  return await (await askService(url!, init)).text();
+}
+
+Deno.test("a first start says what it does, and ends in a message whose curl works", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const output = service.output();
+  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Migrated: 0001"]) {
+    assert.match(output, new RegExp(step));
+  }
+  assert.match(output, new RegExp(`API +${service.url}/`));
+  assert.match(output, new RegExp(`Reference +${service.url}/reference`));
+  assert.match(output, new RegExp(`Document +${service.url}/openapi.json`));
+  const curl = output.match(/^ +(curl [^]*?-d '[^']+')/m)![1]!;
+  const payment = PaymentSchema.parse(JSON.parse(await paste(curl)));
+  assert.equal(payment.transaction_status, "pending");
+  assert.ok(payment.va_number);
+  const answer = JSON.parse((await service.get("/me/", service.keys.user)).text);
+  assert.equal(answer.user_id, "developer");
+  assert.equal(answer.is_staff, false);
+  const staff = JSON.parse((await service.get("/me/", service.keys.staff)).text);
+  assert.equal(staff.is_staff, true);
+  assert.equal(new URL(service.url).hostname, "127.0.0.1");
+});
+
+Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has data and keys", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  let keys: Service["keys"] | undefined;
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    await using service = await startService({ settings });
+    keys ??= service.keys;
+    assert.deepEqual(service.keys, keys);
+    assert.equal((await service.get("/me/", keys.user)).status, 200);
+    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Migrated/);
+    service.signal(signal);
+    const { code } = await service.ended;
+    assert.equal(code, 0, service.output());
+    assert.equal(await postgresRuns(folder.path), false);
+    assert.match(service.output(), /"event":"stopped"/);
+  }
+});
+
+Deno.test("a Ctrl-C that arrives as two signals at once ends it once, in good order", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const pid = await service.pid();
+  Deno.kill(pid, "SIGINT");
+  Deno.kill(pid, "SIGINT");
+  assert.equal((await service.ended).code, 0);
+  assert.equal(await postgresRuns(folder.path), false);
+});
+
+Deno.test("a request in flight is finished before it ends", async () => {
+  const { proxy, url } = throughProxy(await createDatabase());
+  await using _ = proxy;
+  const settings = {
+    DATABASE_URL: url,
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    BOOTSTRAP_STAFF_KEY: "gk_" + "d".repeat(43),
+    HOST: "127.0.0.1",
+  };
+  await using service = await startService({ settings });
+  const isHeld = proxy.hold("from gateway.api_keys where hash");
+  const answer = service.get("/me/", settings.BOOTSTRAP_STAFF_KEY);
+  await isHeld;
+  service.signal("SIGTERM");
+  await untilWritten(service, '"event":"stopping"');
+  proxy.mend();
+  assert.equal((await answer).status, 200);
+  assert.equal((await service.ended).code, 0);
+});
+
+Deno.test("a request that takes for ever is cut off after 10 s", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const { hostname, port } = new URL(service.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  // Megabytes that nobody reads: their answer is never done.
+  const request = "GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n";
+  await connection.write(new TextEncoder().encode(request.repeat(20)));
+  await connection.read(new Uint8Array(10));
+  service.signal("SIGTERM");
+  assert.equal((await service.ended).code, 0);
+  assert.equal(await postgresRuns(folder.path), false);
+});
+
+Deno.test("while it drains it says it is not ready, and goes on answering", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path, DRAIN_SECONDS: "1" };
+  await using service = await startService({ settings });
+  assert.equal((await service.get("/health/ready/")).status, 200);
+  service.signal("SIGTERM");
+  await until("it is not ready", async () => (await service.get("/health/ready/")).status === 503);
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  assert.equal((await service.ended).code, 0);
+});
+
+Deno.test("a second instance on the same folder says so in one line and ends with 1", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  await using service = await startService({ settings });
+  const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT: "0" });
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(
+    stderr,
+    /^\S+ is in use by another instance \(process \d+\)\.\n$/,
+  );
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+});
+
+Deno.test("of two that start at once on a new folder one serves and one says why not", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path, PORT: "0" };
+  const starts = [startService({ settings }), startService({ settings })];
+  const outcomes = await Promise.allSettled(starts);
+  const winner = outcomes.find((outcome) => outcome.status === "fulfilled");
+  const loser = outcomes.find((outcome) => outcome.status === "rejected");
+  assert.ok(winner && loser);
+  await using service = winner.value;
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  assert.match(loser.reason.message, /is in use by another instance/);
+});
+
+Deno.test("without its permissions it says how to start it", async () => {
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "main.ts"],
+    cwd: PROJECT,
+  }).output();
+  assert.equal(code, 1);
+  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing: [^\n]+\n$/);
+});
+
+Deno.test("a port that is taken is told in one line, exit code 1", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  assert.equal((await runTask(["migrate"], settings)).code, 0);
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const PORT = String(listener.addr.port);
+  const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT });
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(stderr, new RegExp(`^Port ${PORT} is taken: [^\n]+\n$`));
+  assert.equal(await postgresRuns(folder.path), false);
+});
+
+Deno.test("wrong settings stop the start with one list, exit code 1, secrets unseen", async () => {
+  const settings = { PORT: "x", DATABASE_URL: "mysql://u:hunter2@h/d", GATEWAY_SERVER_KEY: "" };
+  const { code, stdout, stderr } = await runTask(["start"], settings);
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(
+    stderr,
+    /^3 settings are wrong:\n {2}PORT .*\n {2}DATABASE_URL .*\n {2}GATEWAY_.*\n$/,
+  );
+  assert.doesNotMatch(stderr, /hunter2/);
+});
+
+for (const absence of ["cut", "slam"] as const) {
+  Deno.test(`a database that comes later is waited for (${absence})`, async () => {
+    const { proxy, url } = throughProxy(await createDatabase());
+    await using _ = proxy;
+    proxy[absence]();
+    await using service = await startService({
+      settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
+      onOutput(output) {
+        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.mend();
+      },
+    });
+    assert.equal((await service.get("/health/ready/")).status, 200);
+  });
+}
+
+Deno.test("a role that may change nothing can serve what is migrated, and is told what is not", async () => {
+  await using folder = await dataFolder();
+  const migrated = new URL(await createDatabase());
+  const empty = new URL(await createDatabase({ template: null }));
+  const role = `limited_${migrated.pathname.slice(-8)}`;
+  await ask(
+    migrated.href,
+    `
+    create role ${role} login password 'x';
+    grant usage on schema gateway to ${role};
+    grant select, insert, update on all tables in schema gateway to ${role}`,
+  );
+  const as = (url: URL) => Object.assign(url, { username: role, password: "x" }).href;
+  const settings = {
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    HOST: "127.0.0.1",
+    // The other one has an owner of its own.
+    QUEUE: "kv",
+    DATA_DIR: folder.path,
+  };
+  {
+    await using service = await startService({
+      settings: { ...settings, DATABASE_URL: as(migrated) },
+    });
+    assert.equal((await service.get("/health/ready/")).status, 200);
+  }
+  const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: as(empty) });
+  assert.equal(code, 1);
+  assert.match(stderr, /^Migrations are missing, and this role may not apply them: [^\n]+\n$/);
+});
+
+Deno.test("a database that does not let us in is told in one line, without its password", async () => {
+  const url = new URL(await createDatabase());
+  const wrongPassword = Object.assign(new URL(url), { password: "hunter2" }).href;
+  const wrongDatabase = Object.assign(new URL(url), { pathname: "/nowhere" }).href;
+  for (const DATABASE_URL of [wrongPassword, wrongDatabase]) {
+    const settings = { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", PORT: "0" };
+    const { code, stderr } = await runTask(["start"], settings);
+    assert.equal(code, 1);
+    assert.match(stderr, /^The database at 127\.0\.0\.1:\d+\/\w+ does not let us in: [^\n]+\n$/);
+    assert.doesNotMatch(stderr, /hunter2/);
+  }
+});
+
+Deno.test("with DATABASE_URL nothing embedded is touched or even there", async () => {
+  await using folder = await dataFolder();
+  const project = join(folder.path, "project");
+  await copyProject(project);
+  await Deno.remove(join(project, "db/embedded"), { recursive: true });
+  const settings = {
+    DATABASE_URL: await createDatabase({ template: null }),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    BOOTSTRAP_STAFF_KEY: "gk_" + "b".repeat(43),
+    HOST: "127.0.0.1",
+  };
+  await using service = await startService({ settings, cwd: project });
+  assert.doesNotMatch(service.output(), /PostgreSQL|gk_|Development/);
+  assert.deepEqual(service.keys, { user: "", staff: "" });
+  const staff = JSON.parse((await service.get("/me/", settings.BOOTSTRAP_STAFF_KEY)).text);
+  assert.equal(staff.is_staff, true);
+  await assert.rejects(Deno.stat(join(project, ".data")), Deno.errors.NotFound);
+});
+
+Deno.test("BOOTSTRAP_STAFF_KEY that was revoked stays revoked", async () => {
+  const BOOTSTRAP_STAFF_KEY = "gk_" + "c".repeat(43);
+  const settings = {
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    BOOTSTRAP_STAFF_KEY,
+    HOST: "127.0.0.1",
+  };
+  {
+    await using service = await startService({ settings });
+    assert.equal((await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status, 200);
+  }
+  const { code } = await runTask(["keys", "revoke", "gk_cccccccc"], settings);
+  assert.equal(code, 0);
+  await using service = await startService({ settings });
+  assert.equal((await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status, 401);
+  assert.match(service.output(), /bootstrap_key_does_not_count/);
+});
+
+Deno.test("development keys stop working once there is a real gateway key", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  let keys;
+  {
+    await using service = await startService({ settings });
+    keys = service.keys;
+  }
+  const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  await using service = await startService({ settings: real });
+  assert.deepEqual(service.keys, { user: "", staff: "" });
+  for (const key of Object.values(keys)) assert.equal((await service.get("/me/", key)).status, 401);
+});

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { askService } from "../support/client.ts";
+import { hasProgram } from "../support/programs.ts";
+import { dataFolder, postgresRuns, startService } from "../support/service.ts";
+
+/** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
+const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
+
+const hasNpx = await hasProgram("npx", "the tests of the README's command are");
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  Deno.test({
+    name: `${signal} to npx ends the service in good order`,
+    ignore: !hasNpx,
+    async fn() {
+      await using folder = await dataFolder();
+      const settings = { DATA_DIR: folder.path };
+      await using service = await startService({ settings, command: START });
+      assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+      service.signal(signal);
+      const { code } = await service.ended;
+      assert.equal(code, 0, service.output());
+      assert.match(service.output(), /"event":"stopped"/);
+      await assert.rejects(askService(service.url), TypeError);
+      assert.equal(await postgresRuns(folder.path), false);
+    },
+  });
+}

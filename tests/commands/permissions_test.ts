@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { SETTING_NAMES } from "../../core/config.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { dataFolder, environment, PROJECT } from "../support/service.ts";
+
+/** The flags that `deno task start` would run the service with. */
+async function flagsFor(settings: Record<string, string>): Promise<string[]> {
+  const { stdout, code } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-q", "--no-lock", "-P=prepare", "main.ts", "prepare"],
+    env: environment(settings),
+    clearEnv: true,
+    cwd: PROJECT,
+    stderr: "null",
+  }).output();
+  assert.equal(code, 0);
+  return new TextDecoder().decode(stdout).trim().split(" ");
+}
+
+/** Tries things out with given flags: what is allowed and what is not. */
+async function probe(flags: string[], paths: Record<string, string>) {
+  const script = join(paths.scratch!, "probe.ts");
+  await Deno.writeTextFile(
+    script,
+    `
+    const attempts = {
+      writeTemp: () => Deno.writeTextFileSync("/tmp/payment-gateway-probe", ""),
+      writeProject: () => Deno.writeTextFileSync(${JSON.stringify(PROJECT + "/probe")}, ""),
+      writeData: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/probe")}, ""),
+      renameHome: () => Deno.renameSync(${JSON.stringify(paths.data + "/postgres")}, "/tmp/moved"),
+      writeKeys: () => Deno.writeTextFileSync(${
+      JSON.stringify(paths.data + "/development_keys.json")
+    }, "{}"),
+      writeQueue: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/jobs.kv")}, ""),
+      runAnything: () => {
+        const { stdout } = new Deno.Command(${JSON.stringify(paths.data + "/postgres/leash")}, {
+          args: ["/tmp/log", "/bin/echo", "ran"],
+        }).outputSync();
+        if (!new TextDecoder().decode(stdout).includes("ran")) throw new Error("did not run it");
+      },
+      writeLeash: () => Deno.writeTextFileSync(${
+      JSON.stringify(paths.data + "/postgres/leash")
+    }, ""),
+      runShell: () => new Deno.Command("sh", { args: ["-c", "true"] }).outputSync(),
+      runTrue: () => new Deno.Command("/bin/true").outputSync(),
+      readPasswd: () => Deno.readTextFileSync("/etc/passwd"),
+      readHome: () => Deno.env.get("HOME") ?? (() => { throw new Error("absent") })(),
+      readPort: () => Deno.env.get("PORT"),
+      loadCode: () => Deno.dlopen("libc.so.6", {}),
+    };
+    const outcome = {};
+    for (const [name, attempt] of Object.entries(attempts)) {
+      try { attempt(); outcome[name] = true; } catch { outcome[name] = false; }
+    }
+    console.log(JSON.stringify(outcome));`,
+  );
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", ...flags, script],
+    env: { PORT: "1" },
+    cwd: PROJECT,
+    stderr: "inherit",
+  }).output();
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+const NOTHING = {
+  writeTemp: false,
+  writeProject: false,
+  writeData: false,
+  renameHome: false,
+  writeKeys: false,
+  writeQueue: false,
+  runAnything: false,
+  writeLeash: false,
+  runShell: false,
+  runTrue: false,
+  readPasswd: false,
+  readHome: false,
+  readPort: true,
+  loadCode: false,
+};
+
+Deno.test("with DATABASE_URL the service can write no file and start no program", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const flags = await flagsFor(settings);
+  assert.deepEqual(flags, [
+    "--allow-net",
+    `--allow-env=${SETTING_NAMES.join(",")}`,
+    "--ignore-env",
+    "--allow-sys=homedir",
+    "--allow-read=db/migrations",
+    "--ignore-read",
+  ]);
+  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), NOTHING);
+});
+
+Deno.test("with DATABASE_URL and QUEUE=kv it can write its queue, and nothing else", async () => {
+  await using folder = await dataFolder();
+  const flags = await flagsFor({
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    QUEUE: "kv",
+    DATA_DIR: folder.path,
+  });
+  assert.ok(!flags.some((flag) => /--allow-(sys|run)/.test(flag)));
+  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
+    ...NOTHING,
+    writeQueue: true,
+  });
+});
+
+Deno.test("embedded, it can write a few files of its own and run the database server, nothing else", async () => {
+  await using folder = await dataFolder();
+  const flags = await flagsFor({ DATA_DIR: folder.path });
+  assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));
+  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
+    ...NOTHING,
+    writeKeys: true,
+    writeQueue: true,
+  });
+});
+
+Deno.test("no task runs with all permissions", async () => {
+  const { tasks, permissions } = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
+  for (const [name, task] of Object.entries<string>(tasks)) {
+    assert.doesNotMatch(task, /(^|\s)(-A|--allow-all)\b/, name);
+  }
+  for (const set of Object.values<object>(permissions)) assert.ok(!("all" in set));
+  assert.deepEqual(permissions.prepare.env, SETTING_NAMES);
+  assert.ok(!("net" in permissions.prepare));
+});

@@ -1,0 +1,357 @@
+import assert from "node:assert/strict";
+import { createProgress } from "../../commands/progress.ts";
+import { run as runHere } from "../../commands/run_task.ts";
+import { parseConfig } from "../../core/config.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
+import { askService } from "../support/client.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
+import { parsePayment, type Payment } from "../support/payments/payments.ts";
+import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
+import { dataFolder, runTask, startService } from "../support/service.ts";
+import { parseSubscription } from "../support/records/subscriptions.ts";
+
+const TASKS = [
+  "check_payment_status",
+  "check_pending_payments",
+  "expire_stale_payments",
+  "check_overdue_invoices",
+  "sync_subscription_status",
+  "process_charge_async",
+  "process_refund_async",
+];
+
+async function run(settings: Record<string, string>, ...args: string[]) {
+  return await runTask(["run", ...args], settings);
+}
+
+/** That it is refused in these words; without a process of its own, which takes longer. */
+async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
+  await assert.rejects(runHere(() => parseConfig(settings, "/nowhere"), args), {
+    name: "Failure",
+    message,
+  });
+}
+
+/** Runs it here, without a process of its own, before a terminal: what that shows, and the summary. */
+async function watch(settings: Record<string, string>, ...args: string[]) {
+  const { stderr } = Deno;
+  const { log } = console;
+  const seen = { screen: "", summary: "" };
+  Object.assign(stderr, {
+    isTerminal: () => true,
+    writeSync(bytes: Uint8Array) {
+      seen.screen += new TextDecoder().decode(bytes);
+      return bytes.length;
+    },
+  });
+  console.log = (line) => seen.summary += `${line}\n`;
+  try {
+    await runHere(() => parseConfig(settings, "/nowhere"), args);
+  } finally {
+    console.log = log;
+    // Those of its kind show again.
+    for (const name of ["isTerminal", "writeSync"]) Reflect.deleteProperty(stderr, name);
+  }
+  return seen;
+}
+
+interface Own extends AsyncDisposable {
+  app: TestApp;
+  /** Of whoever charges. */
+  key: string;
+  sandbox: TestSandbox;
+  settings: Record<string, string>;
+  charge(more?: object, headers?: HeadersInit): Promise<Response>;
+  charged(): Promise<Payment>;
+  read(id: string): Promise<Payment>;
+  /** All payments are due for a look. */
+  makeDue(more?: string): Promise<void>;
+}
+
+/** A database and a gateway of one's own. */
+async function openOwn(): Promise<Own> {
+  await using resources = new AsyncDisposableStack();
+  const { GATEWAY_SERVER_KEY: serverKey } = REAL_INSTALLATION;
+  const sandbox = resources.use(
+    await openSandbox({ serverKey, settings: { notification_url: null } }),
+  );
+  const databaseUrl = await createDatabase();
+  const app = resources.use(await openApp({ databaseUrl, gatewayUrl: sandbox.url, serverKey }));
+  const key = await app.createKey();
+  const charge: Own["charge"] = (more, headers = {}) =>
+    app.as(key, "/charge/", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...Object.fromEntries(new Headers(headers)) },
+      body: JSON.stringify({ payment_type: "gopay", gross_amount: 44_000, ...more }),
+    });
+  const kept = resources.move();
+  return {
+    app,
+    key,
+    sandbox,
+    settings: {
+      DATABASE_URL: databaseUrl,
+      GATEWAY_BASE_URL: sandbox.url,
+      GATEWAY_SERVER_KEY: serverKey,
+    },
+    charge,
+    charged: async () => await parsePayment(await charge(), 201),
+    read: async (id) => await parsePayment(await app.as(key, `/payments/${id}/`), 200),
+    makeDue: async (more = "") =>
+      void await ask(databaseUrl, `update gateway.payments set check_at = now() ${more}`),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+Deno.test("a sweep by hand works off what it queues, and tells what came of it", async () => {
+  await using own = await openOwn();
+  const [paid, waiting, denied] = await Promise.all([own.charged(), own.charged(), own.charged()]);
+  await own.sandbox.control(`transactions/${paid.transaction_id}/pay`);
+  await own.sandbox.control(`transactions/${denied.transaction_id}/deny`);
+  await own.makeDue();
+  const first = await run(own.settings, "check_pending_payments");
+  assert.deepEqual(first, { code: 0, stdout: "3 looked at, 2 changed, 0 failed\n", stderr: "" });
+  const payments = await Promise.all([paid, waiting, denied].map(({ id }) => own.read(id)));
+  assert.deepEqual(payments.map(({ transaction_status }) => transaction_status), [
+    "settlement",
+    "pending",
+    "deny",
+  ]);
+  const again = await watch(own.settings, "check_pending_payments");
+  assert.deepEqual(again, { screen: "", summary: "0 looked at, 0 changed, 0 failed\n" });
+
+  await own.makeDue(
+    ", expiry_time = now() - interval '1 hour' where transaction_status = 'pending'",
+  );
+  const stale = await watch(own.settings, "expire_stale_payments");
+  assert.equal(stale.summary, "1 looked at, 1 changed, 0 failed\n");
+  assert.equal((await own.read(waiting.id)).transaction_status, "expire");
+});
+
+Deno.test("the other sweeps run by hand, too, each over its own", async () => {
+  await using own = await openOwn();
+  const { app, sandbox, key } = own;
+  const post = (path: string, body: object) =>
+    app.as(key, path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const invoice = await parseInvoice(await post("/invoices/", invoiceDue(Date.now())));
+  await sandbox.control(`invoices/${invoice.gateway_invoice_id}/pay`);
+  await ask(own.settings.DATABASE_URL!, "update gateway.invoices set check_at = now()");
+  const subscription = await parseSubscription(
+    await post("/subscriptions/", {
+      name: "coffee-club",
+      amount: 150_000,
+      payment_type: "credit_card",
+      token: await savedCard(sandbox),
+      interval: 1,
+      interval_unit: "month",
+    }),
+    201,
+  );
+  const disabled = await sandbox.call(
+    "POST",
+    `/v1/subscriptions/${subscription.gateway_subscription_id}/disable`,
+    undefined,
+    { Authorization: `Basic ${btoa(`${own.settings.GATEWAY_SERVER_KEY}:`)}` },
+  );
+  assert.equal(disabled.http, 200);
+
+  const statuses = async () => {
+    const read = async (path: string) => (await (await app.as(key, path)).json()).status;
+    return [
+      await read(`/invoices/${invoice.id}/`),
+      await read(`/subscriptions/${subscription.id}/`),
+    ];
+  };
+  const { summary } = await watch(own.settings, "sync_subscription_status");
+  assert.equal(summary, "1 looked at, 1 changed, 0 failed\n");
+  assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
+  // What the look at it finds is looked at, too.
+  const ofInvoices = await watch(own.settings, "check_overdue_invoices");
+  assert.match(ofInvoices.summary, /^\d looked at, 1 changed, 0 failed\n$/);
+  assert.deepEqual(await statuses(), ["paid", "inactive"]);
+});
+
+Deno.test("what fails is counted and told by its reason, exit code 1", async () => {
+  await using own = await openOwn();
+  const { id, transaction_id } = await own.charged();
+  // The sandbox begins anew, in a way.
+  await ask(own.settings.DATABASE_URL!, "update gateway.payments set transaction_id = 'unknown'");
+  const { code, stdout, stderr } = await run(own.settings, "check_payment_status", id);
+  assert.equal(code, 1);
+  assert.equal(stdout, "1 looked at, 0 changed, 1 failed\nThe payment's status is pending.\n");
+  assert.match(stderr, /^1 × GatewayAPIError: .*doesn't exist.*\n$/);
+
+  await ask(
+    own.settings.DATABASE_URL!,
+    `update gateway.payments set transaction_id = '${transaction_id}'`,
+  );
+  const nowhere = { ...own.settings, GATEWAY_BASE_URL: "http://127.0.0.1:2" };
+  await Promise.all([own.charged(), own.charged(), own.charged()]);
+  await own.makeDue();
+  const down = await run(nowhere, "check_pending_payments");
+  assert.equal(down.code, 1);
+  assert.match(down.stderr, /The gateway is down, or asked to be left alone; the rest waits\.\n$/);
+  const [job] = await jobsOf(own.app, id);
+  assert.equal(job!.status, "queued", "the service goes on with it");
+});
+
+Deno.test("a charge that waits as a job is made by hand, once", async () => {
+  await using own = await openOwn();
+  const asked = await own.charge({ order_id: "by-hand" }, { Prefer: "respond-async" });
+  assert.equal(asked.status, 202);
+  const { id } = await asked.json();
+  // Even if it was to be tried again later.
+  await ask(
+    own.settings.DATABASE_URL!,
+    "update gateway.jobs set run_at = now() + interval '1 hour'",
+  );
+  for (let times = 0; times < 2; times++) {
+    const { summary } = await watch(own.settings, "process_charge_async", id);
+    assert.match(summary, /^1 looked at, \d changed, 0 failed\n$/);
+  }
+  const made = await own.sandbox.control("transactions?order_id=by-hand", undefined, "GET");
+  assert.equal(made.length, 1);
+
+  const refusal = new RegExp(`^There is no job ${id} of process_refund_async\\.$`);
+  await assertRefused(own.settings, ["process_refund_async", id], refusal);
+  await ask(own.settings.DATABASE_URL!, "update gateway.jobs set status = 'failed', error = 'No.'");
+  const failed = new RegExp(
+    `^The job failed: No\\.\nPOST /jobs/${id}/retry/ lets it begin anew\\.$`,
+  );
+  await assertRefused(own.settings, ["process_charge_async", id], failed);
+});
+
+Deno.test("a refund that waits as a job is made by hand, once", async () => {
+  await using own = await openOwn();
+  const { id, transaction_id } = await own.charged();
+  await own.sandbox.control(`transactions/${transaction_id}/pay`);
+  await own.makeDue();
+  const paid = await watch(own.settings, "check_payment_status", id);
+  assert.match(paid.summary, /^1 looked at, 1 changed, 0 failed\n.*settlement\.\n$/);
+  const asked = await own.app.as(own.key, `/payments/${id}/refund/`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Prefer: "respond-async" },
+    body: JSON.stringify({ amount: 1_000 }),
+  });
+  assert.equal(asked.status, 202);
+  const { id: job } = await asked.json();
+  for (let times = 0; times < 2; times++) {
+    const { summary } = await watch(own.settings, "process_refund_async", job);
+    assert.match(summary, /^1 looked at, \d changed, 0 failed\n$/);
+  }
+  const made = await own.sandbox.control(`transactions/${transaction_id}`, undefined, "GET");
+  assert.equal(made.refunds.length, 1);
+  const { refunds, refund_amount } = await own.read(id);
+  assert.deepEqual([refunds.length, refund_amount], [1, "1000.00"]);
+});
+
+Deno.test("how far a sweep is shows while it runs, and is gone when it tells what came of it", async () => {
+  await using own = await openOwn();
+  await Promise.all([own.charged(), own.charged(), own.charged()]);
+  await own.makeDue();
+  const { screen, summary } = await watch(own.settings, "check_pending_payments");
+  assert.ok(screen.startsWith("\rcheck_pending_payments: 1 of 3"), screen);
+  assert.match(screen, /\r +\r$/);
+  assert.equal(summary, "3 looked at, 0 changed, 0 failed\n");
+});
+
+Deno.test("in the embedded default it works beside the service, and without one", async () => {
+  await using folder = await dataFolder();
+  const port = freePort();
+  const settings = { DATA_DIR: folder.path, SANDBOX_PORT: String(port) };
+  let id: string;
+  {
+    await using service = await startService({ settings });
+    const sandbox = `${service.sandbox}/_sandbox`;
+    const post = (url: string, body: object, key?: string) =>
+      (url.startsWith(service.url) ? askService : fetch)(url, {
+        method: "POST",
+        headers: {
+          "Content-Type": "application/json",
+          ...key && { Authorization: `Bearer ${key}` },
+        },
+        body: JSON.stringify(body),
+      });
+    const charged = await post(
+      `${service.url}/charge/`,
+      { payment_type: "gopay", gross_amount: 44_000 },
+      service.keys.user,
+    );
+    const payment = await parsePayment(charged, 201);
+    id = payment.id;
+    // What the gateway tells of the charge is heard, but not that it was paid.
+    const lost = { operation: "pay", fault: "webhook_lost" };
+    const calls: [string, object][] = [
+      ["webhooks/settle", {}],
+      ["faults", lost],
+      [`transactions/${payment.transaction_id}/pay`, {}],
+    ];
+    for (const [path, body] of calls) {
+      const response = await post(`${sandbox}/${path}`, body);
+      assert.ok(response.ok, await response.text());
+    }
+    const beside = await run(settings, "check_payment_status", id);
+    assert.equal(beside.code, 0, beside.stderr);
+    assert.equal(
+      beside.stdout,
+      "1 looked at, 1 changed, 0 failed\nThe payment's status is settlement.\n",
+    );
+  }
+  const alone = await run(settings, "check_payment_status", id);
+  assert.equal(alone.code, 0, alone.stderr);
+  assert.match(alone.stdout, /^1 looked at, 0 changed, 0 failed\n.*settlement\.\n$/);
+});
+
+Deno.test("what cannot be run is said in a line or shown in the usage", async () => {
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const help = await run(settings, "--help");
+  assert.equal(help.code, 0);
+  for (const task of TASKS) assert.ok(help.stdout.includes(task), task);
+  const unknown = await run(settings, "check_everything");
+  assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
+  assert.match(unknown.stderr, /^There is no task "check_everything"\.\n/);
+  for (const task of TASKS) assert.ok(unknown.stderr.includes(task), task);
+  const wrong = [
+    ...[[], ["check_payment_status"], ["process_charge_async"], ["check_pending_payments", "x"]],
+    ["check_payment_status", "x", "y"],
+  ];
+  for (const args of wrong) await assertRefused(settings, args, /^Usage: run TASK/);
+  for (const id of ["00000000-0000-7000-8000-000000000000", "order-1"]) {
+    const message = new RegExp(`^There is no payment ${id}\\.$`);
+    await assertRefused(settings, ["check_payment_status", id], message);
+  }
+});
+
+Deno.test("progress is told in place on a terminal, and in a log now and then", () => {
+  let now = 0;
+  const shown = (isTerminal: boolean) => {
+    let text = "";
+    const screen = {
+      isTerminal: () => isTerminal,
+      writeSync: (bytes: Uint8Array) => (text += new TextDecoder().decode(bytes), bytes.length),
+    };
+    const progress = createProgress("sweep", screen, () => now);
+    for (let done = 1; done <= 300; done++) {
+      now += 50;
+      progress.tell(done, 300);
+    }
+    progress.end();
+    return text;
+  };
+  const terminal = shown(true);
+  assert.ok(terminal.startsWith("\rsweep: 1 of 300\rsweep: 3 of 300"));
+  assert.ok(!terminal.includes("\n"));
+  assert.match(terminal, /\r +\r$/, "the line is gone before the summary");
+  assert.equal(shown(false), "sweep: 200 of 300\n");
+});
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { createWriter } from "../../commands/writer.ts";
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+Deno.test("writer writes all, in order, however little is taken at a time", async () => {
+  let written = "";
+  const writer = createWriter((bytes) => {
+    written += text(bytes.subarray(0, 3));
+    return Promise.resolve(Math.min(3, bytes.length));
+  });
+  for (const line of ["one\n", "two\n", "three\n"]) writer.write(line);
+  await writer.drained();
+  assert.equal(written, "one\ntwo\nthree\n");
+});
+
+Deno.test("writer holds nobody up where nobody reads, drops what is too much, and says so", async () => {
+  const reader = Promise.withResolvers<void>();
+  let written = "";
+  const writer = createWriter(async (bytes) => {
+    await reader.promise;
+    written += text(bytes);
+    return bytes.length;
+  }, 20);
+  writer.write("first\n");
+  for (let i = 0; i < 10; i++) writer.write("0123456789\n");
+  reader.resolve();
+  await writer.drained();
+  const [first, kept, note] = written.trimEnd().split("\n");
+  assert.deepEqual([first, kept], ["first", "0123456789"]);
+  assert.deepEqual(JSON.parse(note!), { level: "error", event: "log_dropped", dropped: 99 });
+});
+
+Deno.test("writer goes on where the terminal is gone", async () => {
+  const writer = createWriter(() => Promise.reject(new Error("EPIPE")));
+  writer.write("lost\n");
+  await writer.drained();
+  writer.write("lost, too\n");
+  await writer.drained();
+});

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import {
+  ConfigError,
+  parseConfig,
+  SANDBOX_CLIENT_KEY,
+  SANDBOX_SERVER_KEY,
+  SETTING_NAMES,
+  settingsTable,
+} from "../../core/config.ts";
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    parseConfig(env, "/project");
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.problems.map(({ name }) => name);
+  }
+  return [];
+}
+
+Deno.test("without any setting it is the embedded default on this machine alone", () => {
+  const config = parseConfig({}, "/project");
+  assert.equal(config.isEmbeddedDefault, true);
+  assert.equal(config.host, "127.0.0.1");
+  assert.equal(config.port, 8000);
+  assert.equal(config.dataDir, "/project/.data");
+  assert.equal(config.databaseUrl, null);
+  assert.deepEqual(config.rateLimit, { perSecond: 100, burst: 200 });
+});
+
+Deno.test("a database or a gateway key of one's own ends the embedded default", () => {
+  const gateway = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/project");
+  assert.equal(gateway.isEmbeddedDefault, false);
+  assert.equal(gateway.host, "0.0.0.0");
+  const both = { GATEWAY_SERVER_KEY: "Mid-server-x", DATABASE_URL: "postgres://host/db" };
+  assert.equal(parseConfig(both, "/project").isEmbeddedDefault, false);
+});
+
+Deno.test("all that is wrong is told at once, each with the problem and an example", () => {
+  const env = {
+    PORT: "eighty",
+    HOST: "example.com",
+    BASE_PATH: "pay/",
+    DATABASE_URL: "mysql://host/db",
+    AUTH_JWT_SECRET: "short",
+    RATE_LIMIT_BURST: "-1",
+    TRUST_PROXY: "everyone",
+  };
+  assert.deepEqual(problemsOf(env), [
+    ...Object.keys(env),
+    ...["GATEWAY_SERVER_KEY", "AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"],
+  ]);
+  assert.throws(() => parseConfig(env, "/"), (error: Error) => {
+    const lines = error.message.split("\n");
+    assert.equal(lines[0], "10 settings are wrong:");
+    assert.equal(lines.length, 11);
+    assert.match(lines[1]!, /^ {2}PORT +must be a port number, 0 to 65535 \(example: 8000\)$/);
+    return true;
+  });
+});
+
+Deno.test("what is wrong only beside others is not told to be what it is", () => {
+  const refused = { HOST: "0.0.0.0" };
+  assert.throws(() => parseConfig(refused, "/"), (error: Error) => {
+    assert.match(error.message, /^ {2}HOST {2}must be of this machine alone without .*_KEY$/m);
+    return true;
+  });
+  const missing = { DATABASE_URL: "postgres://127.0.0.1/payments" };
+  assert.throws(() => parseConfig(missing, "/"), /GATEWAY_SERVER_KEY.+is missing.+\(example: /);
+});
+
+Deno.test("no value is echoed, secret or not", () => {
+  const env = Object.fromEntries(SETTING_NAMES.map((name) => [name, `hunter2 for ${name}!,`]));
+  assert.throws(() => parseConfig(env, "/"), (error: Error) => {
+    assert.doesNotMatch(error.message + error.stack, /hunter2/);
+    return true;
+  });
+});
+
+for (const name of SETTING_NAMES) {
+  Deno.test(`${name} that is set but empty stops the start`, () => {
+    for (const empty of ["", "  "]) assert.ok(problemsOf({ [name]: empty }).includes(name));
+  });
+}
+
+Deno.test("the sandbox's well-known key never guards anything", () => {
+  assert.deepEqual(problemsOf({ GATEWAY_SERVER_KEY: SANDBOX_SERVER_KEY }), ["GATEWAY_SERVER_KEY"]);
+  assert.deepEqual(
+    problemsOf({ GATEWAY_SERVER_KEY: SANDBOX_SERVER_KEY, DATABASE_URL: "postgres://host/db" }),
+    ["GATEWAY_SERVER_KEY"],
+  );
+});
+
+Deno.test("a real database needs a gateway key", () => {
+  assert.deepEqual(problemsOf({ DATABASE_URL: "postgres://host/db" }), ["GATEWAY_SERVER_KEY"]);
+});
+
+Deno.test("the embedded default listens on loopback only", () => {
+  for (const HOST of ["0.0.0.0", "::", "192.168.1.1"]) {
+    assert.deepEqual(problemsOf({ HOST }), ["HOST"]);
+  }
+  for (const HOST of ["127.0.0.1", "127.1.2.3", "::1", "localhost"]) {
+    assert.deepEqual(problemsOf({ HOST }), []);
+  }
+  assert.deepEqual(problemsOf({ HOST: "0.0.0.0", GATEWAY_SERVER_KEY: "Mid-server-x" }), []);
+});
+
+Deno.test("the embedded default talks to its own sandbox, with the keys that everybody knows", () => {
+  const config = parseConfig({}, "/project");
+  assert.equal(config.sandboxPort, 8001);
+  assert.equal(config.logGateway, false);
+  assert.deepEqual(config.gateway, {
+    baseUrl: "http://127.0.0.1:8001",
+    serverKey: SANDBOX_SERVER_KEY,
+    clientKey: SANDBOX_CLIENT_KEY,
+    maxInFlight: 50,
+  });
+  const other = parseConfig({ SANDBOX_PORT: "8101", LOG_GATEWAY: "true" }, "/project");
+  assert.equal(other.sandboxPort, 8101);
+  assert.equal(other.gateway.baseUrl, "http://127.0.0.1:8101");
+  assert.equal(other.logGateway, true);
+});
+
+Deno.test("the gateway's environment gives its address, unless there is one of its own", () => {
+  const baseUrlOf = (env: Record<string, string>) =>
+    parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x", ...env }, "/project").gateway.baseUrl;
+  assert.equal(baseUrlOf({}), "https://api.sandbox.midtrans.com");
+  assert.equal(baseUrlOf({ GATEWAY_ENV: "sandbox" }), "https://api.sandbox.midtrans.com");
+  assert.equal(baseUrlOf({ GATEWAY_ENV: "production" }), "https://api.midtrans.com");
+  const own = { GATEWAY_ENV: "production", GATEWAY_BASE_URL: "https://proxy.example.com/pay/" };
+  assert.equal(baseUrlOf(own), "https://proxy.example.com/pay");
+  assert.equal(baseUrlOf({ GATEWAY_BASE_URL: "http://127.0.0.1:9/" }), "http://127.0.0.1:9");
+});
+
+Deno.test("keys of the gateway are taken as they are", () => {
+  const env = {
+    GATEWAY_SERVER_KEY: "newer-key",
+    GATEWAY_CLIENT_KEY: "client",
+    LOG_GATEWAY: "false",
+  };
+  const config = parseConfig({ ...env, GATEWAY_MAX_IN_FLIGHT: "7" }, "/project");
+  assert.equal(config.gateway.serverKey, "newer-key");
+  assert.equal(config.gateway.clientKey, "client");
+  assert.equal(config.gateway.maxInFlight, 7);
+  assert.equal(config.logGateway, false);
+  assert.equal(config.sandboxPort, null);
+});
+
+Deno.test("what is said about a gateway of one's own needs its key", () => {
+  const env = {
+    GATEWAY_CLIENT_KEY: "client",
+    GATEWAY_ENV: "production",
+    GATEWAY_BASE_URL: "https://gateway.example.com",
+  };
+  assert.deepEqual(problemsOf(env), Object.keys(env));
+  assert.deepEqual(problemsOf({ ...env, GATEWAY_SERVER_KEY: "Mid-server-x" }), []);
+});
+
+Deno.test("production takes no key that says it is a sandbox's", () => {
+  const env = { GATEWAY_SERVER_KEY: "SB-Mid-server-x", GATEWAY_CLIENT_KEY: "SB-Mid-client-x" };
+  assert.deepEqual(problemsOf(env), []);
+  assert.deepEqual(problemsOf({ ...env, GATEWAY_ENV: "production" }), Object.keys(env));
+});
+
+Deno.test("the sandbox has a port of its own, and only where there is a sandbox", () => {
+  const key = { GATEWAY_SERVER_KEY: "Mid-server-x" };
+  assert.deepEqual(problemsOf({ SANDBOX_PORT: "8101", ...key }), ["SANDBOX_PORT"]);
+  assert.deepEqual(problemsOf({ SANDBOX_PORT: "8000" }), ["SANDBOX_PORT"]);
+  assert.deepEqual(problemsOf({ PORT: "8001" }), ["SANDBOX_PORT"]);
+  assert.deepEqual(problemsOf({ PORT: "8001", ...key }), []);
+  assert.deepEqual(problemsOf({ PORT: "0", SANDBOX_PORT: "0" }), []);
+});
+
+Deno.test("JWT settings come whole and from one source of trust", () => {
+  const rest = { AUTH_JWT_ISSUER: "i", AUTH_JWT_AUDIENCE: "a" };
+  const AUTH_JWT_SECRET = "x".repeat(32);
+  const AUTH_JWKS_URL = "https://id.example.com/jwks";
+  assert.deepEqual(problemsOf({ ...rest, AUTH_JWT_SECRET }), []);
+  assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL }), []);
+  assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL, AUTH_JWT_SECRET }), ["AUTH_JWT_SECRET"]);
+  assert.deepEqual(problemsOf({ AUTH_JWKS_URL }), ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"]);
+  const untrusted = { ...rest, AUTH_STAFF_CLAIM: "staff" };
+  assert.deepEqual(problemsOf(untrusted), Object.keys(untrusted));
+  const insecure = { ...rest, AUTH_JWKS_URL: "http://id.example.com/jwks" };
+  assert.deepEqual(problemsOf(insecure), ["AUTH_JWKS_URL"]);
+});
+
+function withSslMode(mode: string) {
+  const DATABASE_URL = `postgres://host/db?sslmode=${mode}`;
+  return { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x" };
+}
+
+Deno.test("values on the edge", () => {
+  const good: Record<string, string>[] = [
+    ...[{ PORT: "0" }, { PORT: "65535" }, { BASE_PATH: "/a" }, { BASE_PATH: "/a/b.c~d-e_f" }],
+    ...[{ DATA_DIR: "/x/y" }, { DATABASE_POOL_SIZE: "1" }, { TRUST_PROXY: "10.0.0.0/8,::1/128" }],
+    ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(43) }, { DRAIN_SECONDS: "300" }],
+    ...[{ SANDBOX_PORT: "65535" }, { GATEWAY_MAX_IN_FLIGHT: "1" }, { LOG_GATEWAY: "true" }],
+    ...["disable", "require", "verify-full"].map(withSslMode),
+  ];
+  for (const env of good) assert.deepEqual(problemsOf(env), [], JSON.stringify(env));
+  const bad: Record<string, string>[] = [
+    ...[{ PORT: "65536" }, { PORT: "-1" }, { PORT: "1.5" }, { PORT: "0x50" }, { PORT: " 80" }],
+    ...[{ BASE_PATH: "/" }, { BASE_PATH: "/a/" }, { BASE_PATH: "a" }, { BASE_PATH: "/a//b" }],
+    ...[{ BASE_PATH: "/a b" }, { BASE_PATH: "/:a" }, { BASE_PATH: "/*" }],
+    ...[{ DATA_DIR: "a b" }, { DATA_DIR: "a,b" }, { DATA_DIR: 'a"b' }, { DATA_DIR: "$a" }, {
+      DATABASE_POOL_SIZE: "0",
+    }],
+    ...[{ TRUST_PROXY: "10.0.0.0/33" }, { TRUST_PROXY: "1.2.3" }, { TRUST_PROXY: "1.2.3.4/8/8" }],
+    ...[{ TRUST_PROXY: "1.2.3.4," }, { TRUST_PROXY: "::1/x" }],
+    ...[{ SANDBOX_PORT: "65536" }, { GATEWAY_MAX_IN_FLIGHT: "0" }, { LOG_GATEWAY: "toString" }],
+    ...[{ GATEWAY_ENV: "live" }, { GATEWAY_CLIENT_KEY: "a b" }, { GATEWAY_SERVER_KEY: "a b" }],
+    ...[{ GATEWAY_BASE_URL: "http://gateway.example.com" }, { GATEWAY_BASE_URL: "ftp://x" }],
+    ...[{ GATEWAY_BASE_URL: "https://x/?a=b" }, { GATEWAY_BASE_URL: "https://x/#a" }],
+    ...[{ GATEWAY_BASE_URL: "https://user:pass@x" }, { GATEWAY_BASE_URL: "gateway" }],
+    ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(42) }, { BOOTSTRAP_STAFF_KEY: "a".repeat(46) }],
+  ];
+  for (const mode of ["prefer", "allow", "verify-ca", "no-verify", "Require"]) {
+    assert.deepEqual(problemsOf(withSslMode(mode)), ["DATABASE_URL"], mode);
+  }
+  for (const env of bad) assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));
+});
+
+Deno.test("webhook endpoints may be private where the service is tried out, and where it is said", () => {
+  const real = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const allows = (env: Record<string, string>) => parseConfig(env, "/project").webhookAllowPrivate;
+  assert.deepEqual([allows({}), allows(real)], [true, false]);
+  assert.equal(allows({ ...real, WEBHOOK_ALLOW_PRIVATE: "true" }), true);
+  assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
+});
+
+Deno.test("the table of settings in the guide is the schema's", async () => {
+  const guide = await Deno.readTextFile(new URL("../../docs/settings.md", import.meta.url));
+  const rows = (text: string) =>
+    text.split("\n").filter((line) => line.startsWith("|"))
+      .map((line) => line.split("|").map((cell) => cell.trim()).join("|"));
+  const expected = rows(settingsTable()).filter((row) => !row.includes("---"));
+  const actual = new Set(rows(guide));
+  for (const row of expected) assert.ok(actual.has(row), `docs/settings.md lacks: ${row}`);
+  const named = [...guide.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
+  assert.deepEqual(named, SETTING_NAMES);
+});

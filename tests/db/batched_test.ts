@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { openDatabase, type Sql } from "../../db/database.ts";
+import { type Together, together } from "../../db/together.ts";
+import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { createHeldDatabase } from "../support/database/held_database.ts";
+import { newKey } from "../support/idempotency.ts";
+import { chargeRequest, openPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+
+const MANY = 50;
+
+/** Counts, and tells what ran together. */
+function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => Promise.resolve()) {
+  const batches: number[][] = [];
+  const statement: Together<number, number> = {
+    name: "count",
+    touches: (item) => [String(item)],
+    async run(sql, items) {
+      batches.push(items);
+      await sql`select 1`;
+      await run(sql, items);
+      return items.map((item) => item * 10);
+    },
+  };
+  return { batches, statement };
+}
+
+async function openCounting(...args: Parameters<typeof counting>) {
+  const database = openDatabase({ url: await createDatabase({ template: null }), poolSize: 4 });
+  const { batches, statement } = counting(...args);
+  return {
+    batches,
+    count: (item: number) => together(database, statement, item),
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+Deno.test("who comes alone goes at once; who comes meanwhile goes together, each with its own result", async () => {
+  await using counter = await openCounting();
+  const results = await Promise.all([1, 2, 3, 4].map(counter.count));
+  assert.deepEqual(results, [10, 20, 30, 40]);
+  assert.deepEqual(counter.batches, [[1], [2, 3, 4]]);
+  assert.equal(await counter.count(5), 50);
+  assert.deepEqual(counter.batches.at(-1), [5]);
+});
+
+Deno.test("two that touch the same never go together, and keep their order", async () => {
+  await using counter = await openCounting();
+  await Promise.all([1, 2, 3, 2, 2, 4].map(counter.count));
+  assert.deepEqual(counter.batches, [[1], [2, 3, 4], [2], [2]]);
+});
+
+Deno.test("a flood goes in bounded portions", async () => {
+  await using counter = await openCounting();
+  const items = Array.from({ length: 1_000 }, (_, index) => index);
+  const results = await Promise.all(items.map(counter.count));
+  assert.deepEqual(results, items.map((item) => item * 10));
+  assert.ok(counter.batches.every(({ length }) => length <= 64));
+  assert.ok(counter.batches.length <= 20, `${counter.batches.length} statements`);
+});
+
+Deno.test("one that cannot be done is nobody else's loss", async () => {
+  await using counter = await openCounting(async (sql, items) => {
+    if (items.includes(3)) await sql`select 1 / 0`;
+  });
+  const ends = await Promise.allSettled([1, 2, 3, 4].map(counter.count));
+  assert.deepEqual(ends.map(({ status }) => status === "fulfilled"), [true, true, false, true]);
+});
+
+Deno.test("one that takes its time holds nobody up", async () => {
+  const release = Promise.withResolvers<void>();
+  await using counter = await openCounting((_sql, items) =>
+    items.includes(1) ? release.promise : Promise.resolve()
+  );
+  const slow = counter.count(1);
+  assert.equal(await counter.count(2), 20);
+  release.resolve();
+  assert.equal(await slow, 10);
+});
+
+Deno.test("many charges at once take few statements, and each its own way", async () => {
+  const statements = new Map<string, number>();
+  await using payments = await openPayments({
+    wrapDatabase: (database) => ({
+      ...database,
+      query(work, name = "query") {
+        statements.set(name, (statements.get(name) ?? 0) + 1);
+        return database.query(work, name);
+      },
+    }),
+  });
+  await payments.charge();
+  statements.clear();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const answers = await Promise.all(
+    Array.from({ length: MANY }, (_, index) => {
+      const order_id = `order-${index % (MANY - 5)}`;
+      return payments.post("/charge/", { ...body, order_id }, index % 2 ? newKey() : {});
+    }),
+  );
+  const orders = new Set<string>();
+  for (const answer of answers) {
+    if (answer.status !== 201) {
+      await assertProblem(answer, 400, "duplicate_order");
+      continue;
+    }
+    const payment = PaymentSchema.parse(await answer.json());
+    assert.deepEqual(payment, await payments.read(payment.id));
+    assert.deepEqual(await payments.story(payment.id), [">pending charge"]);
+    assert.deepEqual(await payments.events(payment.id), ["payment_received"]);
+    assert.ok(!orders.has(payment.order_id), "an order is charged once");
+    orders.add(payment.order_id);
+  }
+  assert.equal(orders.size, MANY - 5);
+  assert.ok(statements.get("insert payment")! < MANY / 2);
+  assert.ok(statements.get("write payment")! < MANY / 2);
+});
+
+Deno.test("of charges that are written together, one that cannot be costs the others nothing", async () => {
+  await using payments = await openPayments();
+  await payments.app.database.query((sql) =>
+    sql`alter table gateway.events add constraint odd check (data->>'order_id' <> 'odd')`
+  );
+  const orders = ["one", "two", "odd", "three", "four"];
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const answers = await Promise.all(
+    orders.map((order_id) => payments.post("/charge/", { ...body, order_id }, newKey())),
+  );
+  for (const [index, answer] of answers.entries()) {
+    if (orders[index] === "odd") await assertProblem(answer, 500, "internal_error");
+    else assert.equal(PaymentSchema.parse(await answer.json()).order_id, orders[index]);
+  }
+});
+
+Deno.test("a charge whose row is slow to be written holds no other up", async () => {
+  const { wrapDatabase, holdNext } = createHeldDatabase();
+  await using payments = await openPayments({ wrapDatabase });
+  const held = holdNext("insert payment");
+  const slow = payments.charge();
+  await held.arrived;
+  await payments.charge();
+  held.release();
+  await slow;
+});

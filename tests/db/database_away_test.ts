@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { openApp, type TestApp } from "../support/app.ts";
+import { DEADLINE_MS } from "../../db/database.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { assertProblem } from "../support/problem.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+
+const databaseUrl = await createDatabase();
+
+/** Unknown keys are looked up each time, so that this always asks the database. */
+const UNKNOWN_KEY = "gk_" + "a".repeat(43);
+
+const LOSSES = {
+  "refuses connections": "cut",
+  "falls silent": "silence",
+} as const;
+
+for (const [what, how] of Object.entries(LOSSES)) {
+  Deno.test(`while the database ${what}, callers get 503; when it returns, service does`, async () => {
+    const { proxy, url } = throughProxy(databaseUrl);
+    await using _ = proxy;
+    await using app = await openApp({ databaseUrl: url });
+    const lookUp = () => app.as(UNKNOWN_KEY, "/me/");
+    assert.equal((await lookUp()).status, 401);
+    assert.equal((await app.request("/health/ready/")).status, 200);
+
+    proxy[how]();
+    // Several times: the first finds broken connections, those after it none at all.
+    for (let i = 0; i < 3; i++) {
+      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(lookUp));
+      for (const answer of answers) {
+        assert.ok(Number(answer.headers.get("retry-after")) > 0);
+        await assertProblem(answer, 503, "unavailable");
+      }
+    }
+    const ready = await app.request("/health/ready/");
+    const problem = await assertProblem(ready, 503, "unavailable");
+    assert.deepEqual(problem.checks, { database: "down" });
+    assert.equal((await app.request("/health/live/")).status, 200);
+
+    proxy.mend();
+    await until("it is back", async () => (await lookUp()).status === 401);
+    assert.equal((await app.request("/health/ready/")).status, 200);
+  });
+}
+
+Deno.test("a transaction cut off half-way changes nothing", async () => {
+  const { proxy, url } = throughProxy(databaseUrl);
+  await using _ = proxy;
+  await using app = await openApp({ databaseUrl: url });
+  const attempt = app.database.transaction(async (sql) => {
+    await sql`create table half_way (id int)`;
+    proxy.cut();
+    await sql`select 1`;
+  });
+  await assert.rejects(attempt, { name: "DatabaseUnavailable" });
+  proxy.mend();
+  const back = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
+  await until("it is back", back);
+  const [row] = await ask(databaseUrl, "select to_regclass('half_way') as table");
+  assert.equal(row!.table, null);
+});
+
+Deno.test("a transaction past its deadline changes nothing, whatever it still does", async () => {
+  await using app = await openApp({ databaseUrl });
+  const ended = Promise.withResolvers<unknown>();
+  const attempt = app.database.transaction(async (sql) => {
+    await sql`create table too_late (id int)`;
+    await sql`select pg_sleep(1)`;
+    await othersAreAnswered(app);
+    // By its end the caller has been told that it failed.
+    await sql`select pg_sleep(1)`.finally(() => ended.resolve(null));
+  });
+  await assert.rejects(attempt, { name: "DatabaseUnavailable" });
+  await ended.promise;
+  await untilNoTransaction();
+  const [row] = await ask(databaseUrl, "select to_regclass('too_late') as table");
+  assert.equal(row!.table, null);
+});
+
+Deno.test("a transaction past its deadline is not let ask anything more", async () => {
+  await using app = await openApp({ databaseUrl });
+  const refused = Promise.withResolvers<Error>();
+  const attempt = app.database.transaction(async (sql) => {
+    await sql`select pg_sleep(1)`;
+    await othersAreAnswered(app);
+    await sql`select pg_sleep(1)`;
+    await Promise.resolve(sql`create table never ${sql({ id: 1 })}`).catch(refused.resolve);
+  });
+  await assert.rejects(attempt, { name: "DatabaseUnavailable" });
+  assert.equal((await refused.promise).name, "DatabaseUnavailable");
+  await untilNoTransaction();
+});
+
+Deno.test("a transaction whose statement takes too long frees its connection at once", async () => {
+  await using app = await openApp({ databaseUrl });
+  const slow = app.database.transaction((sql) => sql`select pg_sleep(60)`);
+  await assert.rejects(slow, (error: Error) => {
+    assert.equal(error.name, "DatabaseUnavailable");
+    assert.equal((error.cause as { code?: string }).code, "57014");
+    return true;
+  });
+  await untilNoTransaction();
+});
+
+Deno.test("callers hear of an absent database within 2 seconds", () => {
+  assert.ok(DEADLINE_MS < 2_000);
+});
+
+/** So that the database counts as slow, not as gone. */
+async function othersAreAnswered(app: TestApp): Promise<void> {
+  await app.database.query((sql) => sql`select 1`);
+}
+
+/** Well before the server itself would end one that is idle, which it does after 10 s. */
+function untilNoTransaction(): Promise<void> {
+  return until("no transaction is open", async () => {
+    const open = await ask(
+      databaseUrl,
+      `select from pg_stat_activity where datname = current_database()
+       and pid <> pg_backend_pid() and state like '%in transaction%'`,
+    );
+    return open.length === 0;
+  }, 5_000);
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { createDatabase } from "../support/database/database.ts";
+import { newKey } from "../support/idempotency.ts";
+import { OPERATIONS, timesDone } from "../support/payments/operations.ts";
+import { assertProblem } from "../support/problem.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+
+const databaseUrl = await createDatabase();
+
+function isBack({ app }: RelayedPayments): Promise<void> {
+  const asks = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
+  return until("the database is back", asks);
+}
+
+for (const operation of OPERATIONS) {
+  Deno.test(`${operation.name}: a database that goes away during the call costs nothing`, async () => {
+    const { proxy, url } = throughProxy(databaseUrl);
+    await using _ = proxy;
+    let now = Date.now();
+    await using payments = await openRelayed({ databaseUrl: url, now: () => now });
+    const { relay, post } = payments;
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const { meddle } = relay;
+    relay.meddle = async (request, pass) => {
+      const answer = await pass();
+      if (nameOf(request) === operation.call) proxy.cut();
+      return answer;
+    };
+    const answer = await post(prepared.path, prepared.body, headers);
+    assert.ok(answer.headers.has("Retry-After"));
+    const problem = await assertProblem(answer, 503, "unavailable");
+    assert.deepEqual([problem.order_id, problem.outcome], [prepared.orderId, "unknown"]);
+    const id = problem.payment_id!;
+    relay.meddle = meddle;
+    proxy.mend();
+    await isBack(payments);
+
+    const tooEarly = await post(prepared.path, prepared.body, headers);
+    await assertProblem(tooEarly, 409, "idempotency_in_progress");
+    now += 10 * 60_000;
+    const again = await post(prepared.path, prepared.body, headers);
+    assert.equal(again.status, operation.status, await again.clone().text());
+    assert.equal(operation.paymentIn(await again.json()).id, id);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+    assert.equal(relay.times(operation.call), 1, "found, not sent again");
+  });
+
+  Deno.test(`${operation.name}: what nobody asks about again, the task finds out`, async () => {
+    const { proxy, url } = throughProxy(databaseUrl);
+    await using _ = proxy;
+    let now = Date.now();
+    await using payments = await openRelayed({ databaseUrl: url, now: () => now });
+    const { relay, post } = payments;
+    const prepared = await operation.prepare(payments);
+    const { meddle } = relay;
+    relay.meddle = async (request, pass) => {
+      const answer = await pass();
+      if (nameOf(request) === operation.call) proxy.cut();
+      return answer;
+    };
+    const answer = await post(prepared.path, prepared.body);
+    const { payment_id } = await assertProblem(answer, 503, "unavailable");
+    relay.meddle = meddle;
+    proxy.mend();
+    await isBack(payments);
+    now += 2 * 60_000;
+    const [row] = await payments.app.database.query((sql) =>
+      sql`select check_at from gateway.payments where id = ${payment_id!}`
+    );
+    assert.ok(row!.check_at.getTime() <= now, "the sweep comes by itself");
+    await payments.check(payment_id!);
+    const payment = await payments.read(payment_id!);
+    const [transaction] = await payments.transactions(prepared.orderId);
+    assert.equal(payment.transaction_id, transaction.transaction_id);
+    assert.equal(payment.transaction_status, transaction.transaction_status);
+    assert.equal(payment.refund_amount, transaction.refund_amount ?? "0.00");
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+}
+
+Deno.test("without a database the gateway is not called", async () => {
+  const { proxy, url } = throughProxy(databaseUrl);
+  await using _ = proxy;
+  await using payments = await openRelayed({ databaseUrl: url });
+  const all = await Promise.all(
+    OPERATIONS.map(async ({ call, prepare }) => ({ call, ...await prepare(payments) })),
+  );
+  const before = payments.relay.received.length;
+  proxy.cut();
+  await Promise.all(all.map(async ({ path, body }) => {
+    const answer = await payments.post(path, body, newKey());
+    assert.ok(answer.headers.has("Retry-After"));
+    await assertProblem(answer, 503, "unavailable");
+  }));
+  assert.equal(payments.relay.received.length, before);
+});

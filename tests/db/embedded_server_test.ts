@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { install } from "../../db/embedded/install.ts";
+import type { Layout } from "../../db/embedded/layout.ts";
+import { findServer, startServer } from "../../db/embedded/server.ts";
+import { dataFolder } from "../support/service.ts";
+
+const silent = () => {};
+
+async function postmaster(layout: Layout): Promise<number> {
+  const text = await Deno.readTextFile(join(layout.cluster, "postmaster.pid"));
+  return Number(text.split("\n")[0]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    Deno.kill(pid, "SIGCONT");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test("a server whose service is gone before it has begun ends all the same", async () => {
+  await using folder = await dataFolder();
+  const layout = await install(folder.path, silent);
+  const { success } = await new Deno.Command(layout.leash, {
+    args: [layout.logFile, join(layout.programs, "bin/postgres"), "-D", layout.cluster, "-p", "1"],
+    stdin: "null",
+    ...layout.runAs,
+  }).output();
+  assert.equal(typeof success, "boolean");
+  assert.equal(await findServer(layout), null);
+});
+
+Deno.test("a server that cannot be started again is tried until it can", async () => {
+  await using folder = await dataFolder();
+  const layout = await install(folder.path, silent);
+  const program = join(layout.programs, "bin/postgres");
+  const told: (string | undefined)[] = [];
+  const failed = Promise.withResolvers<void>();
+  const server = await startServer(layout, {
+    onCrash(failedRestart) {
+      told.push(failedRestart instanceof Error ? failedRestart.message : undefined);
+      if (failedRestart) failed.resolve();
+    },
+  });
+  try {
+    await Deno.rename(program, `${program}.away`);
+    Deno.kill(await postmaster(layout), "SIGKILL");
+    await failed.promise;
+    await Deno.rename(`${program}.away`, program);
+    while (await findServer(layout) !== server.url) await delay(50);
+    assert.equal(told[0], undefined);
+    assert.match(told[1] ?? "", /does not start; the reason is in/);
+  } finally {
+    await server.stop();
+  }
+  assert.equal(await findServer(layout), null);
+});
+
+Deno.test("a frozen server does not keep us from ending", async () => {
+  await using folder = await dataFolder();
+  const layout = await install(folder.path, silent);
+  const server = await startServer(layout);
+  const pid = await postmaster(layout);
+  Deno.kill(pid, "SIGSTOP");
+  await server.stop();
+  // It was left to its leash, which ends it once it wakes (`isAlive` wakes it).
+  while (isAlive(pid)) await delay(50);
+});
+
+Deno.test("two installations at once in one folder make one", async () => {
+  await using folder = await dataFolder();
+  const said: string[] = [];
+  const say = (line: string) => said.push(line);
+  const layouts = await Promise.all([1, 2, 3].map(() => install(folder.path, say)));
+  assert.deepEqual(layouts[0], layouts[2]);
+  assert.deepEqual(said.filter((line) => line.startsWith("Creating")).length, 1);
+});

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import {
+  findPending,
+  loadMigrations,
+  migrate,
+  type Migration,
+  refuseOldServer,
+} from "../../db/migrations.ts";
+import { openApp } from "../support/app.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { assertProblem } from "../support/problem.ts";
+import { runTask } from "../support/service.ts";
+
+function migration(name: string, sql: string): Migration {
+  return { name, sql, checksum: `checksum of ${sql}` };
+}
+
+Deno.test("migrations are applied once, in the order of their numbers", async () => {
+  const url = await createDatabase({ template: null });
+  const migrations = [
+    migration("0001_first", "create table gateway.log (line text)"),
+    migration("0002_second", "insert into gateway.log values ('second'); select 1"),
+  ];
+  assert.deepEqual(await migrate(url, migrations), ["0001_first", "0002_second"]);
+  assert.deepEqual(await migrate(url, migrations), []);
+  const third = migration("0003_third", "insert into gateway.log values ('third')");
+  assert.deepEqual(await migrate(url, [...migrations, third]), ["0003_third"]);
+  const lines = await ask(url, "select line from gateway.log");
+  assert.deepEqual(lines.map(({ line }) => line), ["second", "third"]);
+});
+
+Deno.test("files are loaded in order, whatever their line ends", async () => {
+  const migrations = await loadMigrations();
+  const names = migrations.map(({ name }) => name);
+  assert.deepEqual(names, names.toSorted());
+  assert.match(names[0]!, /^0001_/);
+
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/0002_b.sql`, "select\n2");
+    await Deno.writeTextFile(`${folder}/0001_a.sql`, "select\r\n1");
+    await Deno.writeTextFile(`${folder}/notes.txt`, "not a migration");
+    const unix = await loadMigrations(new URL(`file://${folder}/`));
+    assert.deepEqual(unix.map(({ name }) => name), ["0001_a", "0002_b"]);
+    assert.equal(unix[0]!.sql, "select\n1");
+    await Deno.writeTextFile(`${folder}/0001_a.sql`, "select\n1 ");
+    const changed = await loadMigrations(new URL(`file://${folder}/`));
+    assert.notEqual(changed[0]!.checksum, unix[0]!.checksum);
+    assert.equal(changed[1]!.checksum, unix[1]!.checksum);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a migration that fails leaves nothing of itself", async () => {
+  const url = await createDatabase({ template: null });
+  const broken = migration("0001_broken", "create table gateway.half (id int); select nonsense");
+  await assert.rejects(migrate(url, [broken]), { code: "42703" });
+  const [row] = await ask(url, "select to_regclass('gateway.half') as half");
+  assert.equal(row!.half, null);
+  assert.deepEqual(await migrate(url, [migration("0001_broken", "select 1")]), ["0001_broken"]);
+});
+
+Deno.test("an applied file that changed refuses to go on", async () => {
+  const url = await createDatabase({ template: null });
+  await migrate(url, [migration("0001_a", "select 1")]);
+  const changed = [migration("0001_a", "select 2"), migration("0002_b", "select 3")];
+  await assert.rejects(migrate(url, changed), {
+    name: "MigrationRefused",
+    message: /0001_a was applied .* with another content/,
+  });
+});
+
+Deno.test("PostgreSQL older than 15 is refused", () => {
+  assert.throws(() => refuseOldServer(14), { message: /is PostgreSQL 14; version 15 or newer/ });
+  refuseOldServer(15);
+});
+
+Deno.test("everything lives in the schema gateway, beside whatever else is there", async () => {
+  const url = await createDatabase({ template: null });
+  await ask(url, "create table public.api_keys (mine text)");
+  await migrate(url, await loadMigrations());
+  const rows = await ask(
+    url,
+    `select schemaname || '.' || tablename as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const names = rows.map(({ name }) => name as string).filter((name) =>
+    !name.startsWith("gateway.")
+  );
+  assert.deepEqual(names, ["public.api_keys"]);
+});
+
+Deno.test("many processes starting at once migrate once", async () => {
+  const url = await createDatabase({ template: null });
+  const env = { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const results = await Promise.all([1, 2, 3].map(() => runTask(["migrate"], env)));
+  for (const { code, stderr } of results) assert.equal(code, 0, stderr);
+  const applied = results.flatMap(({ stdout }) => stdout.match(/^applied .*/gm) ?? []);
+  const all = (await loadMigrations()).map(({ name }) => `applied ${name}`);
+  assert.deepEqual(applied.toSorted(), all);
+});
+
+Deno.test("many connections racing within a process migrate once", async () => {
+  const url = await createDatabase({ template: null });
+  const migrations = [
+    migration("0001_a", "create table gateway.a (id int); select pg_sleep(0.05)"),
+    migration("0002_b", "create table gateway.b (id int)"),
+  ];
+  const applied = await Promise.all(Array.from({ length: 8 }, () => migrate(url, migrations)));
+  assert.deepEqual(applied.flat().toSorted(), ["0001_a", "0002_b"]);
+});
+
+Deno.test("the service is not ready while a migration is pending", async () => {
+  const url = await createDatabase();
+  const migrations = [...await loadMigrations(), migration("9999_later", "select 1")];
+  await using app = await openApp({ databaseUrl: url, migrations });
+  assert.deepEqual(await app.database.query((sql) => findPending(sql, migrations)), ["9999_later"]);
+  const problem = await assertProblem(await app.request("/health/ready/"), 503, "unavailable");
+  assert.deepEqual(problem.checks, { database: "up", migrations: "pending" });
+  await migrate(url, migrations);
+  assert.equal((await app.request("/health/ready/")).status, 200);
+});

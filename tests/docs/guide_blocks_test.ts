@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { blocksOf } from "../support/guides/blocks.ts";
+import { assertShown } from "../support/guides/output.ts";
+import { announces, guideNames, readGuide } from "../support/guides/guides.ts";
+
+const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
+
+Deno.test("a guide's block is run, written, compared or only shown, as its fence says", () => {
+  const kinds = (info: string) => blocksOf(fenced(info)).map(({ kind, line }) => `${kind} ${line}`);
+  assert.deepEqual(kinds("sh"), ["run 3"]);
+  assert.deepEqual(kinds("sh another-terminal"), ["run 3"]);
+  assert.deepEqual(kinds("js receiver.mjs"), ["file 3"]);
+  assert.deepEqual(kinds("sh not-run it would take a year"), ["not-run 3"]);
+  assert.deepEqual(kinds("python not-run a test of its own runs it"), ["not-run 3"]);
+  assert.deepEqual(kinds("ini"), ["shown 3"]);
+  assert.deepEqual(kinds("nginx"), ["shown 3"]);
+  const both = blocksOf(fenced("sh") + fenced("json output")).map(({ kind }) => kind);
+  assert.deepEqual(both, ["run", "output"]);
+});
+
+Deno.test("an output has to follow what it is the output of", () => {
+  assert.throws(() => blocksOf(fenced("json output")), /line 3: the output is that of no block/);
+  assert.throws(
+    () => blocksOf(fenced("js a.mjs") + fenced("text output")),
+    /line 8: the output is/,
+  );
+});
+
+Deno.test("a block of code that nobody runs has to say why", () => {
+  const shell = ["sh not-run", "bash", "sh later", "zsh"];
+  const others = ["ts", "json", "text", "", "python", "html", "ini later"];
+  for (const info of [...shell, ...others]) {
+    assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run/, info);
+  }
+});
+
+Deno.test("of JSON, what a guide shows has to be there, and more may be", () => {
+  const answered = '{"id":"01a1","list":[{"a":1},{"b":2}],"none":null,"paid":false}';
+  const isShown = (shown: string) => {
+    try {
+      assertShown("json", shown, answered);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  assert.ok(isShown('{ "id": "01…", "paid": false }'));
+  assert.ok(isShown('{ "list": [{ "a": 1 }, "…"] }'));
+  assert.ok(isShown('{ "list": [{}, { "b": 2 }], "none": null }'));
+  assert.ok(!isShown('{ "id": "02…" }'));
+  assert.ok(!isShown('{ "paid": true }'));
+  assert.ok(!isShown('{ "missing": "…" }'));
+  assert.ok(!isShown('{ "none": "…" }'));
+  assert.ok(!isShown('{ "list": [{ "a": 1 }] }'));
+  assert.ok(!isShown('{ "list": [{ "a": 2 }, "…"] }'));
+});
+
+Deno.test("of text, every line has to be there, and … stands for the rest of one or for any number", () => {
+  const answered = "HTTP/1.1 200 OK\r\nlocation: /jobs/1/\r\n\r\ndone \n";
+  assertShown("text", "HTTP/1.1 200 OK\nlocation: /jobs/…/\n\ndone", answered);
+  assertShown("text", "HTTP/1.1 200 OK\n…\ndone\n…", answered);
+  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\ndone", answered));
+  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\n…\ndon", answered));
+  assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", answered));
+});
+
+Deno.test("an amount does not announce that a request is refused", () => {
+  for (const shown of ['{ "status": 400 }', "HTTP/1.1 400 Bad Request", "It was 400."]) {
+    assert.ok(announces(shown, "400"), shown);
+  }
+  for (const shown of ['"44000.00"', '"400.00"', "1.400", "4000", "1400", "error_400", "400a"]) {
+    assert.ok(!announces(shown, "400"), shown);
+  }
+});
+
+/** How many blocks of a guide may go without being run here; of the others, none. */
+const NOT_RUN: Record<string, number> = {
+  "README.md": 1,
+  // The gateway's own script, in a browser.
+  "cards.md": 1,
+  // Python has a test of its own.
+  "moving-from-django-payment-midtrans.md": 2,
+  // What needs root, a supervisor or a database of its own has a test of its own.
+  "production.md": 10,
+  "how-it-works.md": 1,
+  "sandbox.md": 1,
+  "security.md": 2,
+};
+
+Deno.test("hardly anything in a guide is not run", async () => {
+  for (const guide of await guideNames()) {
+    const notRun = (await readGuide(guide)).filter(({ block }) => block.kind === "not-run");
+    assert.ok(notRun.length <= (NOT_RUN[guide] ?? 0), `docs/${guide}: ${notRun.length} blocks`);
+  }
+});

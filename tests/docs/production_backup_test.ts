@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { Webhook } from "standardwebhooks";
+import { askService } from "../support/client.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import {
+  findPrograms,
+  freePort,
+  startDebianPostgres,
+} from "../support/database/debian_postgres.ts";
+import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
+import { dataFolder, type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
+
+const STAFF_KEY = "gk_" + "r".repeat(43);
+const SERVER_KEY = "Mid-server-of-the-backup";
+
+const programs = findPrograms();
+
+async function call(service: Service, method: string, path: string, body?: unknown, more = {}) {
+  const headers = { Authorization: `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" };
+  const response = await askService(service.url + path, {
+    method,
+    headers: { ...headers, ...more },
+    body: JSON.stringify(body),
+  });
+  assert.ok(response.ok, await response.clone().text());
+  return await response.json() as Json;
+}
+
+Deno.test({
+  name: "a database that was dumped and restored as the guide says goes on where it was",
+  // The embedded PostgreSQL has no `pg_dump`, and an older one does not read a newer server.
+  ignore: programs === null,
+  async fn() {
+    const guide = await readGuide("production.md");
+    await using folder = await dataFolder();
+    await using dumps = await dataFolder();
+    await using receiver = openWebhookReceiver();
+    await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+    await using server = await startDebianPostgres(programs!, folder.path);
+    const [DATABASE_URL, NEW_DATABASE_URL] = await Promise.all(
+      [1, 2].map(() => createDatabase({ server: server.url, template: null })),
+    ) as [string, string];
+    const settings = {
+      HOST: "127.0.0.1",
+      GATEWAY_BASE_URL: sandbox.url,
+      GATEWAY_SERVER_KEY: SERVER_KEY,
+      BOOTSTRAP_STAFF_KEY: STAFF_KEY,
+      WEBHOOK_ALLOW_PRIVATE: "true",
+    };
+    const charge = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000 };
+
+    let payment: Json, secret: string;
+    {
+      await using service = await startService({ settings: { ...settings, DATABASE_URL } });
+      ({ secret } = await call(service, "POST", "/webhook-endpoints/", { url: receiver.url }));
+      payment = await call(service, "POST", "/charge/", charge);
+      await until("it is told", () => receiver.received.length === 1);
+    }
+    const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
+    // A role of the service's own, which is not there where the dump is restored.
+    await ask(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
+    await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
+    await ask(DATABASE_URL, "drop owned by serving; drop role serving");
+    await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
+
+    // Its key is in the database.
+    const { BOOTSTRAP_STAFF_KEY: _, ...others } = settings;
+    await using service = await startService({
+      settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
+    });
+    sandbox.receiver.answer = ({ text }) =>
+      askService(`${service.url}/notification/`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: text,
+      });
+    assert.deepEqual(await call(service, "GET", `/payments/${payment.id}/`), payment);
+    await sandbox.control(`transactions/${payment.transaction_id}/pay`);
+    await sandbox.settled();
+    const paid = await call(service, "GET", `/payments/${payment.id}/`);
+    assert.equal(paid.transaction_status, "settlement");
+    await until("it is told", () => receiver.received.length === 2);
+    const { body, headers } = receiver.received[1]!;
+    const event = new Webhook(secret).verify(new TextDecoder().decode(body), headers) as Json;
+    assert.equal(event.name, "payment_settled");
+
+    // The queue is there again, which was not in the dump.
+    const { id } = await call(service, "POST", "/charge/", charge, { Prefer: "respond-async" });
+    await until(
+      "the job is over",
+      async () => (await call(service, "GET", `/jobs/${id}/`)).status === "succeeded",
+    );
+  },
+});
+
+Deno.test({
+  name: "a server whose port somebody else was given first takes another",
+  ignore: programs === null,
+  async fn() {
+    await using folder = await dataFolder();
+    // Somebody else is a PostgreSQL, too: that of the tests.
+    const taken = Number(new URL(await createDatabase({ template: null })).port);
+    const ports = [taken, taken, freePort()];
+    await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
+    assert.deepEqual(ports, []);
+    const [row] = await ask(server.url, "show data_directory");
+    assert.ok(row!.data_directory.startsWith(folder.path));
+  },
+});

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { API_KEY_SHAPE } from "../../core/auth/api_key.ts";
+import { parseConfig, SETTING_NAMES } from "../../core/config.ts";
+import { loadMigrations, migrate } from "../../db/migrations.ts";
+import { NOBODY } from "../../db/embedded/layout.ts";
+import { openApp } from "../support/app.ts";
+import {
+  buildImage,
+  type Image,
+  imageEnvironment,
+  letIn,
+} from "../support/guides/containerfile.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
+import { hasProgram } from "../support/programs.ts";
+import {
+  copyProject,
+  dataFolder,
+  PROJECT,
+  type StartOptions,
+  startService,
+} from "../support/service.ts";
+
+const guide = await readGuide("production.md");
+const security = await readGuide("security.md");
+
+const isRoot = Deno.uid() === 0;
+const STAFF_KEY = "gk_" + "d".repeat(43);
+
+/** Whatever is still to be fetched is not: only this machine can be reached. */
+const NO_NETWORK = {
+  HTTP_PROXY: "http://127.0.0.1:2",
+  HTTPS_PROXY: "http://127.0.0.1:2",
+  NO_PROXY: "127.0.0.1",
+};
+
+/** Others than root may do nothing with what root has made but read it. */
+const ordinary: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY } : {};
+
+let image: Image;
+
+Deno.test.beforeAll(async () => {
+  const root = await Deno.makeTempDir({ prefix: "payment-gateway-image-" });
+  await Deno.chmod(root, 0o755);
+  image = await buildImage(root);
+});
+
+Deno.test.afterAll(() => Deno.remove(image.root, { recursive: true }));
+
+/** The file of settings as the guide shows it, with a database and secrets put in. */
+async function settingsOfGuide(): Promise<Record<string, string>> {
+  const lines = blockWith(guide, "ini", "DATABASE_URL").trim().split("\n");
+  const settings = Object.fromEntries(lines.map((line) => {
+    const [, name, value] = line.match(/^(\w+)="?(.*?)"?$/)!;
+    return [name!, value!.replace("…", "d".repeat(43))];
+  }));
+  assert.ok(parseConfig(settings, "/nowhere").databaseUrl);
+  return { ...settings, DATABASE_URL: await createDatabase({ template: null }) };
+}
+
+/** The lines of the unit, by their names. */
+async function unitLines(): Promise<Map<string, string[]>> {
+  const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
+  const lines = [...text.matchAll(/^(\w+)=(.*)$/gm)];
+  return new Map(
+    Object.entries(Object.groupBy(lines, ([, name]) => name!))
+      .map(([name, values]) => [name, values!.map(([, , value]) => value!)]),
+  );
+}
+
+Deno.test("the image serves by itself: what was copied, an ordinary user, no file to write, no network", async () => {
+  assert.deepEqual(image.copied.map((name) => name.replace(/\/$/, "")), await letIn());
+  const settings = {
+    ...imageEnvironment(image),
+    ...NO_NETWORK,
+    ...await settingsOfGuide(),
+    HOME: "/nonexistent",
+  };
+  const options = { cwd: image.folder, settings, ...ordinary };
+  await using service = await startService({ ...options, command: image.command });
+  assert.equal((await service.get("/health/ready/")).status, 200);
+  assert.equal((await service.get("/me/", STAFF_KEY)).status, 200);
+  // Loaded only now.
+  assert.equal((await service.get("/reference/scalar.js")).status, 200);
+
+  const [program, ...args] = [...image.command, "keys", "list"];
+  const { code, stdout, stderr } = await new Deno.Command(program!, {
+    args,
+    env: settings,
+    clearEnv: true,
+    cwd: image.folder,
+    ...options.runAs,
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  assert.match(new TextDecoder().decode(stdout), /gk_dddddddd +bootstrap/);
+
+  service.signal("SIGTERM");
+  assert.equal((await service.ended).code, 0, service.output());
+});
+
+Deno.test("the image ends where its first step fails, as that ended", async () => {
+  await using folder = await dataFolder();
+  // A Deno that can do nothing.
+  const deno = join(folder.path, "deno");
+  await Deno.writeTextFile(deno, '#!/bin/sh\necho "$@"\necho "$@" >&2\nexit 3\n');
+  await Deno.chmod(deno, 0o755);
+  const [program, ...args] = image.command;
+  const { code, stdout, stderr } = await new Deno.Command(program!, {
+    args,
+    env: { PATH: `${folder.path}:/usr/bin:/bin` },
+    clearEnv: true,
+    cwd: image.folder,
+  }).output();
+  assert.equal(code, 3);
+  assert.equal(new TextDecoder().decode(stdout), "");
+  assert.match(new TextDecoder().decode(stderr), /^run .* main\.ts prepare\n$/);
+});
+
+Deno.test("the unit's command serves as an ordinary user who may write its cache alone", async () => {
+  const unit = await unitLines();
+  const inside = (path: string) => join(image.root, path);
+  const cwd = inside(unit.get("WorkingDirectory")![0]!);
+  await copyProject(cwd);
+  const environment = Object.fromEntries(unit.get("Environment")!.map((line) => line.split("=")));
+  assert.deepEqual(environment.DENO_DIR, `/var/cache/${unit.get("CacheDirectory")![0]}`);
+  const cache = inside(environment.DENO_DIR);
+  // As an earlier start has left it.
+  await Deno.mkdir(join(cache, ".."), { recursive: true });
+  await new Deno.Command("cp", { args: ["-r", inside("deno-dir"), cache] }).output();
+  if (isRoot) {
+    const args = ["-R", `${NOBODY.uid}:${NOBODY.gid}`, cache];
+    await new Deno.Command("chown", { args }).output();
+  }
+  const [program, ...args] = unit.get("ExecStart")![0]!.split(" ");
+  assert.equal(program, "/usr/local/bin/deno");
+  await using service = await startService({
+    cwd,
+    command: [inside("bin/deno"), ...args],
+    settings: {
+      ...await settingsOfGuide(),
+      ...NO_NETWORK,
+      ...environment,
+      DENO_DIR: cache,
+      HOME: "/nonexistent",
+    },
+    ...ordinary,
+  });
+  assert.equal(new URL(service.url).hostname, "127.0.0.1");
+  assert.equal((await service.get("/health/ready/")).status, 200);
+  service.signal("SIGTERM");
+  assert.equal((await service.ended).code, 0, service.output());
+  // What systemd would wait for is longer than what we take at most.
+  const patience = Number(unit.get("TimeoutStopSec")![0]);
+  assert.ok(patience > parseConfig(await settingsOfGuide(), "/").drainSeconds + 10);
+});
+
+Deno.test({
+  name: "systemd takes the unit, and finds little that the service could do to the machine",
+  ignore: !await hasProgram("systemd-analyze", "the test of the unit is"),
+  async fn() {
+    const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
+    const path = join(image.root, "payment-gateway.service");
+    await Deno.writeTextFile(path, text.replace("/usr/local/bin/deno", Deno.execPath()));
+    for (
+      const args of [["verify", path], ["security", "--offline=true", "--threshold=20", path]]
+    ) {
+      const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", { args }).output();
+      const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+      assert.equal(code, 0, said);
+    }
+  },
+});
+
+Deno.test("a staff key made as the guide says is one", async () => {
+  const { stdout } = await runBlock(blockWith(guide, "sh", "/dev/urandom"), {});
+  assert.match(stdout.trimEnd(), API_KEY_SHAPE);
+});
+
+Deno.test("the permissions are those that the guide shows", async () => {
+  const settings = { DATABASE_URL: "postgres://h/d", GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const { stdout } = await runBlock(blockWith(security, "sh", "prepare"), settings);
+  const shown = blockWith(security, "text", "--allow-net").trim();
+  assert.equal(stdout.trim().replace(/(--allow-env=)\S+/, "$1…"), shown);
+});
+
+Deno.test("a version before takes a database that is ahead of it", async () => {
+  const databaseUrl = await createDatabase();
+  const before = (await loadMigrations()).slice(0, -1);
+  assert.deepEqual(await migrate(databaseUrl, before), []);
+  await using app = await openApp({ databaseUrl, migrations: before });
+  assert.equal((await app.request("/health/ready/")).status, 200);
+});
+
+Deno.test("the settings that the guides name exist", () => {
+  for (const [name, text] of [["production.md", guide], ["security.md", security]] as const) {
+    const named = [...text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, each]) => each!);
+    const unknown = named.filter((each) => !(SETTING_NAMES as string[]).includes(each));
+    // Deno's own.
+    assert.deepEqual([...new Set(unknown)], name === "production.md" ? ["OTEL_DENO"] : []);
+  }
+});

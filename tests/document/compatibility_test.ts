@@ -1,0 +1,499 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import {
+  assertCompatible,
+  breakingChanges,
+  lastReleased,
+} from "../support/document/compatibility.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { KNOWN_KEYWORDS } from "../support/document/schema_changes.ts";
+import { PROJECT } from "../support/service.ts";
+import { smallDocument } from "../support/document/small_document.ts";
+
+const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
+
+type Change = [line: string, make: (document: Json, schemas: Json) => void];
+
+const list = (document: Json) => document.paths["/orders/"].get;
+const create = (document: Json) => document.paths["/orders/"].post;
+const ping = (document: Json) => document.paths["/ping/"].get;
+const refused = ({ components }: Json) =>
+  components.responses.Refused.content["application/problem+json"];
+const paid = (document: Json) => document.webhooks.order_paid.post;
+
+/** Puts before a component what has to hold for some of its members as well. */
+function composeBefore(schemas: Json, name: string, properties: Json): void {
+  schemas[`Any${name}`] = schemas[name];
+  schemas[name] = { allOf: [{ properties }, { $ref: `#/components/schemas/Any${name}` }] };
+}
+
+const BREAKING: Change[] = [
+  // What can be called.
+  ["GET /ping/: removed", (document) => delete document.paths["/ping/"]],
+  ["POST /orders/: removed", (document) => delete document.paths["/orders/"].post],
+  [
+    "POST /orders/: operationId was createOrder, is makeOrder",
+    (document) => create(document).operationId = "makeOrder",
+  ],
+  ["server /: removed", (document) => document.servers = [{ url: "/v2" }]],
+  ["GET /ping/: no credential is not enough now", (document) => delete ping(document).security],
+  [
+    "POST /orders/: bearer is not enough now",
+    (document) => create(document).security = [{ bearer: [], signature: [] }],
+  ],
+  [
+    "security scheme bearer: another",
+    (document) => document.components.securitySchemes.bearer.scheme = "basic",
+  ],
+  ["component Problem: removed", (document, schemas) => {
+    schemas.Mistake = schemas.Problem;
+    delete schemas.Problem;
+    refused(document).schema = { $ref: "#/components/schemas/Mistake" };
+  }],
+  // What is sent.
+  ["GET /orders/ query limit: removed", (document) => list(document).parameters.shift()],
+  [
+    "GET /orders/ header x-request-id: required now",
+    (document) => document.components.parameters.RequestId.required = true,
+  ],
+  ["GET /orders/ query shop: new and required", (document) => {
+    list(document).parameters.push({ name: "shop", in: "query", required: true, schema: {} });
+  }],
+  [
+    "GET /orders/ query limit: maximum was 100, is 50",
+    (document) => list(document).parameters[0].schema.maximum = 50,
+  ],
+  [
+    "GET /orders/ query limit: default was 20, is 10",
+    (document) => list(document).parameters[0].schema.default = 10,
+  ],
+  [
+    "GET /orders/ query limit: was written as form, exploded, is as spaceDelimited",
+    (document) => list(document).parameters[0].style = "spaceDelimited",
+  ],
+  [
+    "GET /orders/ query limit: was written as form, exploded, is as form",
+    (document) => list(document).parameters[0].explode = false,
+  ],
+  [
+    "GET /orders/ header x-request-id: was written as simple, is as simple, exploded",
+    (document) => document.components.parameters.RequestId.explode = true,
+  ],
+  ["POST /orders/ request: required now", (d) => create(d).requestBody.required = true],
+  ["GET /ping/ request: new and required", (document) => {
+    ping(document).requestBody = { required: true, content: {} };
+  }],
+  ["POST /orders/ request application/json: removed", (document) => {
+    create(document).requestBody.content = { "text/csv": {} };
+  }],
+  ["POST /orders/ request OrderRequest: CardOrder removed", (_, { OrderRequest }) => {
+    OrderRequest.oneOf.pop();
+  }],
+  [
+    "POST /orders/ request CashOrder.shop: removed",
+    (_, { CashOrder }) => delete CashOrder.properties.shop,
+  ],
+  ["POST /orders/ request CashOrder.shop: required now", (_, { CashOrder }) => {
+    CashOrder.required.push("shop");
+  }],
+  ["POST /orders/ request CashOrder.till: new and required", (_, { CashOrder }) => {
+    CashOrder.properties.till = { type: "string" };
+    CashOrder.required.push("till");
+  }],
+  [
+    "POST /orders/ request CashOrder.amount: type was number, is integer",
+    (_, { CashOrder }) => CashOrder.properties.amount.type = "integer",
+  ],
+  [
+    "POST /orders/ request CashOrder.amount: minimum was 1, is 2",
+    (_, { CashOrder }) => CashOrder.properties.amount.minimum = 2,
+  ],
+  [
+    "POST /orders/ request CashOrder.note: may not be null now",
+    (_, { CashOrder }) => CashOrder.properties.note.type = "string",
+  ],
+  [
+    "POST /orders/ request CashOrder.note: maxLength was 50, is 20",
+    (_, { CashOrder }) => CashOrder.properties.note.maxLength = 20,
+  ],
+  [
+    "POST /orders/ request CashOrder.note: minLength was none, is 1",
+    (_, { CashOrder }) => CashOrder.properties.note.minLength = 1,
+  ],
+  [
+    'POST /orders/ request CashOrder.note: pattern was "^[a-z]*$", is "^[a-y]*$"',
+    (_, { CashOrder }) => CashOrder.properties.note.pattern = "^[a-y]*$",
+  ],
+  [
+    'POST /orders/ request CashOrder.shop: "south" removed',
+    (_, { CashOrder }) => CashOrder.properties.shop.enum.pop(),
+  ],
+  [
+    'POST /orders/ request CardOrder.token: only "a" now',
+    (_, { CardOrder }) => CardOrder.properties.token.const = "a",
+  ],
+  [
+    "POST /orders/ request CardOrder: no other members now",
+    (_, { CardOrder }) => CardOrder.additionalProperties = false,
+  ],
+  ["POST /orders/ request CardOrder.token: was one thing, is one of several", (_, schemas) => {
+    schemas.CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "boolean" }] };
+  }],
+  [
+    "POST /orders/ request OrderRequest.gift: type was boolean, is string",
+    (_, { OrderRequest }) => OrderRequest.properties.gift.type = "string",
+  ],
+  [
+    "POST /orders/ request OrderRequest.gift: required now",
+    (_, { OrderRequest }) => OrderRequest.required = ["gift"],
+  ],
+  [
+    "POST /orders/ request OrderRequest: minProperties was none, is 1",
+    (_, { OrderRequest }) => OrderRequest.minProperties = 1,
+  ],
+  [
+    "POST /orders/ request OrderRequest: type was object, is string",
+    (_, { OrderRequest }) => OrderRequest.type = "string",
+  ],
+  ["POST /orders/ request CardOrder: was one thing, is one of several", (_, schemas) => {
+    schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }], required: ["pin"] };
+  }],
+  [
+    'POST /orders/ request CashOrder.shop: default was none, is "north"',
+    (_, { CashOrder }) => CashOrder.properties.shop.default = "north",
+  ],
+  [
+    "POST /orders/ request CardOrder.digits: maxLength was 16, is 12",
+    (_, { CardOrder }) => CardOrder.properties.digits.allOf[0].maxLength = 12,
+  ],
+  [
+    "POST /orders/ request CardOrder.digits: maxLength was 16, is 8",
+    (_, { CardOrder }) => CardOrder.properties.digits.maxLength = 8,
+  ],
+  [
+    "POST /orders/ request CardOrder.digits: maxLength was 16, is 12",
+    (_, schemas) => composeBefore(schemas, "CardOrder", { digits: { maxLength: 12 } }),
+  ],
+  [
+    'POST /orders/ request CardOrder.token: only "a" now',
+    (_, schemas) => composeBefore(schemas, "CardOrder", { token: { const: "a" } }),
+  ],
+  [
+    'POST /orders/ request CashOrder.shop: "south" removed',
+    (_, schemas) => composeBefore(schemas, "CashOrder", { shop: { enum: ["north", "west"] } }),
+  ],
+  [
+    "POST /orders/ request CashOrder.amount: type was number, is integer",
+    (_, schemas) => composeBefore(schemas, "CashOrder", { amount: { type: "integer" } }),
+  ],
+  [
+    "POST /orders/ request CashOrder.note: may not be null now",
+    (_, schemas) => composeBefore(schemas, "CashOrder", { note: { type: "string" } }),
+  ],
+  [
+    'POST /orders/ request CashOrder.note: pattern was "^[a-z]*$", is ["^[a-z]*$","^a"]',
+    (_, schemas) => composeBefore(schemas, "CashOrder", { note: { pattern: "^a" } }),
+  ],
+  [
+    "POST /orders/ request CardOrder.marks[]: maxLength was none, is 3",
+    (_, schemas) => composeBefore(schemas, "CardOrder", { marks: { items: { maxLength: 3 } } }),
+  ],
+  ["POST /orders/ request CardOrder.extra.*: maxLength was none, is 3", (_, schemas) => {
+    const additionalProperties = { maxLength: 3 };
+    composeBefore(schemas, "CardOrder", { extra: { additionalProperties } });
+  }],
+  ["POST /orders/ request CardOrder.extra: no other members now", (_, schemas) => {
+    composeBefore(schemas, "CardOrder", { extra: { additionalProperties: false } });
+  }],
+  // What is answered.
+  ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
+  [
+    "GET /orders/ 200 text/csv: removed",
+    (document) => delete list(document).responses[200].content["text/csv"],
+  ],
+  [
+    "GET /orders/ 200 header link: removed",
+    (document) => delete list(document).responses[200].headers.Link,
+  ],
+  [
+    "POST /orders/ 201 header x-request-id: no longer always there",
+    (document) => document.components.headers.RequestId.required = false,
+  ],
+  ["POST /orders/ 400 sold_out: removed", (document) => {
+    delete refused(document).examples.sold_out;
+  }],
+  [
+    "GET /orders/ 200 Order.note: removed, and in 3 more",
+    (_, { Order }) => delete Order.properties.note,
+  ],
+  ["GET /orders/ 200 Order.id: no longer always there, and in 3 more", (_, { Order }) => {
+    Order.required.shift();
+  }],
+  [
+    "GET /orders/ 200 Order.id: may be null now, and in 3 more",
+    (_, { Order }) => Order.properties.id.type = ["string", "null"],
+  ],
+  [
+    "GET /orders/ 200 Order.id: type was string, is string,integer, and in 3 more",
+    (_, { Order }) => Order.properties.id.type = ["string", "integer"],
+  ],
+  [
+    'GET /orders/ 200 Order.id: format was "uuid", is none, and in 3 more',
+    (_, { Order }) => delete Order.properties.id.format,
+  ],
+  [
+    "GET /orders/ 200 Order.id: maxLength was 36, is 64, and in 3 more",
+    (_, { Order }) => Order.properties.id.maxLength = 64,
+  ],
+  [
+    'GET /orders/ 200 Order.state: "paid" removed, and in 3 more',
+    (_, { Order }) => Order.properties.state.enum.pop(),
+  ],
+  [
+    'GET /orders/ 200 Order.state: no longer only "open", "paid", and in 3 more',
+    (_, { Order }) => delete Order.properties.state.enum,
+  ],
+  [
+    "GET /orders/ 200 Order.labels.*: type was string, is any, and in 3 more",
+    (_, { Order }) => Order.properties.labels.additionalProperties = true,
+  ],
+  [
+    "GET /orders/ 200 Order.labels.*: removed, and in 3 more",
+    (_, { Order }) => Order.properties.labels.additionalProperties = false,
+  ],
+  [
+    "GET /orders/ 200 Person.phone: removed, and in 3 more",
+    (_, { Person }) => Person.allOf.pop(),
+  ],
+  ["POST /orders/ 400 Problem.order: may be null now", (_, { Problem }) => {
+    Problem.properties.order = { oneOf: [Problem.properties.order, { type: "null" }] };
+  }],
+  ["GET /orders/ 200 Order.copies[]: may be null now, and in 3 more", (_, { Order }) => {
+    Order.properties.copies.items = { oneOf: [Order.properties.copies.items, { type: "null" }] };
+  }],
+  ["GET /orders/ 200: type was array, is object", (document) => {
+    list(document).responses[200].content["application/json"].schema = { type: "object" };
+  }],
+  [
+    "POST /orders/ 400 Problem.code: may be null now",
+    (_, { Problem }) => Problem.properties.code.type = ["string", "null"],
+  ],
+  ["POST /orders/ 400 Problem: was one thing, is one of several", (_, { Problem }) => {
+    Problem.oneOf = [{ type: "object" }, { type: "string" }];
+  }],
+  // What the service sends by itself.
+  ["webhook order_paid: removed", (document) => document.webhooks = {}],
+  [
+    "webhook order_paid header webhook-id: no longer always there",
+    (document) => paid(document).parameters[0].required = false,
+  ],
+  ["webhook order_paid request Order: type was object, is string", (document) => {
+    paid(document).requestBody.content["application/json"].schema = { type: "string" };
+  }],
+];
+
+const HARMLESS: Change[] = [
+  ["a new path", (document) => document.paths["/refunds/"] = document.paths["/ping/"]],
+  ["a new operation", (document) => document.paths["/ping/"].post = ping(document)],
+  ["a new webhook", (document) => document.webhooks.order_sent = document.webhooks.order_paid],
+  ["a new server", (document) => document.servers.push({ url: "https://example.com" })],
+  ["other words", (document, { Order }) => {
+    create(document).summary = Order.description = "New";
+    Order.properties.id.example = "x";
+  }],
+  ["another way in", (document) => create(document).security = [{ bearer: [] }, { key: [] }]],
+  ["a credential that is not asked for any more", (document) => create(document).security = []],
+  ["a new optional parameter", (document) => {
+    list(document).parameters.push({ name: "shop", in: "query", schema: { type: "string" } });
+  }],
+  ["a wider parameter", (document) => list(document).parameters[0].schema.maximum = 1000],
+  ["what goes without saying of a parameter, said", (document) => {
+    Object.assign(list(document).parameters[0], { style: "form", explode: true });
+    document.components.parameters.RequestId.style = "simple";
+  }],
+  ["a new optional body", (document) => ping(document).requestBody = { content: {} }],
+  ["a new status", (document) => create(document).responses[409] = {}],
+  ["a new error", (document) => {
+    refused(document).examples.closed = {};
+  }],
+  ["a new header", (document) => create(document).responses[201].headers.Link = { schema: {} }],
+  ["a new media type", (document) => {
+    create(document).requestBody.content["text/csv"] = { schema: { type: "string" } };
+  }],
+  ["a new optional member in a request", (_, { CashOrder }) => {
+    CashOrder.properties.till = { type: "string" };
+  }],
+  ["a member of a request that need not be sent any more", (_, { CashOrder }) => {
+    CashOrder.required = [];
+  }],
+  ["a request that takes more", (_, { CashOrder, CardOrder }) => {
+    Object.assign(CashOrder.properties.note, { maxLength: 100, pattern: undefined });
+    Object.assign(CashOrder.properties.amount, { minimum: 0, type: ["number", "null"] });
+    delete CashOrder.properties.shop.enum;
+    CardOrder.properties.token.type = ["string", "integer"];
+  }],
+  ["a new value in a request", (_, { CashOrder }) => CashOrder.properties.shop.enum.push("west")],
+  ["a bound that another one is stricter than", (_, { CardOrder }) => {
+    CardOrder.properties.digits.allOf[1].maxLength = 17;
+  }],
+  ["what is put before a component and asks for no more than it", (_, schemas) => {
+    composeBefore(schemas, "CashOrder", {
+      amount: { type: ["number", "null"], minimum: 0 },
+      note: { type: ["null", "string"], maxLength: 60, pattern: "^[a-z]*$" },
+      shop: { enum: ["south", "west", "north"] },
+    });
+    composeBefore(schemas, "CardOrder", { marks: { items: { type: "string" } }, extra: {} });
+  }],
+  ["an answer that has no members but those that are named", (_, { Order }) => {
+    Order.additionalProperties = false;
+  }],
+  ["an answer that is said in its place now", (document) => {
+    create(document).responses[400] = document.components.responses.Refused;
+  }],
+  ["a new member with a default", (_, { CashOrder }) => {
+    CashOrder.properties.till = { type: "string", default: "1" };
+  }],
+  ["a new kind of request", (_, schemas) => {
+    schemas.GiftOrder = { type: "object" };
+    schemas.OrderRequest.oneOf.push({ $ref: "#/components/schemas/GiftOrder" });
+  }],
+  ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
+    CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
+  }],
+  ["a type that is no longer said beside the kinds of request", (_, { OrderRequest }) => {
+    delete OrderRequest.type;
+  }],
+  ["an object of a request, or something else in its place", (_, schemas) => {
+    schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
+  }],
+  ["several kinds of what might be null, and may be still", (_, { CashOrder }) => {
+    const { type: _type, ...note } = CashOrder.properties.note;
+    const kinds = [{ type: "string", ...note }, { type: "integer" }, { type: "null" }];
+    CashOrder.properties.note = { oneOf: kinds };
+  }],
+  ["a new member in an answer", (_, { Order }) => {
+    Order.properties.total = { type: "number" };
+    Order.required.push("total");
+  }],
+  ["a member that is always there now", (_, { Order }) => Order.required.push("note")],
+  ["an answer that may be less", (_, { Order }) => {
+    Order.properties.note = { type: "string", maxLength: 10, pattern: "^x$", enum: ["x"] };
+    Order.properties.id.maxLength = 20;
+    Order.properties.payer = Order.properties.payer.anyOf[0];
+  }],
+  ["a new value in an answer", (_, { Order }) => Order.properties.state.enum.push("sent")],
+  ["what was in its place is a component now", (_, schemas) => {
+    schemas.State = schemas.Order.properties.state;
+    schemas.Order.properties.state = { $ref: "#/components/schemas/State" };
+  }],
+];
+
+function changed(make: Change[1]): Json {
+  const document = smallDocument();
+  make(document, document.components.schemas);
+  return document;
+}
+
+Deno.test("nothing that was built on the released document is broken by this one", async () => {
+  assertCompatible(await lastReleased(), current);
+});
+
+Deno.test("each breaking change is named", () => {
+  for (const [line, make] of BREAKING) {
+    assert.deepEqual(breakingChanges(smallDocument(), changed(make)), [line]);
+  }
+});
+
+Deno.test("what takes nothing away is let through", () => {
+  for (const [name, make] of HARMLESS) {
+    const document = changed(make);
+    assert.notDeepEqual(document, smallDocument(), name);
+    assert.deepEqual(breakingChanges(smallDocument(), document), [], name);
+  }
+});
+
+Deno.test("what holds itself, and becomes one of several, is gone through once", () => {
+  const holder = (document: Json) => {
+    const properties = { within: { $ref: "#/components/schemas/CardOrder" } };
+    document.components.schemas.CardOrder = { type: "object", properties };
+    return document;
+  };
+  const current = holder(smallDocument());
+  const { schemas } = current.components;
+  schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
+  assert.deepEqual(breakingChanges(holder(smallDocument()), current), []);
+});
+
+Deno.test("what is composed of what holds itself is gone through once, too", () => {
+  const holding = (name: string) => {
+    const items = { $ref: `#/components/schemas/${name}` };
+    return { type: "object", properties: { within: { type: "array", items } } };
+  };
+  const composed = changed((_, schemas) => {
+    schemas.Box = holding("Box");
+    schemas.CardOrder = { allOf: [holding("CardOrder"), { $ref: "#/components/schemas/Box" }] };
+  });
+  assert.deepEqual(breakingChanges(composed, structuredClone(composed)), []);
+});
+
+Deno.test("what nobody compares is not let through", () => {
+  const unseen = changed((document) => document.paths["/ping/"].parameters = []);
+  assert.throws(() => breakingChanges(smallDocument(), unseen), /\/ping\/: say the parameters at/);
+  assert.throws(() => breakingChanges(unseen, smallDocument()), /\/ping\/: say the parameters at/);
+});
+
+Deno.test("a breaking change needs another first number, and no other number will do", () => {
+  const broken = changed((document) => delete document.paths["/ping/"]);
+  for (const version of ["1.4.2", "1.5.0", "0.9.0"]) {
+    broken.info.version = version;
+    assert.throws(() => assertCompatible(smallDocument(), broken), /GET \/ping\/: removed/);
+  }
+  broken.info.version = "2.0.0";
+  assertCompatible(smallDocument(), broken);
+});
+
+Deno.test("a version does not go down, whatever has changed", () => {
+  const document = smallDocument();
+  for (const version of ["1.4.1", "1.3.9", "0.9.9"]) {
+    document.info.version = version;
+    assert.throws(
+      () => assertCompatible(smallDocument(), document),
+      /1\.4\.2 was released already/,
+    );
+  }
+  for (const version of ["1.4.2", "1.4.10", "1.10.0", "2.0.0"]) {
+    document.info.version = version;
+    assertCompatible(smallDocument(), document);
+  }
+});
+
+Deno.test("in the real document, too, what is taken away is named where one meets it", () => {
+  const narrowed = structuredClone(current);
+  delete narrowed.components.schemas.Payment.properties.va_number;
+  delete narrowed.paths["/me/"];
+  const changes = breakingChanges(current, narrowed);
+  assert.ok(changes.includes("GET /me/: removed"), `${changes}`);
+  const [first] = changes.filter((line) => line.includes(" Payment.va_number: removed"));
+  assert.match(first ?? "", /^POST \/charge\/ 201 Payment\.va_number: removed, and in \d+ more/);
+  assert.deepEqual(breakingChanges(current, structuredClone(current)), []);
+});
+
+Deno.test("no schema says anything that would change unseen", () => {
+  const unknown = new Set<string>();
+  const check = (schema: Json): void => {
+    for (const [keyword, value] of Object.entries<Json>(schema)) {
+      if (!KNOWN_KEYWORDS.includes(keyword)) unknown.add(keyword);
+      if (keyword === "properties") Object.values(value).forEach(check);
+      else if (/^(allOf|oneOf|anyOf)$/.test(keyword)) value.forEach(check);
+      else if (/^(items|additionalProperties)$/.test(keyword) && value !== false) check(value);
+    }
+  };
+  const find = (value: Json): void => {
+    if (typeof value !== "object" || value === null) return;
+    if (value.schema) check(value.schema);
+    for (const [name, part] of Object.entries(value)) if (!/^examples?$/.test(name)) find(part);
+  };
+  Object.values(current.components.schemas).forEach(check);
+  find([current.paths, current.webhooks, current.components]);
+  assert.deepEqual([...unknown], []);
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { verifySignature } from "../../core/gateway/signature.ts";
+import { complaintsAbout } from "../support/document/complaints.ts";
+import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
+
+const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
+
+Deno.test("everything in the document is described, and has examples that hold", () => {
+  assert.deepEqual(complaintsAbout(JSON.parse(written)), []);
+});
+
+type Loss = [what: string, lose: (document: Json) => void, complaint: RegExp];
+
+/** What schemas add to the one that they refer to. */
+const ADDED = [
+  ["AkulakuItemDetails", "id"],
+  ["OvoCustomerDetails", "phone"],
+  ["PaymentEventData", "notification_id"],
+  ["WebhookEndpointWithSecret", "secret"],
+] as const;
+
+/** What is done to the document, and what of it is missed then. */
+const LOSSES: Loss[] = [
+  ["an answer without examples", ({ paths }) => {
+    delete paths["/charge/"].post.responses[201].content["application/json"].examples;
+  }, /createCharge: 201 has no examples/],
+  ["a request without examples", ({ paths }) => {
+    delete paths["/invoices/"].post.requestBody.content["application/json"].examples;
+  }, /createInvoice: its request has no examples/],
+  ["an example that is not as its schema", ({ components }) => {
+    components.examples.sent_invoice.value.total_amount = 150000;
+  }, /sent_invoice: \/total_amount must be string/],
+  ["an example with a member that is not declared", ({ components }) => {
+    components.examples.sent_invoice.value.colour = "blue";
+  }, /sent_invoice:.*colour/],
+  ["a webhook's example that is another event's", ({ webhooks }) => {
+    const [example] = Object.values<Json>(
+      webhooks.invoice_paid.post.requestBody.content["application/json"].examples,
+    );
+    example.value.name = "payment_settled";
+  }, /onInvoicePaid: its request: invoice_paid: \/name/],
+  ["an error without its example", ({ paths }) => {
+    paths["/me/"].get.responses[401].content["application/problem+json"].examples = {};
+  }, /getCaller: 401 has no examples/],
+  ["a parameter without a description", ({ paths }) => {
+    delete paths["/payments/"].get.parameters[0].description;
+  }, /listPayments: payment_type has no description/],
+  ["a parameter without an example", ({ paths }) => {
+    delete paths["/payments/"].get.parameters[1].examples;
+  }, /listPayments: status has no example/],
+  ["a member without a description", ({ components }) => {
+    delete components.schemas.Status.properties.jobs.properties.by_task.items.properties.task
+      .description;
+  }, /Status\.jobs\.by_task\.task has no description/],
+  ...ADDED.map(([name, member]): Loss => [
+    `${member}, which ${name} adds, without a description`,
+    ({ components }) => {
+      delete components.schemas[name].allOf[1].properties[member].description;
+    },
+    new RegExp(`^${name}\\.${member} has no description$`, "m"),
+  ]),
+  ["a member of one of several without a description", ({ components }) => {
+    const undescribed = (name: string) => [{ properties: { [name]: { type: "string" } } }];
+    Object.assign(components.schemas.Readiness, {
+      oneOf: undescribed("either"),
+      anyOf: undescribed("any"),
+    });
+    components.schemas.Liveness.additionalProperties = undescribed("other")[0];
+  }, /Liveness\.other has no[^]*Readiness\.either has no[^]*Readiness\.any has no/],
+  ["what is composed without a description", ({ components }) => {
+    delete components.schemas.InvoiceEventData.description;
+  }, /^InvoiceEventData has no description$/m],
+  ["an operation that is hardly described", ({ paths }) => {
+    paths["/me/"].get.description = "Who is it.";
+  }, /getCaller hardly has a description/],
+  ["an operation that does not tell what can go wrong", ({ paths }) => {
+    paths["/jobs/"].get.description = "Tells what is to be done. That is all.";
+  }, /listJobs does not tell what can go wrong/],
+  ["an operation that tells of an error it does not have", ({ paths }) => {
+    paths["/status/"].get.description += " Else it is `duplicate_order`.";
+  }, /getStatus tells of duplicate_order, which it does not declare/],
+  ["a code that is not in the table", ({ paths }) => {
+    const { examples } = paths["/status/"].get.responses[401].content["application/problem+json"];
+    examples.on_holiday = examples.unauthenticated;
+  }, /getStatus declares on_holiday, which is not in the table/],
+  ["a code that problems do not have", ({ components }) => {
+    components.schemas.Problem.properties.code.enum.pop();
+  }, /gateway_timeout is no code of a problem/],
+];
+
+Deno.test("whatever is lost of it is noticed", () => {
+  const document = JSON.parse(written);
+  // All of them at once: to judge a document takes its time.
+  for (const [, lose] of LOSSES) lose(document);
+  const complaints = complaintsAbout(document).join("\n");
+  for (const [what, , complaint] of LOSSES) assert.match(complaints, complaint, what);
+});
+
+Deno.test("no parameter that may be left out is sent by the reference page unasked", () => {
+  const { paths } = JSON.parse(written);
+  for (const { parameters = [] } of Object.values<Json>(paths).flatMap(Object.values<Json>)) {
+    for (const { in: place, name, required, examples } of parameters) {
+      if (name === undefined || required) continue;
+      const isUnsent = Object.values<Json>(examples).every((each) => each["x-disabled"]);
+      assert.ok(isUnsent, `${place} ${name}`);
+    }
+  }
+});
+
+Deno.test("the gateway's notification in the document is signed with the sandbox's key", () => {
+  const { webhooks, components } = JSON.parse(written);
+  const { examples } = webhooks.gateway_notification.post.requestBody.content["application/json"];
+  const { settlement: { $ref } } = examples;
+  const { value } = components.examples[$ref.split("/").at(-1)];
+  const { order_id, status_code, gross_amount, signature_key } = value;
+  assert.ok(verifySignature(order_id, status_code, gross_amount, signature_key, SERVER_KEY));
+});

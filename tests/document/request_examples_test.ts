@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { ACCEPTED_CARD, type Json, linkedAccount, savedCard } from "../support/gateway/sandbox.ts";
+
+interface World extends TestPayments {
+  /** Some requests are for staff. */
+  staff: string;
+}
+
+interface Case {
+  /** Where each example is sent, one path after the other; the operation's own unless given. */
+  prepare?: (world: World) => Promise<string[]>;
+  /** The example with what only a gateway can give out in place of what was made up. */
+  inPlace?: (world: World, example: Json) => Promise<Json>;
+  isForStaff?: boolean;
+}
+
+/** As much as the examples take from it. */
+const AMOUNT = { gross_amount: 150_000 };
+
+/** Every operation that takes a body. */
+const CASES: Record<string, Case> = {
+  receiveNotification: {},
+  createCharge: {
+    // A card's token is good for one charge, at the gateway that gave it out.
+    inPlace: async ({ sandbox }, example) =>
+      example.token_id ? { ...example, token_id: await sandbox.token(ACCEPTED_CARD) } : example,
+  },
+  cancelPayment: {
+    prepare: async (world) => [`/payments/${(await world.charge("bca")).id}/cancel/`],
+  },
+  expirePayment: {
+    prepare: async (world) => [`/payments/${(await world.charge("bca")).id}/expire/`],
+  },
+  refundPayment: {
+    prepare: async (world) => [`/payments/${(await world.paid("gopay", AMOUNT)).id}/refund/`],
+  },
+  capturePayment: {
+    prepare: async (
+      world,
+    ) => [`/payments/${(await world.charge("card_auth", AMOUNT)).id}/capture/`],
+  },
+  createInvoice: {},
+  voidInvoice: {
+    prepare: async (world) => [`/invoices/${await made(world, "createInvoice")}/void/`],
+  },
+  createSubscription: {
+    // Of a saved card and of a linked account the gateway alone knows the tokens, too.
+    async inPlace({ sandbox }, example) {
+      if (example.payment_type === "credit_card") {
+        return { ...example, token: await savedCard(sandbox) };
+      }
+      const { account_id, payment_option_token } = await linkedAccount(sandbox);
+      return { ...example, token: payment_option_token, gopay_account_id: account_id };
+    },
+  },
+  changeSubscription: {
+    async prepare(world) {
+      const id = await made(world, "createSubscription");
+      return ["disable", "enable", "cancel"].map((action) => `/subscriptions/${id}/${action}/`);
+    },
+  },
+  createWebhookEndpoint: { isForStaff: true },
+  updateWebhookEndpoint: {
+    isForStaff: true,
+    prepare: async (world) => [`/webhook-endpoints/${await made(world, "createWebhookEndpoint")}/`],
+  },
+};
+
+interface Operation {
+  id: string;
+  method: string;
+  path: string;
+  examples: [name: string, value: Json][];
+}
+
+/** Those of the document that take a body. */
+function operationsOf({ app }: World): Operation[] {
+  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document));
+  return Object.entries<Json>(paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).filter(([, { requestBody }]) => requestBody)
+      .map(([method, { operationId, requestBody }]) => ({
+        id: operationId,
+        method: method.toUpperCase(),
+        path,
+        examples: Object.entries<Json>(requestBody.content["application/json"].examples)
+          .map(([name, each]): [string, Json] => {
+            const shared = components.examples[each.$ref?.split("/").at(-1)];
+            return [name, (shared ?? each).value];
+          }),
+      }))
+  );
+}
+
+/** The id of what the first example of an operation makes. */
+async function made(world: World, id: string): Promise<string> {
+  const operation = operationsOf(world).find((each) => each.id === id)!;
+  const answer = await send(world, operation, operation.path, operation.examples[0]![1]);
+  return (await answer.json()).id;
+}
+
+async function send(
+  world: World,
+  { id, method }: Operation,
+  path: string,
+  example: Json,
+): Promise<Response> {
+  const { inPlace = (_, example) => example, isForStaff } = CASES[id]!;
+  return await world.app.as(isForStaff ? world.staff : world.key, path, {
+    method,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(await inPlace(world, example)),
+  });
+}
+
+/** Both clocks, the app's and the gateway's, are ahead by that many seconds. */
+async function openWorld(ahead: number): Promise<World> {
+  const payments = await openPayments({ now: () => Date.now() + ahead * 1_000 });
+  await payments.sandbox.advance(ahead);
+  return { ...payments, staff: await payments.app.createKey({ userId: "ops", isStaff: true }) };
+}
+
+const TEN_YEARS = 10 * 365 * 86_400;
+
+// What is in the future today has to be so for as long as anybody may copy it.
+for (const [when, ahead] of [["today", 0], ["in ten years", TEN_YEARS]] as const) {
+  Deno.test(`the service takes every request that the document shows, ${when}`, async () => {
+    await using world = await openWorld(ahead);
+    const operations = operationsOf(world);
+    assert.deepEqual(operations.map(({ id }) => id).sort(), Object.keys(CASES).sort());
+    for (const operation of operations) {
+      const { id, path, examples } = operation;
+      assert.ok(examples.length > 0, id);
+      for (const [name, example] of examples) {
+        for (const target of await CASES[id]!.prepare?.(world) ?? [path]) {
+          const answer = await send(world, operation, target, example);
+          assert.ok(answer.ok, `${id}, ${name}: ${answer.status} ${await answer.text()}`);
+        }
+      }
+    }
+  });
+}

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import postgres from "postgres";
+import { bringUpToDate } from "../../commands/bring_up_to_date.ts";
+import type { Caller } from "../../core/auth/caller.ts";
+import { listEvents } from "../../core/events/read.ts";
+import type { EventFilter } from "../../db/events.ts";
+import { loadMigrations } from "../../db/migrations.ts";
+import { openApp, type TestApp } from "../support/app.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { until } from "../support/until.ts";
+
+const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null };
+
+/** An app, and connections beside it that write events whenever a test wants. */
+async function openBoard(databaseUrl?: string) {
+  const url = databaseUrl ?? await createDatabase();
+  const app = await openApp({ databaseUrl: url });
+  const writers = postgres(url, { max: 10, onnotice: () => {} });
+  return {
+    url,
+    app,
+    writers,
+    async [Symbol.asyncDispose]() {
+      await writers.end();
+      await app[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface NewEvent {
+  name?: string;
+  resourceId?: string;
+  sequence?: number;
+}
+
+async function write(sql: postgres.ISql, event: NewEvent = {}): Promise<string> {
+  const { name = "payment_settled", resourceId = randomUUID(), sequence = 1 } = event;
+  const id = randomUUID();
+  await sql`
+    insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+    values (${id}, ${name}, 'payment', ${resourceId}, ${sequence}, '{}', now())`;
+  return id;
+}
+
+const ALL = { name: null, resourceId: null, order: "oldest_first", before: null } as const;
+
+async function page({ deps }: TestApp, filter: Partial<EventFilter> = {}) {
+  const { events, next } = await listEvents(deps, STAFF, { ...ALL, limit: 100, ...filter });
+  return { ids: events.map(({ id }) => id), next };
+}
+
+/** All pages, one after the other. */
+async function readAll(app: TestApp, filter: Partial<EventFilter> = {}): Promise<string[]> {
+  const ids: string[] = [];
+  for (let before: string | null = null;;) {
+    const read = await page(app, { ...filter, before });
+    ids.push(...read.ids);
+    if (read.next === null) return ids;
+    before = read.next;
+  }
+}
+
+/** Others use the same server, and what they are at delays what can be read. */
+async function untilRead(app: TestApp, count: number, filter: Partial<EventFilter> = {}) {
+  await until(`${count} can be read`, async () => (await readAll(app, filter)).length >= count);
+}
+
+Deno.test("what was begun first is read first: nothing that commits late comes before what was read", async () => {
+  await using board = await openBoard();
+  const { app, writers } = board;
+  const early = await write(writers);
+  await untilRead(app, 1);
+  const begun = Promise.withResolvers<string>();
+  const commit = Promise.withResolvers<void>();
+  const slow = writers.begin(async (sql) => {
+    begun.resolve(await write(sql));
+    await commit.promise;
+  });
+  const slowOne = await begun.promise;
+  const quickOne = await write(writers);
+  const resources = await writers`select id, resource_id from gateway.events`;
+  const { resource_id } = resources.find(({ id }) => id === quickOne)!;
+  // It is committed, but something before it is not.
+  try {
+    for (const order of ["oldest_first", "newest_first"] as const) {
+      assert.deepEqual(await readAll(app, { order }), [early]);
+      assert.deepEqual(await readAll(app, { order, name: "payment_settled" }), [early]);
+      assert.deepEqual(await readAll(app, { order, resourceId: resource_id }), []);
+      assert.deepEqual((await page(app, { order, before: quickOne })).ids, []);
+    }
+  } finally {
+    commit.resolve();
+  }
+  await slow;
+  await untilRead(app, 3);
+  assert.deepEqual(await readAll(app), [early, slowOne, quickOne]);
+  assert.deepEqual(await readAll(app, { order: "newest_first" }), [quickOne, slowOne, early]);
+  assert.deepEqual((await page(app, { before: early })).ids, [slowOne, quickOne]);
+});
+
+Deno.test("what is rolled back delays readers while it lasts, and is never read", async () => {
+  await using board = await openBoard();
+  const { app, writers } = board;
+  let lost = "";
+  await assert.rejects(
+    writers.begin(async (sql) => {
+      lost = await write(sql);
+      throw new Error("rolled back");
+    }),
+    { message: "rolled back" },
+  );
+  const kept = await write(writers);
+  await untilRead(app, 1);
+  assert.deepEqual(await readAll(app), [kept]);
+  assert.ok(!(await page(app, { before: lost })).ids.includes(lost));
+});
+
+Deno.test("whoever reads along while many write at once sees each event once, in one order", async () => {
+  await using board = await openBoard();
+  const { app, writers } = board;
+  let isOver = false;
+  let seed = 7;
+  const random = (below: number) => (seed = seed * 48_271 % 2_147_483_647) % below;
+  const pause = () => new Promise((resolve) => setTimeout(resolve, random(4)));
+
+  async function writeMany() {
+    for (let round = 0; round < 25; round++) {
+      const isRolledBack = random(5) === 0;
+      await writers.begin(async (sql) => {
+        for (let i = random(3); i >= 0; i--) {
+          await write(sql, { name: `payment_${random(2) === 0 ? "settled" : "denied"}` });
+          await pause();
+        }
+        if (isRolledBack) throw new Error("rolled back");
+      }).catch((error) => assert.equal(error.message, "rolled back"));
+    }
+  }
+
+  /** By cursor, never looking back. */
+  async function readAlong(filter: Partial<EventFilter>): Promise<string[]> {
+    const ids: string[] = [];
+    for (let wasOver = false;; wasOver = isOver) {
+      const read = await page(app, { ...filter, before: ids.at(-1) ?? null, limit: 3 });
+      ids.push(...read.ids);
+      if (read.ids.length === 0 && wasOver) return ids;
+    }
+  }
+
+  /** Each reading begins as the one before did. */
+  async function readAgain(): Promise<void> {
+    let known: string[] = [];
+    while (!isOver) {
+      const up = await readAll(app, { limit: 7 });
+      assert.deepEqual(up.slice(0, known.length), known);
+      const down = await readAll(app, { order: "newest_first", limit: 7 });
+      assert.deepEqual(down.reverse().slice(0, up.length), up);
+      known = up;
+    }
+  }
+
+  async function writeAll(): Promise<number> {
+    try {
+      await Promise.all([1, 2, 3, 4, 5].map(writeMany));
+      const [row] = await writers`select count(*)::int from gateway.events`;
+      await untilRead(app, row!.count);
+      return row!.count;
+    } finally {
+      isOver = true;
+    }
+  }
+
+  const reading = [readAlong({}), readAlong({ name: "payment_denied" })] as const;
+  const [count, all, denied] = await Promise.all([writeAll(), ...reading, readAgain()]);
+  assert.deepEqual(all, await readAll(app));
+  assert.deepEqual(denied, await readAll(app, { name: "payment_denied" }));
+  assert.equal(new Set(all).size, count);
+});
+
+Deno.test("pages, filters and both directions agree", async () => {
+  await using board = await openBoard();
+  const { app, writers } = board;
+  const [one, other] = [randomUUID(), randomUUID()];
+  const written: { id: string; name: string; resourceId: string }[] = [];
+  for (let sequence = 1; sequence <= 6; sequence++) {
+    for (const resourceId of [one, other]) {
+      const name = sequence % 2 === 0 ? "payment_settled" : "payment_received";
+      written.push({ id: await write(writers, { name, resourceId, sequence }), name, resourceId });
+    }
+  }
+  await untilRead(app, 12);
+  for (const name of [null, "payment_settled", "payment_expired"]) {
+    for (const resourceId of [null, one, randomUUID()]) {
+      const expected = written.filter((event) =>
+        event.name === (name ?? event.name) && event.resourceId === (resourceId ?? event.resourceId)
+      ).map(({ id }) => id);
+      for (const limit of [1, 2, 5, 100]) {
+        const filter = { name, resourceId, limit };
+        assert.deepEqual(await readAll(app, filter), expected);
+        assert.deepEqual(
+          await readAll(app, { ...filter, order: "newest_first" }),
+          expected.toReversed(),
+        );
+        assert.ok((await page(app, filter)).ids.length <= limit);
+      }
+      assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
+      // One that is gone: of those before it nothing is left, of those after it the oldest come.
+      const gone = { name, resourceId, before: randomUUID() };
+      assert.deepEqual((await page(app, gone)).ids, expected);
+      assert.deepEqual((await page(app, { ...gone, order: "newest_first" })).ids, []);
+    }
+  }
+});
+
+Deno.test("events of one transaction are read in the order in which they happened", async () => {
+  await using payments = await openPayments();
+  const { app, sandbox } = payments;
+  for (let i = 0; i < 8; i++) {
+    const { id, transaction_id } = await payments.charge("gopay");
+    await sandbox.control(`transactions/${transaction_id}/pay`);
+    const refund = { refund_key: `dashboard-${i}`, amount: 1_000 };
+    assert.equal((await sandbox.post(`/v2/${transaction_id}/refund`, refund)).status_code, "200");
+    await payments.refresh(id);
+  }
+  await untilRead(app, 24);
+  const read = await listEvents(app.deps, STAFF, { ...ALL, limit: 100 });
+  assert.deepEqual(
+    read.events.map(({ name }) => name),
+    Array(8).fill(["payment_received", "payment_settled", "payment_refunded"]).flat(),
+  );
+});
+
+Deno.test("events are for staff", async () => {
+  await using board = await openBoard();
+  const asked = listEvents(board.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
+  await assert.rejects(asked, { code: "forbidden", status: 403 });
+});
+
+Deno.test("in a database moved to another server, what happened before stays before", async () => {
+  await using board = await openBoard();
+  const { app, writers, url } = board;
+  const migrations = await loadMigrations();
+  const generations = async () =>
+    (await ask(url, "select distinct generation from gateway.events order by 1"))
+      .map(({ generation }) => generation);
+  const low = await write(writers);
+  await bringUpToDate(url, migrations, "kv");
+  const old = [low, await write(writers), await write(writers)];
+  assert.deepEqual(await generations(), [0], "nothing was moved yet");
+
+  // As if they came from a server that had made far more transactions.
+  for (const [index, id] of old.slice(1).entries()) {
+    await writers`
+      update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
+  }
+  await Promise.all([1, 2, 3].map(() => bringUpToDate(url, migrations, "kv")));
+  assert.deepEqual(await readAll(app), old, "they can be read at once");
+  const fresh = [await write(writers), await write(writers)];
+  await untilRead(app, 5);
+  assert.deepEqual(await readAll(app), [...old, ...fresh]);
+  assert.deepEqual(
+    await readAll(app, { order: "newest_first", limit: 2 }),
+    [...old, ...fresh].reverse(),
+  );
+  assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [...old, ...fresh]);
+  await bringUpToDate(url, migrations, "kv");
+  await write(writers);
+  assert.deepEqual(await generations(), [0, 1], "once is enough");
+});

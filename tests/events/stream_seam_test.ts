@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import type { Database } from "../../db/database.ts";
+import { askService } from "../support/client.ts";
+import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";
+import { until } from "../support/until.ts";
+
+const READING = "catch up with events";
+const FOLLOWING = "follow events";
+
+interface Hold {
+  arrived: Promise<void>;
+  release(): void;
+}
+
+/** A database that keeps a query back before it is asked, or its answer before it is given. */
+function createHolds() {
+  const holds = new Map<string, { arrive(): void; released: Promise<void> }>();
+  async function pass(what: string): Promise<void> {
+    const hold = holds.get(what);
+    holds.delete(what);
+    hold?.arrive();
+    await hold?.released;
+  }
+  return {
+    wrapDatabase: (database: Database): Database => ({
+      ...database,
+      async query(work, name = "") {
+        await pass(`question ${name}`);
+        const answer = await database.query(work, name);
+        await pass(`answer ${name}`);
+        return answer;
+      },
+    }),
+    /** The next one of this name. */
+    hold(what: "question" | "answer", name: string): Hold {
+      const arrived = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      holds.set(`${what} ${name}`, { arrive: arrived.resolve, released: released.promise });
+      return { arrived: arrived.promise, release: released.resolve };
+    },
+  };
+}
+
+async function openSeam() {
+  const databaseUrl = await createDatabase();
+  const { wrapDatabase, hold } = createHolds();
+  const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { lookMs: 10 } });
+  const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const other = await follow(app, staff);
+  const first = await writeEvent(sql);
+  await other.untilTold(1);
+  return {
+    hold,
+    write: () => writeEvent(sql),
+    /** Has heard of everything from the first one on. */
+    other,
+    resume: () => follow(app, staff, { after: first }),
+    async [Symbol.asyncDispose]() {
+      await other.close();
+      await sql.end();
+      await app[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function idsOf({ told }: Follower): string[] {
+  return told.map(({ id }) => id);
+}
+
+Deno.test("what those who follow have told before it was read is not told again", async () => {
+  await using seam = await openSeam();
+  const reading = seam.hold("question", READING);
+  const resuming = seam.resume();
+  await reading.arrived;
+  const both = await seam.write();
+  await seam.other.untilTold(2);
+  reading.release();
+  await using resumed = await resuming;
+  await resumed.untilTold(1);
+  const next = await seam.write();
+  await resumed.untilTold(2);
+  assert.deepEqual(idsOf(resumed), [both, next]);
+});
+
+Deno.test("what those who follow tell after it was read is not told again", async () => {
+  await using seam = await openSeam();
+  const reading = seam.hold("question", READING);
+  const resuming = seam.resume();
+  await reading.arrived;
+  const following = seam.hold("question", FOLLOWING);
+  await following.arrived;
+  const both = await seam.write();
+  reading.release();
+  await using resumed = await resuming;
+  following.release();
+  await resumed.untilTold(1);
+  const next = await seam.write();
+  await resumed.untilTold(2);
+  assert.deepEqual(idsOf(resumed), [both, next]);
+});
+
+Deno.test("what is told while the reading is on its way, and is not in it, is not missed", async () => {
+  await using seam = await openSeam();
+  const reading = seam.hold("answer", READING);
+  const resuming = seam.resume();
+  await reading.arrived;
+  const meanwhile = await seam.write();
+  await seam.other.untilTold(2);
+  reading.release();
+  await using resumed = await resuming;
+  await resumed.untilTold(1);
+  const next = await seam.write();
+  await resumed.untilTold(2);
+  assert.deepEqual(idsOf(resumed), [meanwhile, next]);
+});
+
+Deno.test("what was found for those who have left is not told to those who have come since", async () => {
+  await using seam = await openSeam();
+  const looking = seam.hold("question", FOLLOWING);
+  await looking.arrived;
+  const found = seam.hold("answer", FOLLOWING);
+  const one = await seam.write();
+  looking.release();
+  await found.arrived;
+  await seam.other.close();
+  await using resumed = await seam.resume();
+  const two = await seam.write();
+  await resumed.untilTold(2);
+  found.release();
+  const three = await seam.write();
+  await resumed.untilTold(3);
+  assert.deepEqual(idsOf(resumed), [one, two, three]);
+});
+
+Deno.test("who has gone before the stream was open leaves none behind", async () => {
+  const { wrapDatabase, hold } = createHolds();
+  await using app = await openApp({
+    databaseUrl: await createDatabase(),
+    wrapDatabase,
+    streamOptions: { beatMs: 10 },
+  });
+  const staff = await app.createKey({ isStaff: true });
+  await using server = serveApp(app);
+  const opening = hold("question", "find settled events");
+  const leaving = new AbortController();
+  const asked = askService(`${server.url}/events/stream/`, {
+    headers: { Authorization: `Bearer ${staff}` },
+    signal: leaving.signal,
+  });
+  await opening.arrived;
+  assert.equal(app.streams.count(), 1);
+  leaving.abort();
+  await assert.rejects(asked, { name: "AbortError" });
+  opening.release();
+  await until("none is open", () => app.streams.count() === 0);
+});

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { askService } from "../support/client.ts";
+import { ask } from "../support/database/database.ts";
+import { follow, listAll, parseTold, serveApp } from "../support/events/event_stream.ts";
+import { notified, telling } from "../support/gateway/notifications.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { dataFolder, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const HOUR_MS = 3_600_000;
+
+async function openWithStaff(options: Parameters<typeof openPayments>[0] = {}) {
+  const payments = await openPayments(options);
+  const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
+  return { payments, app: payments.app, staff };
+}
+
+async function settle(payments: TestPayments, id: string): Promise<void> {
+  await notified(payments, telling(await payments.read(id), "settlement"));
+}
+
+Deno.test("what happens is told as `GET /events/` lists it, with its id and its name", async () => {
+  const { payments, app, staff } = await openWithStaff();
+  await using _ = payments;
+  await payments.charge();
+  await until("it is over", async () => (await listAll(app, staff)).length === 1);
+  await using server = serveApp(app);
+  await using follower = await follow(server.url, staff);
+  const { headers } = follower.response;
+  assert.equal(headers.get("cache-control"), "no-store, no-transform");
+  assert.equal(headers.get("x-accel-buffering"), "no");
+  assert.ok(headers.get("x-request-id"));
+
+  const { id } = await payments.charge();
+  await settle(payments, id);
+  const told = await follower.untilTold(2);
+  const listed = (await listAll(app, staff)).slice(1);
+  assert.deepEqual(told.map(parseTold), listed);
+  assert.deepEqual(told.map(({ data }) => JSON.parse(data)), listed);
+  assert.deepEqual(told.map(({ event }) => event), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("staff hear of everybody's, others of their own alone", async () => {
+  const { payments, app, staff } = await openWithStaff();
+  await using _ = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  await using all = await follow(app, staff);
+  await using alices = await follow(app, payments.key);
+  await using bobs = await follow(app, bob);
+  const charge = { payment_type: "gopay", gross_amount: 7_000 };
+  for (const key of [payments.key, bob, staff, bob, payments.key]) {
+    assert.equal((await payments.post("/charge/", charge, {}, key)).status, 201);
+  }
+  // Of nobody's own: what is about the installation itself.
+  const nobodys = randomUUID();
+  await ask(
+    payments.databaseUrl,
+    `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+    values ('${nobodys}', 'webhook_endpoint_disabled', 'webhook_endpoint', '${nobodys}', 1, '{}',
+      now()); notify gateway_events`,
+  );
+  await all.untilTold(6);
+  const owners = await ask(payments.databaseUrl, "select id, user_id from gateway.events");
+  const ids = (user: string | null) =>
+    all.told.filter(({ id }) => owners.find((row) => row.id === id)!.user_id === user)
+      .map(({ id }) => id);
+  await alices.untilTold(2);
+  await bobs.untilTold(2);
+  assert.equal(all.told.at(-1)!.id, nobodys);
+  assert.deepEqual(alices.told.map(({ id }) => id), ids("alice"));
+  assert.deepEqual(bobs.told.map(({ id }) => id), ids("bob"));
+
+  // What they have missed is no more than that, either.
+  const before = randomUUID();
+  await using again = await follow(app, bob, { after: before });
+  assert.deepEqual((await again.untilTold(2)).map(({ id }) => id), ids("bob"));
+  // Somebody else's event says nothing to them: it is as if it were gone.
+  await using foreign = await follow(app, bob, { after: ids("alice").at(-1) });
+  assert.deepEqual((await foreign.untilTold(2)).map(({ id }) => id), ids("bob"));
+});
+
+Deno.test("filters by name, by several names and by resource hold for what was missed and what comes", async () => {
+  const { payments, app, staff } = await openWithStaff();
+  await using _ = payments;
+  const [one, other] = [await payments.charge(), await payments.charge()];
+  await settle(payments, other.id);
+  await until("all can be read", async () => (await listAll(app, staff)).length === 3);
+  const filters = {
+    "": () => true,
+    "?name=payment_settled": (name: string) => name === "payment_settled",
+    "?name=payment_settled&name=payment_received&name=payment_settled": () => true,
+    "?name=invoice_paid": () => false,
+    [`?resource_id=${one.id.toUpperCase()}`]: (_: string, id: string) => id === one.id,
+    [`?name=payment_settled&resource_id=${one.id}`]: (name: string, id: string) =>
+      name === "payment_settled" && id === one.id,
+    [`?resource_id=${randomUUID()}`]: () => false,
+  };
+  for (const key of [staff, payments.key]) {
+    for (const [query, isWanted] of Object.entries(filters)) {
+      await using missed = await follow(app, key, { after: randomUUID(), query });
+      await using live = await follow(app, key, { query });
+      await using everything = await follow(app, key);
+      const { id } = await payments.charge();
+      await settle(payments, id);
+      await everything.untilTold(2);
+      const listed = await listAll(app, staff);
+      const wanted = listed.filter(({ name, data }) => isWanted(name, data.id));
+      assert.deepEqual((await missed.untilTold(wanted.length)).map(parseTold), wanted, query);
+      const fresh = wanted.filter((event) => event.data.id === id);
+      assert.deepEqual((await live.untilTold(fresh.length)).map(parseTold), fresh, query);
+    }
+  }
+});
+
+Deno.test("what is no id, no name and no resource is 400, and opens nothing", async () => {
+  const { payments, app, staff } = await openWithStaff();
+  await using _ = payments;
+  const wrong = {
+    "?name=payment_exploded": "name.0",
+    "?name=payment_settled&name=x": "name.1",
+    "?name=": "name.0",
+    "?resource_id=order-1": "resource_id",
+    "?resource_id=": "resource_id",
+    [`?resource_id=${randomUUID()}&resource_id=${randomUUID()}`]: "resource_id",
+  };
+  for (const [query, field] of Object.entries(wrong)) {
+    const problem = await assertProblem(
+      await app.as(staff, `/events/stream/${query}`),
+      400,
+      "validation_error",
+    );
+    assert.equal(problem.errors?.[0]?.field, field, query);
+  }
+  for (const after of ["1", "' or 1=1", "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5x", "-"]) {
+    const headers = { "Last-Event-ID": after };
+    const problem = await assertProblem(
+      await app.as(staff, "/events/stream/", { headers }),
+      400,
+      "validation_error",
+    );
+    assert.equal(problem.errors?.[0]?.field, "Last-Event-ID");
+  }
+  await assertProblem(await app.request("/events/stream/"), 401, "unauthenticated");
+  assert.equal(app.streams.count(), 0);
+});
+
+Deno.test("HEAD tells what GET would, and leaves no stream open", async () => {
+  const { payments, app, staff } = await openWithStaff();
+  await using _ = payments;
+  const response = await app.as(staff, "/events/stream/", { method: "HEAD" });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  assert.equal(await response.text(), "");
+  assert.equal(app.streams.count(), 0);
+});
+
+Deno.test("signs of life come where nothing happens; who goes away is forgotten", async () => {
+  const { payments, app, staff } = await openWithStaff({ streamOptions: { beatMs: 20 } });
+  await using _ = payments;
+  await using server = serveApp(app);
+  await using stays = await follow(server.url, staff);
+  await using goes = await follow(server.url, staff);
+  await until("both hear them", () => stays.beats() > 2 && goes.beats() > 2);
+  assert.equal(app.streams.count(), 2);
+  await goes.close();
+  await until("one is left", () => app.streams.count() === 1);
+  const before = stays.beats();
+  await until("it hears more", () => stays.beats() > before);
+});
+
+Deno.test("a stream ends by itself within a quarter of an hour, and goes on where it was", async () => {
+  let now = Date.now();
+  const { payments, app, staff } = await openWithStaff({
+    now: () => now,
+    streamOptions: { beatMs: 20 },
+  });
+  await using _ = payments;
+  await using follower = await follow(app, staff);
+  await payments.charge();
+  const [first] = await follower.untilTold(1);
+  now += 13 * 60_000;
+  const beats = follower.beats();
+  await until("it still lives", () => follower.beats() > beats + 1);
+  now += 2 * 60_000;
+  assert.equal(await follower.over, "ended");
+  assert.equal(app.streams.count(), 0);
+  const { id } = await payments.charge();
+  await using again = await follow(app, staff, { after: first!.id });
+  const [next] = await again.untilTold(1);
+  assert.equal(parseTold(next!).data.id, id);
+});
+
+Deno.test("an opened stream counts as one request, and leaves one line in the log", async () => {
+  const { payments, app, staff } = await openWithStaff({
+    env: { RATE_LIMIT_PER_SECOND: "1", RATE_LIMIT_BURST: "2" },
+    now: () => HOUR_MS,
+    streamOptions: { beatMs: 5 },
+  });
+  await using _ = payments;
+  await using one = await follow(app, staff);
+  await using other = await follow(app, staff);
+  await until("both are at it", () => one.beats() > 5 && other.beats() > 5);
+  await assertProblem(await app.as(staff, "/events/stream/"), 429, "rate_limited");
+  const lines = app.logged().filter(({ route }) => route === "/events/stream/");
+  assert.deepEqual(lines.map(({ status }) => status), [200, 200, 429]);
+});
+
+Deno.test("when the service is about to end streams end at once, and none is opened", async () => {
+  const { payments, app, staff } = await openWithStaff();
+  await using _ = payments;
+  await using server = serveApp(app);
+  const followers = await Promise.all([1, 2, 3].map(() => follow(server.url, staff)));
+  app.streams.close();
+  for (const { over } of followers) assert.equal(await over, "ended");
+  const response = await app.as(staff, "/events/stream/");
+  assert.ok(Number(response.headers.get("retry-after")) > 0);
+  await assertProblem(response, 503, "unavailable");
+});
+
+Deno.test("SIGTERM ends a stream in good order, as nothing else would in time", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  await using follower = await follow(service.url, service.keys.user);
+  const charged = await askService(`${service.url}/charge/`, {
+    method: "POST",
+    headers: {
+      "Authorization": `Bearer ${service.keys.user}`,
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({ payment_type: "gopay", gross_amount: 5_000 }),
+  });
+  const { id } = await charged.json();
+  const [told] = await follower.untilTold(1);
+  assert.equal(parseTold(told!).data.id, id);
+  service.signal("SIGTERM");
+  // Cut off after the time of grace it would be broken.
+  assert.equal(await follower.over, "ended");
+  assert.equal((await service.ended).code, 0);
+});

@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import * as errors from "../../core/gateway/errors.ts";
+import { fc } from "../support/fast_check.ts";
+import { clientFor, openGateway, openRawServer, say } from "../support/gateway/gateway.ts";
+
+/** What a client makes of one response to a write, and of the same to a read. */
+async function failuresOf(respond: () => Response) {
+  await using fake = openGateway(respond);
+  const gateway = clientFor(fake.url);
+  const [write, read] = await Promise.all([
+    gateway.cancel("order-101").then(() => null, (error: errors.GatewayError) => error),
+    gateway.getStatus("order-101").then(() => null, (error: errors.GatewayError) => error),
+  ]);
+  assert.equal(write?.name, read?.name);
+  if (read) assert.equal(read.outcome, "refused", "a read changes nothing");
+  return write;
+}
+
+const KINDS = {
+  400: "GatewayValidationError",
+  401: "GatewayAuthenticationError",
+  402: "GatewayAPIError",
+  403: "GatewaySignatureError",
+  404: "GatewayAPIError",
+  406: "GatewayDuplicateOrderError",
+  411: "GatewayAPIError",
+  412: "GatewayAPIError",
+  429: "GatewayRateLimitError",
+} as const;
+
+for (const [code, name] of Object.entries(KINDS)) {
+  Deno.test(`${code} is a ${name} and means that nothing happened`, async () => {
+    const body = { status_code: code, status_message: "No, thank you.", id: "some-id" };
+    // Under HTTP 200, as the gateway does, under its own code, and without one in the body.
+    for (
+      const respond of [
+        () => Response.json(body),
+        () => Response.json({ ...body, status_code: Number(code) }),
+        () => Response.json(body, { status: Number(code) }),
+        () => Response.json({ status_message: "No, thank you." }, { status: Number(code) }),
+      ]
+    ) {
+      const error = await failuresOf(respond);
+      assert.ok(error instanceof errors[name]);
+      assert.equal(Object.getPrototypeOf(errors[name]), errors.GatewayError);
+      assert.equal(error.name, name);
+      assert.equal(error.message, "No, thank you.");
+      assert.equal(error.statusCode, code);
+      assert.equal(error.failure, "answered");
+      assert.equal(error.outcome, "refused");
+      assert.equal(error.data?.status_message, "No, thank you.");
+    }
+  });
+}
+
+Deno.test("the body's code goes before the HTTP status", async () => {
+  assert.equal(
+    await failuresOf(() => Response.json({ status_code: "200" }, { status: 500 })),
+    null,
+  );
+  const error = await failuresOf(() => Response.json({ status_code: "406" }, { status: 401 }));
+  assert.ok(error instanceof errors.GatewayDuplicateOrderError);
+});
+
+Deno.test("a code that is none leaves it to the HTTP status", async () => {
+  for (const status_code of ["", "abc", "20", "2000", null, {}, ["200"], true, 2.5]) {
+    assert.equal(await failuresOf(() => Response.json({ status_code })), null);
+    const error = await failuresOf(() => Response.json({ status_code }, { status: 401 }));
+    assert.ok(error instanceof errors.GatewayAuthenticationError);
+  }
+});
+
+Deno.test("2xx and 407 are answers; 407 of some proxy is not", async () => {
+  for (const status_code of ["200", "201", "202", "204", "407", 407]) {
+    assert.equal(await failuresOf(() => Response.json({ status_code })), null);
+  }
+  const error = await failuresOf(() => Response.json({}, { status: 407 }));
+  assert.equal(error?.name, "GatewayAPIError");
+});
+
+Deno.test("5xx leaves the end of a write unknown, wherever it is said", async () => {
+  const message = "Sorry. Our system is recovering from unexpected issues. Please retry.";
+  for (
+    const respond of [
+      () => Response.json({ status_code: "500", status_message: message }),
+      () => Response.json({ status_message: message }, { status: 500 }),
+    ]
+  ) {
+    const error = await failuresOf(respond);
+    assert.ok(error instanceof errors.GatewayAPIError);
+    assert.equal(error.statusCode, "500");
+    assert.equal(error.message, message);
+    assert.equal(error.outcome, "unknown");
+  }
+});
+
+Deno.test("a proxy that lost patience leaves the end of a write unknown", async () => {
+  for (const status of [408, 499]) {
+    const error = await failuresOf(() => new Response("Timeout", { status }));
+    assert.equal(error?.outcome, "unknown");
+  }
+  const wrongType = await failuresOf(() => Response.json({ status_code: "408" }));
+  assert.equal(wrongType?.outcome, "refused");
+});
+
+const NO_JSON: Record<string, string> = {
+  "an empty body": "",
+  "text": "Unauthorized",
+  "an HTML page": "<!doctype html><title>502 Bad Gateway</title>",
+  "broken JSON": '{"status_code":"200",',
+  "a list": '[{"status_code":"200"}]',
+  "a string": '"200"',
+  "null": "null",
+  "a body longer than anybody reads": " ".repeat(262_145) + '{"status_code":"200"}',
+};
+
+for (const [what, body] of Object.entries(NO_JSON)) {
+  Deno.test(`${what} is no answer`, async () => {
+    for (const status of [200, 201, 202, 404, 502]) {
+      const error = await failuresOf(() => new Response(body, { status }));
+      assert.equal(error?.name, "GatewayAPIError");
+      assert.equal(error?.statusCode, String(status));
+      assert.equal(error?.data, null);
+      assert.equal(error?.outcome, "unknown");
+    }
+    const unauthorized = await failuresOf(() => new Response(body, { status: 401 }));
+    assert.ok(unauthorized instanceof errors.GatewayAuthenticationError);
+    assert.equal(unauthorized.outcome, "unknown");
+  });
+}
+
+Deno.test("a refusal by whoever stands before the gateway says nothing about the call", async () => {
+  for (const status of [400, 401, 403, 404, 406, 429]) {
+    const error = await failuresOf(() => Response.json({ message: "Forbidden" }, { status }));
+    assert.equal(error?.outcome, "unknown", String(status));
+  }
+});
+
+Deno.test("a body that is just short enough is an answer", async () => {
+  const body = '{"status_code":"200"}'.padEnd(262_144);
+  assert.equal(await failuresOf(() => new Response(body)), null);
+});
+
+Deno.test("validation messages are told, by whatever name they come", async () => {
+  const cases = [
+    { status_code: "400", validation_messages: ["amount is required", 7, null, "name is, too"] },
+    { error_messages: ["amount is required", "name is, too"] },
+    {
+      errors: [{ message_title: "No", message: "amount is required" }, { message: "name is, too" }],
+    },
+  ];
+  for (const body of cases) {
+    const error = await failuresOf(() => Response.json(body, { status: 400 }));
+    assert.ok(error instanceof errors.GatewayValidationError);
+    assert.deepEqual(error.validationMessages, ["amount is required", "name is, too"]);
+    assert.equal(error.message, "amount is required; name is, too");
+  }
+});
+
+Deno.test("a rate limit says for how long, in seconds or as a date", async () => {
+  const now = Date.parse("2026-01-01T00:00:00Z");
+  const headers = {
+    "7": 7,
+    "Thu, 01 Jan 2026 00:01:00 GMT": 60,
+    "Wed, 31 Dec 2025 00:00:00 GMT": 0,
+    "soon": null,
+    "-1": null,
+  };
+  for (const [header, seconds] of Object.entries(headers)) {
+    await using fake = openGateway(() =>
+      Response.json({ status_code: "429" }, { headers: { "Retry-After": header } })
+    );
+    const error = await clientFor(fake.url, { clock: () => now }).cancel("order-101")
+      .catch((error) => error);
+    assert.ok(error instanceof errors.GatewayRateLimitError);
+    assert.equal(error.retryAfterSeconds, seconds, header);
+  }
+});
+
+Deno.test("whatever comes over the wire is an answer or an error of the family", async () => {
+  const codes = ["200", "201", "407", "400", "500", 200, "x", null];
+  const objects = fc.record({ status_code: fc.constantFrom(...codes), more: fc.anything() })
+    .map((body) => new TextEncoder().encode(toJson(body)));
+  const bodies = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.json().map((text) => new TextEncoder().encode(text)),
+    objects,
+  );
+  let next = { status: 200, body: new Uint8Array() };
+  await using fake = openGateway(() => new Response(next.body, { status: next.status }));
+  const gateway = clientFor(fake.url);
+  const property = fc.asyncProperty<[Uint8Array<ArrayBuffer>, number]>(
+    bodies,
+    fc.constantFrom(200, 201, 202, 206, 300, 302, 400, 401, 404, 407, 429, 499, 500, 503, 599),
+    async (body, status) => {
+      next = { status, body };
+      for (const call of [gateway.getStatus, gateway.cancel, gateway.getInvoice, gateway.getBin]) {
+        const result = await call("order-101").catch((error) => error);
+        if (result instanceof Error) assert.ok(result instanceof errors.GatewayError, result.stack);
+        else assert.equal(typeof result.raw, "object");
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 150 });
+});
+
+/** Made-up values hold what JSON cannot. */
+function toJson(value: unknown): string {
+  return JSON.stringify(value, (_, each) => typeof each === "bigint" ? String(each) : each);
+}
+
+Deno.test("a body nested beyond all measure is no crash", async () => {
+  const deep = `{"status_code":"400","deep":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+  const error = await failuresOf(() => new Response(deep));
+  assert.ok(error instanceof errors.GatewayValidationError);
+  assert.equal(await failuresOf(() => new Response(deep.replace("400", "200"))), null);
+});
+
+Deno.test("an error with thousands of secrets in it is no reason to stand still", async () => {
+  const secrets = Array.from(
+    { length: 7_000 },
+    (_, index) => ({ token: `secret-token-${index}` }),
+  );
+  const error = await failuresOf(() => Response.json({ status_code: "400", secrets }));
+  assert.ok(error instanceof errors.GatewayValidationError);
+  assert.doesNotMatch(JSON.stringify(error.data), /secret-token/);
+});
+
+const CHARGE = {
+  payment_type: "gopay",
+  transaction_details: { order_id: "order-101", gross_amount: 44_000 },
+};
+
+const BROKEN: Record<string, string> = {
+  "a connection closed without a word": "",
+  "garbage": "\x00\x01\x02 this is not HTTP\r\n\r\n",
+  "half an answer": 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status_code":"200"',
+  "a cut chunk": 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n{"status_code":"200"}',
+};
+
+for (const [what, bytes] of Object.entries(BROKEN)) {
+  Deno.test(`${what} is no answer, and leaves the end of a write unknown`, async () => {
+    await using server = openRawServer(async (connection) => {
+      await say(connection, bytes);
+      connection.close();
+    });
+    const gateway = clientFor(server.url);
+    const writes = [
+      () => gateway.charge(CHARGE),
+      () => gateway.cancel("order-101"),
+      () => gateway.voidInvoice("invoice-1"),
+    ];
+    for (const [number, write] of writes.entries()) {
+      const error = await write().catch((error) => error);
+      assert.ok(error instanceof errors.GatewayAPIError);
+      assert.equal(error.failure, "unreachable");
+      assert.equal(error.outcome, "unknown");
+      assert.equal(error.statusCode, null);
+      // The runtime would have tried again by itself.
+      assert.equal(server.connections(), number + 1);
+    }
+  });
+}

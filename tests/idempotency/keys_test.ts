@@ -1,0 +1,396 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { createDatabase } from "../support/database/database.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { operationOf, OPERATIONS, timesDone } from "../support/payments/operations.ts";
+import { chargeRequest, parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const databaseUrl = await createDatabase();
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** All of a problem but the id of its request. */
+async function problemOf(response: Response): Promise<Json> {
+  const { instance: _, ...rest } = await response.json();
+  return { ...rest, http: response.status };
+}
+
+for (const operation of OPERATIONS) {
+  Deno.test(`${operation.name}: the same key and body get the same answer, byte for byte`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const { path, body } = await operation.prepare(payments);
+    const headers = newKey();
+    const first = await payments.post(path, body, headers);
+    assert.equal(first.status, operation.status);
+    assert.equal(isReplayed(first), false);
+    const text = await first.text();
+    for (let i = 0; i < 2; i++) {
+      const again = await payments.post(path, body, headers);
+      assert.equal(again.status, operation.status);
+      assert.equal(isReplayed(again), true);
+      assert.equal(await again.text(), text);
+      for (const name of ["content-type", "location"]) {
+        assert.equal(again.headers.get(name), first.headers.get(name));
+      }
+    }
+    assert.equal(payments.relay.times(operation.call), 1);
+  });
+
+  Deno.test(`${operation.name}: while the first request runs, another with its key gets 409`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const { path, body } = await operation.prepare(payments);
+    const headers = newKey();
+    const held = payments.relay.holdNext(operation.call);
+    const running = payments.post(path, body, headers);
+    await held.arrived;
+    const beside = await payments.post(path, body, headers);
+    assert.ok(Number(beside.headers.get("Retry-After")) >= 1);
+    await assertProblem(beside, 409, "idempotency_in_progress");
+    held.release();
+    const first = await running;
+    assert.equal(first.status, operation.status);
+    const after = await payments.post(path, body, headers);
+    assert.equal(isReplayed(after), true);
+    assert.equal(await after.text(), await first.text());
+    assert.equal(payments.relay.times(operation.call), 1);
+  });
+
+  Deno.test(`${operation.name}: the same key from 50 clients at once does it once`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const prepared = await operation.prepare(payments);
+    const { path, body } = prepared;
+    const headers = newKey();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => payments.post(path, body, headers)),
+    );
+    const last = await payments.post(path, body, headers);
+    assert.equal(isReplayed(last), true);
+    const text = await last.text();
+    // Others come while it runs, or (on a slow machine) when the database has no time for them.
+    const [told, later] = [true, false].map((isTold) =>
+      answers.filter(({ status }) => ![409, 503].includes(status) === isTold)
+    ) as [Response[], Response[]];
+    for (const answer of told) {
+      assert.deepEqual([answer.status, await answer.text()], [operation.status, text]);
+    }
+    for (const answer of later) assert.ok(answer.headers.has("Retry-After"), await answer.text());
+    assert.equal(told.filter((each) => !isReplayed(each)).length, 1);
+    assert.equal(payments.relay.times(operation.call), 1);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+}
+
+Deno.test("what means the same is the same: white space, order and unknown members are nothing", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { app, key } = payments;
+  const send = (body: string, id: string) =>
+    app.as(key, "/charge/", {
+      method: "POST",
+      body,
+      headers: { "Content-Type": "application/json", "Idempotency-Key": id },
+    });
+  const id = randomUUID();
+  const first = await send(
+    `{"payment_type":"gopay","gross_amount":1000,"metadata":{"a":{"x":1,"y":2},"b":[1,2]}}`,
+    id,
+  );
+  assert.equal(first.status, 201);
+  const same = await send(
+    `{ "metadata": {"b": [1, 2], "a": {"y": 2, "x": 1}},\n "gross_amount": 1e3,
+       "colour": "red", "payment_type": "gopay" }`,
+    id,
+  );
+  assert.equal(isReplayed(same), true);
+  assert.equal(await same.text(), await first.text());
+  const other = await send(
+    `{"payment_type":"gopay","gross_amount":1000,"metadata":{"a":{"x":1,"y":2},"b":[2,1]}}`,
+    id,
+  );
+  await assertProblem(other, 422, "idempotency_key_reused");
+});
+
+Deno.test("whatever a caller's metadata is made of, it comes back as it was answered first", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const headers = { ...newKey(), "Content-Type": "application/json" };
+  const body =
+    '{"payment_type":"gopay","gross_amount":1000,"metadata":{"b":1.50,"10":"x","9":null,' +
+    '"__proto__":{"a":1},"constructor":"c","":"\\u0007\\u2028é🙂","n":-0,"big":12345678901234567890}}';
+  const send = () => payments.app.as(payments.key, "/charge/", { method: "POST", body, headers });
+  const first = await send();
+  const text = await first.text();
+  assert.equal(first.status, 201, text);
+  const again = await send();
+  assert.equal(isReplayed(again), true);
+  assert.equal(await again.text(), text);
+  const stored = await (await payments.get(`/payments/${JSON.parse(text).id}/`)).text();
+  assert.equal(stored, text);
+});
+
+Deno.test("the same key with another body is 422, and nothing comes of it", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const bodies: Record<string, Json[]> = {
+    charge: [{ gross_amount: 44_001 }, { payment_type: "gopay" }, { metadata: { a: 1 } }],
+    capture: [{ amount: 39_999 }, { amount: undefined }],
+    refund: [{ amount: 9_999 }, { amount: undefined }, { reason: "Other" }, { direct: true }],
+  };
+  for (const [name, changes] of Object.entries(bodies)) {
+    const operation = operationOf(name as "charge");
+    const prepared = await operation.prepare(payments);
+    const { path, body } = prepared;
+    const headers = newKey();
+    const first = await payments.post(path, body, headers);
+    for (const change of changes) {
+      const other = await payments.post(path, { ...body, ...change }, headers);
+      assert.equal(isReplayed(other), false);
+      await assertProblem(other, 422, "idempotency_key_reused");
+    }
+    assert.equal(payments.relay.times(operation.call), 1);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+    const again = await payments.post(path, body, headers);
+    assert.equal(await again.text(), await first.text());
+  }
+});
+
+Deno.test("another body is 422 also while the first request runs, or after an unknown end", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, sandbox, relay } = payments;
+  const headers = newKey();
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const held = relay.holdNext("POST /v2/charge");
+  const running = post("/charge/", body, headers);
+  await held.arrived;
+  const other = { ...body, gross_amount: 2_000 };
+  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  await sandbox.fault("charge", "answer_lost");
+  held.release();
+  assert.equal((await running).status, 502);
+  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  assert.equal((await post("/charge/", body, headers)).status, 201);
+});
+
+Deno.test("a key counts for one route: that of a charge never answers a refund, and so on", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, sandbox } = payments;
+  const headers = newKey();
+  const body = await chargeRequest(sandbox, "card_auth");
+  const charged = await parsePayment(await post("/charge/", body, headers), 201);
+  const path = `/payments/${charged.id}`;
+  // With the very body of the charge, unknown members as they are.
+  const captured = await post(`${path}/capture/`, body, headers);
+  assert.equal((await parsePayment(captured, 200)).transaction_status, "capture");
+  await sandbox.control(`transactions/${charged.transaction_id}/settle`);
+  await payments.refresh(charged.id);
+  for (const action of ["cancel", "expire"]) {
+    const refused = await post(`${path}/${action}/`, body, headers);
+    assert.equal(isReplayed(refused), false);
+    await assertProblem(refused, 400, "invalid_state");
+  }
+  const refunded = await post(`${path}/refund/`, body, headers);
+  assert.equal(refunded.status, 200);
+  assert.equal(isReplayed(refunded), false);
+  assert.equal((await refunded.json()).payment.transaction_status, "refund");
+});
+
+Deno.test("a key counts for one payment, and for one caller", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { app, post } = payments;
+  const headers = newKey();
+  const one = await payments.paid("gopay");
+  const two = await payments.paid("gopay");
+  for (const { id } of [one, two]) {
+    const answer = await post(`/payments/${id}/refund/`, { amount: 1_000 }, headers);
+    assert.equal(isReplayed(answer), false);
+    assert.equal((await answer.json()).payment.id, id);
+  }
+
+  const bob = await app.createKey({ userId: "bob" });
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const alices = await parsePayment(await post("/charge/", body, headers), 201);
+  const answer = await post("/charge/", body, headers, bob);
+  assert.equal(isReplayed(answer), false);
+  assert.notEqual((await parsePayment(answer, 201)).id, alices.id);
+  // A key that replays nothing of Alice's payment to Bob, even on her own path.
+  const notHis = await post(`/payments/${one.id}/refund/`, { amount: 1_000 }, headers, bob);
+  await assertProblem(notHis, 404, "not_found");
+});
+
+Deno.test("two keys of one caller share what was done under either", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { app, post } = payments;
+  const other = await app.createKey();
+  const headers = newKey();
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const first = await post("/charge/", body, headers);
+  const again = await post("/charge/", body, headers, other);
+  assert.equal(isReplayed(again), true);
+  assert.equal(await again.text(), await first.text());
+});
+
+Deno.test("however a path is written, its key is one", async () => {
+  await using payments = await openRelayed({
+    databaseUrl,
+    env: { BASE_PATH: "/pay" },
+  });
+  const { post } = payments;
+  const headers = newKey();
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const first = await post("/pay/charge", body, headers);
+  const again = await post("/pay/charge/", body, headers);
+  assert.equal(isReplayed(again), true);
+  const text = await first.text();
+  assert.equal(await again.text(), text);
+  const { id } = JSON.parse(text);
+  const cancelled = await post(`/pay/payments/${id}/cancel`, undefined, headers);
+  assert.equal(cancelled.status, 200);
+  const upper = await post(`/pay/payments/${id.toUpperCase()}/cancel/`, {}, headers);
+  assert.equal(isReplayed(upper), true);
+  assert.equal(await upper.text(), await cancelled.text());
+});
+
+Deno.test("a key is kept for 24 hours, and is new after them", async () => {
+  const start = Date.now();
+  let now = start;
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  for (const operation of [operationOf("charge"), operationOf("refund")]) {
+    now = start;
+    const { path, body } = await operation.prepare(payments);
+    delete body.order_id;
+    const headers = newKey();
+    const first = await payments.post(path, body, headers);
+    const text = await first.text();
+    now = start + DAY_MS - 1_000;
+    const kept = await payments.post(path, body, headers);
+    assert.equal(isReplayed(kept), true);
+    assert.equal(await kept.text(), text);
+    now = start + DAY_MS + 1_000;
+    const asNew = await payments.post(path, body, headers);
+    assert.equal(asNew.status, operation.status);
+    assert.equal(isReplayed(asNew), false);
+    assert.notEqual(await asNew.clone().text(), text);
+    // From now on for 24 hours more, and even for another request.
+    const again = await payments.post(path, body, headers);
+    assert.equal(isReplayed(again), true);
+    assert.equal(await again.text(), await asNew.text());
+  }
+});
+
+Deno.test("a key that was used for something else is free again after 24 hours", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { post } = payments;
+  const headers = newKey();
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const other = { ...body, gross_amount: 2_000 };
+  assert.equal((await post("/charge/", body, headers)).status, 201);
+  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  now += DAY_MS + 1_000;
+  assert.equal((await post("/charge/", other, headers)).status, 201);
+  await assertProblem(await post("/charge/", body, headers), 422, "idempotency_key_reused");
+});
+
+Deno.test("a key may have 255 printable characters, and has to have one", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post } = payments;
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const longest = `${randomUUID()} ~!"#,;'`.padEnd(255, "k");
+  assert.equal((await post("/charge/", body, { "Idempotency-Key": longest })).status, 201);
+  const again = await post("/charge/", body, { "Idempotency-Key": longest });
+  assert.equal(isReplayed(again), true);
+  for (const wrong of [`${longest}k`, "", "caf\u00e9"]) {
+    const answer = await post("/charge/", body, { "Idempotency-Key": wrong });
+    const problem = await assertProblem(answer, 400, "validation_error");
+    assert.match(problem.errors![0]!.field, /idempotency-key/i);
+  }
+  assert.equal(payments.relay.times("POST /v2/charge"), 1);
+});
+
+Deno.test("without a key each request is one of its own", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const one = await parsePayment(await payments.post("/charge/", body), 201);
+  const two = await parsePayment(await payments.post("/charge/", body), 201);
+  assert.notEqual(one.id, two.id);
+});
+
+/** Requests that are refused for good: each a problem to be given again. */
+const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, string]>> = {
+  "a charge that the gateway finds invalid": () =>
+    Promise.resolve(["/charge/", {
+      payment_type: "gopay",
+      gross_amount: 1_000,
+      custom_expiry: { expiry_duration: 1, unit: "second" },
+    }, "gateway_validation"]),
+  "a charge of an order that is taken here": async (payments) => {
+    const { order_id } = await payments.charge("gopay");
+    return [
+      "/charge/",
+      { payment_type: "gopay", gross_amount: 1_000, order_id },
+      "duplicate_order",
+    ];
+  },
+  "a charge of an order that is taken at the gateway": async ({ sandbox }) => {
+    const order_id = randomUUID();
+    await sandbox.charge("bca", { transaction_details: { order_id } });
+    return [
+      "/charge/",
+      { payment_type: "gopay", gross_amount: 1_000, order_id },
+      "duplicate_order",
+    ];
+  },
+  "a cancel of what is settled": async (payments) => {
+    const { id } = await payments.paid("gopay");
+    return [`/payments/${id}/cancel/`, {}, "invalid_state"];
+  },
+  "an expire that the gateway does not allow": async (payments) => {
+    const { id, transaction_id } = await payments.charge("gopay");
+    await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+    return [`/payments/${id}/expire/`, {}, "invalid_state"];
+  },
+  "a capture that the bank refuses": async (payments) => {
+    const { id } = await payments.charge("card_auth");
+    await payments.sandbox.fault("capture", "bank_refuses");
+    return [`/payments/${id}/capture/`, {}, "capture_denied"];
+  },
+  "a capture of more than is held": async (payments) => {
+    const { id } = await payments.charge("card_auth");
+    return [`/payments/${id}/capture/`, { amount: 44_001 }, "validation_error"];
+  },
+  "a refund that the bank refuses": async (payments) => {
+    const { id } = await payments.paid("gopay");
+    await payments.sandbox.fault("refund", "bank_refuses");
+    return [`/payments/${id}/refund/`, {}, "refund_denied"];
+  },
+  "a refund of more than is left": async (payments) => {
+    const { id } = await payments.paid("gopay");
+    return [`/payments/${id}/refund/`, { amount: 44_001 }, "validation_error"];
+  },
+  "a refund that the gateway does not allow": async (payments) => {
+    const { id } = await payments.paid("bca");
+    return [`/payments/${id}/refund/`, {}, "invalid_state"];
+  },
+};
+
+Deno.test("what is refused for good is refused again in the same words, and not asked again", async (t) => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (const [what, prepare] of Object.entries(REFUSALS)) {
+    await t.step(what, async () => {
+      const [path, body, code] = await prepare(payments);
+      const headers = newKey();
+      const first = await payments.post(path, body, headers);
+      assert.equal(isReplayed(first), false);
+      const problem = await problemOf(first);
+      assert.equal(problem.code, code);
+      assert.equal(problem.outcome, "refused");
+      assert.equal(problem.http, 400);
+      const asked = payments.relay.received.length;
+      const again = await payments.post(path, body, headers);
+      assert.equal(isReplayed(again), true);
+      assert.equal(again.headers.get("content-type"), "application/problem+json");
+      assert.deepEqual(await problemOf(again), problem);
+      assert.equal(payments.relay.received.length, asked);
+    });
+  }
+});

@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { createDatabase } from "../support/database/database.ts";
+import { createHeldDatabase } from "../support/database/held_database.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import {
+  operationOf,
+  OPERATIONS,
+  sendIntoFault,
+  timesDone,
+} from "../support/payments/operations.ts";
+import { chargeRequest, parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const databaseUrl = await createDatabase();
+
+const FAULTS_OF_UNKNOWN_END = [
+  ...["no_answer", "reset", "answer_lost"],
+  ...["error_500", "error_503", "hidden_500", "broken_json", "html"],
+];
+
+for (const operation of OPERATIONS) {
+  Deno.test(`${operation.name}: after an unknown end the same key goes on, and does it once`, async () => {
+    const waits = createWaits();
+    await using payments = await openRelayed({
+      databaseUrl,
+      gatewayOptions: { wait: waits.wait },
+    });
+    for (const fault of FAULTS_OF_UNKNOWN_END) {
+      const prepared = await operation.prepare(payments);
+      const headers = newKey();
+      const strike = { operation, prepared, fault, waits, headers };
+      const struck = await sendIntoFault(payments, strike);
+      assert.equal((await struck.json()).outcome, "unknown", fault);
+
+      const before = payments.relay.received.length;
+      const answer = await payments.post(prepared.path, prepared.body, headers);
+      const text = await answer.text();
+      assert.equal(answer.status, operation.status, `${fault}: ${text}`);
+      assert.equal(isReplayed(answer), false, fault);
+      assert.equal(payments.relay.asked()[before], "GET /v2/:id/status", `${fault}: asked first`);
+      assert.equal(await timesDone(payments, operation, prepared), 1, fault);
+
+      const again = await payments.post(prepared.path, prepared.body, headers);
+      assert.equal(isReplayed(again), true, fault);
+      assert.equal(await again.text(), text, fault);
+    }
+  });
+
+  Deno.test(`${operation.name}: a gateway that has had too many requests is asked anew`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const strike = { operation, prepared, fault: "rate_limit", waits: createWaits(), headers };
+    const struck = await sendIntoFault(payments, { ...strike, more: { retry_after: 7 } });
+    assert.equal(struck.headers.get("Retry-After"), "7");
+    const problem = await assertProblem(struck, 400, "gateway_rate_limited");
+    assert.equal(problem.outcome, "refused");
+    const answer = await payments.post(prepared.path, prepared.body, headers);
+    assert.equal(answer.status, operation.status, await answer.clone().text());
+    assert.equal(isReplayed(answer), false);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: a second try that is refused says nothing about the first`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const strike = { operation, prepared, waits: createWaits(), headers };
+    const { payment_id } = await (await sendIntoFault(payments, { ...strike, fault: "reset" }))
+      .json();
+    const refused = await sendIntoFault(payments, { ...strike, fault: "rate_limit" });
+    const problem = await assertProblem(refused, 400, "gateway_rate_limited");
+    assert.deepEqual([problem.payment_id, problem.outcome], [payment_id, "unknown"]);
+    const answer = await payments.post(prepared.path, prepared.body, headers);
+    assert.equal(answer.status, operation.status, await answer.clone().text());
+    assert.equal(operation.paymentIn(await answer.json()).id, payment_id);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: a request that outlives its lease is taken over, and done once`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ databaseUrl, now: () => now });
+    const prepared = await operation.prepare(payments);
+    const { path, body } = prepared;
+    const headers = newKey();
+    const held = payments.relay.holdNext(operation.call);
+    const stalled = payments.post(path, body, headers);
+    await held.arrived;
+    now += 10 * 60_000;
+    const second = await payments.post(path, body, headers);
+    const text = await second.text();
+    assert.equal(second.status, operation.status, text);
+    held.release();
+    const first = await stalled;
+    // Whatever it hears by then, it is told of the same payment, and nothing was done twice.
+    const told = await first.json();
+    const { id } = operation.paymentIn(JSON.parse(text));
+    assert.equal(told.payment_id ?? operation.paymentIn(told).id, id);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+    const kept = await payments.post(path, body, headers);
+    assert.equal(kept.status, operation.status, await kept.clone().text());
+    assert.equal(operation.paymentIn(await kept.json()).id, id);
+  });
+}
+
+for (const name of ["cancel", "expire", "capture"] as const) {
+  Deno.test(`${name}: what the first time did after all, while the second was on its way, is done`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const { relay, sandbox } = payments;
+    const operation = operationOf(name);
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const strike = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
+    const { payment_id } = await (await sendIntoFault(payments, strike)).json();
+    const held = relay.holdNext(operation.call);
+    const second = payments.post(prepared.path, prepared.body, headers);
+    await held.arrived;
+    const { target, body } = relay.received.at(-1)!;
+    await sandbox.post(target, body === "" ? undefined : JSON.parse(body));
+    held.release();
+    const answer = await second;
+    assert.equal(answer.status, operation.status, await answer.clone().text());
+    assert.equal(operation.paymentIn(await answer.json()).id, payment_id);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+}
+
+Deno.test("a charge without an order id is one charge too, whatever befalls its answer", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, sandbox } = payments;
+  const body = await chargeRequest(sandbox, "gopay");
+  const headers = newKey();
+  await sandbox.fault("charge", "answer_lost");
+  const { payment_id } = await assertProblem(
+    await post("/charge/", body, headers),
+    502,
+    "gateway_unreachable",
+  );
+  const payment = await parsePayment(await post("/charge/", body, headers), 201);
+  assert.equal(payment.id, payment_id);
+  const all = await sandbox.control("transactions", undefined, "GET");
+  assert.deepEqual(
+    all.map((each: Json) => each.transaction_id),
+    [payment.transaction_id],
+  );
+});
+
+Deno.test("one-time card tokens do not keep a charge from going on", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, sandbox } = payments;
+  const body = await chargeRequest(sandbox, "card");
+  const headers = newKey();
+  await sandbox.fault("charge", "answer_lost");
+  assert.equal((await post("/charge/", body, headers)).status, 502);
+  const payment = await parsePayment(await post("/charge/", body, headers), 201);
+  assert.equal(payment.transaction_status, "capture");
+  assert.equal(payments.relay.times("POST /v2/charge"), 1);
+});
+
+Deno.test("a kept answer is given also while the gateway is down; what ended unknown stays unknown", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { app, post, sandbox, relay } = payments;
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const kept = newKey();
+  const first = await post("/charge/", body, kept);
+  const lost = newKey();
+  await sandbox.fault("charge", "answer_lost");
+  const unknown = await assertProblem(
+    await post("/charge/", body, lost),
+    502,
+    "gateway_unreachable",
+  );
+  await sandbox.fault("charge", "reset", { count: 4 });
+  for (let i = 0; i < 4; i++) assert.equal((await post("/charge/", body)).status, 502);
+  assert.equal(app.gateway.breakerState(), "open");
+
+  const asked = relay.received.length;
+  const replayed = await post("/charge/", body, kept);
+  assert.equal(isReplayed(replayed), true);
+  assert.equal(await replayed.text(), await first.text());
+  // Whoever is told "refused" would charge anew; the first try may have gone through (it has).
+  const problem = await assertProblem(
+    await post("/charge/", body, lost),
+    502,
+    "gateway_unreachable",
+  );
+  assert.equal(problem.outcome, "unknown");
+  assert.equal(problem.payment_id, unknown.payment_id);
+  assert.equal(problem.order_id, unknown.order_id);
+  for (const key of [kept, lost]) {
+    const other = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
+    await assertProblem(other, 422, "idempotency_key_reused");
+  }
+  const fresh = await assertProblem(
+    await post("/charge/", body, newKey()),
+    502,
+    "gateway_unreachable",
+  );
+  assert.equal(fresh.outcome, "refused");
+  assert.equal(relay.received.length, asked);
+});
+
+/** A refund whose requests bear one key, and whose statements a test can hold back. */
+async function openHeldRefund() {
+  const { wrapDatabase, holdNext } = createHeldDatabase();
+  const time = { now: Date.now() };
+  const payments = await openRelayed({ databaseUrl, wrapDatabase, now: () => time.now });
+  const operation = operationOf("refund");
+  const prepared = await operation.prepare(payments);
+  const headers = newKey();
+  return {
+    payments,
+    operation,
+    holdNext,
+    time,
+    send: () => payments.post(prepared.path, prepared.body, headers),
+    timesDone: () => timesDone(payments, operation, prepared),
+    [Symbol.asyncDispose]: () => payments[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("who read the payment before its refund was begun goes on with it, all the same", async () => {
+  await using refund = await openHeldRefund();
+  const held = refund.holdNext("claim key");
+  const late = refund.send();
+  await held.arrived;
+  await refund.payments.sandbox.fault("refund", "answer_lost");
+  assert.equal((await (await refund.send()).json()).outcome, "unknown");
+  held.release();
+  assert.equal((await late).status, 200);
+  assert.equal(await refund.timesDone(), 1);
+});
+
+Deno.test("who lost the key before the refund was begun does not begin one any more", async () => {
+  await using refund = await openHeldRefund();
+  const held = refund.holdNext("write payment");
+  const frozen = refund.send();
+  await held.arrived;
+  refund.time.now += 10 * 60_000;
+  const done = await refund.send();
+  assert.equal(done.status, 200);
+  held.release();
+  await assertProblem(await frozen, 409, "idempotency_in_progress");
+  assert.equal(await refund.timesDone(), 1);
+  assert.equal(refund.payments.relay.times(refund.operation.call), 1);
+  const again = await refund.send();
+  assert.equal(isReplayed(again), true);
+  assert.equal(await again.text(), await done.text());
+});
+
+Deno.test("who takes a key over knows of the refund that its holder began a moment before", async () => {
+  await using refund = await openHeldRefund();
+  const beginning = refund.holdNext("write payment");
+  const frozen = refund.send();
+  await beginning.arrived;
+  refund.time.now += 10 * 60_000;
+  const taking = refund.holdNext("take key over");
+  const next = refund.send();
+  await taking.arrived;
+  const sending = refund.payments.relay.holdNext(refund.operation.call);
+  beginning.release();
+  await sending.arrived;
+  taking.release();
+  assert.ok([200, 409].includes((await next).status));
+  sending.release();
+  await frozen;
+  assert.equal(await refund.timesDone(), 1);
+  assert.equal((await refund.send()).status, 200);
+  assert.equal(await refund.timesDone(), 1);
+});
+
+Deno.test("an order that is taken by nobody the gateway knows may be taken by our own charge", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, relay, sandbox } = payments;
+  const headers = newKey();
+  const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
+  await sandbox.fault("charge", "answer_lost");
+  const { payment_id } = await (await post("/charge/", body, headers)).json();
+  // Its own idempotency has forgotten the first time, and its status lags behind.
+  await sandbox.advance(301);
+  const { meddle } = relay;
+  relay.meddle = (request, pass) =>
+    request.method === "GET"
+      ? Response.json({ status_code: "404", status_message: "Transaction doesn't exist." })
+      : pass();
+  const problem = await (await post("/charge/", body, headers)).json();
+  assert.deepEqual([problem.payment_id, problem.outcome], [payment_id, "unknown"]);
+  assert.equal((await payments.read(payment_id)).transaction_status, "pending");
+  relay.meddle = meddle;
+  const payment = await parsePayment(await post("/charge/", body, headers), 201);
+  assert.equal(payment.id, payment_id);
+  assert.equal((await payments.transactions(body.order_id)).length, 1);
+});
+
+Deno.test("a refund that a task found denied is denied to the same key, too", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { post, sandbox } = payments;
+  const { id } = await payments.paid("gopay");
+  const headers = newKey();
+  const send = () => post(`/payments/${id}/refund/`, { amount: 1_000 }, headers);
+  await sandbox.fault("refund", "reset");
+  assert.equal((await (await send()).json()).outcome, "unknown");
+  await sandbox.fault("refund", "bank_refuses");
+  now += 2 * 60_000;
+  await payments.check(id);
+  assert.equal((await payments.read(id)).refunds[0]!.status, "denied");
+  const problem = await assertProblem(await send(), 400, "refund_denied");
+  assert.equal(problem.refund!.status, "denied");
+  assert.equal(problem.outcome, "refused");
+  assert.equal(isReplayed(await send()), true);
+  assert.equal(payments.relay.times("POST /v2/:id/refund"), 2);
+});
+
+Deno.test("a charge that a task finished meanwhile is the answer to its key", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, sandbox } = payments;
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const headers = newKey();
+  await sandbox.fault("charge", "answer_lost");
+  const { payment_id } = await (await post("/charge/", body, headers)).json();
+  await payments.check(payment_id);
+  const asked = payments.relay.received.length;
+  const payment = await parsePayment(await post("/charge/", body, headers), 201);
+  assert.deepEqual(payment, await payments.read(payment_id));
+  assert.equal(payments.relay.received.length, asked, "the gateway need not be asked");
+});
+
+Deno.test("a charge that was given up is made anew under its key", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { post, sandbox } = payments;
+  const order_id = randomUUID();
+  const body = { payment_type: "gopay", gross_amount: 1_000, order_id };
+  const headers = newKey();
+  await sandbox.fault("charge", "reset");
+  const { payment_id } = await (await post("/charge/", body, headers)).json();
+  now += 16 * 60_000;
+  await payments.check(payment_id);
+  assert.equal((await payments.read(payment_id)).transaction_status, "failure");
+  const answer = await post("/charge/", body, headers);
+  const payment = await parsePayment(answer, 201);
+  assert.notEqual(payment.id, payment_id);
+  assert.equal((await payments.transactions(order_id)).length, 1);
+  const again = await post("/charge/", body, headers);
+  assert.equal(isReplayed(again), true);
+  assert.equal((await again.json()).id, payment.id);
+});
+
+Deno.test("the key of a process that died is free when its lease is over", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { app, post } = payments;
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  const headers = newKey();
+  const first = await parsePayment(await post("/charge/", body, headers), 201);
+  // As it is left by one that died before it could keep its answer.
+  await app.database.query((sql) =>
+    sql`update gateway.idempotency_keys set reply = null, lease_until = ${new Date(now + 1_000)}
+      where key = ${headers["Idempotency-Key"]}`
+  );
+  await assertProblem(await post("/charge/", body, headers), 409, "idempotency_in_progress");
+  now += 1_000;
+  assert.equal((await parsePayment(await post("/charge/", body, headers), 201)).id, first.id);
+  assert.equal(payments.relay.times("POST /v2/charge"), 1);
+});

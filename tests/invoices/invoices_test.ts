@@ -1,0 +1,602 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { z } from "@hono/zod-openapi";
+import { createInvoice } from "../../core/invoices/create.ts";
+import { getInvoiceStatus } from "../../core/invoices/get_status.ts";
+import { voidInvoice } from "../../core/invoices/void.ts";
+import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import { EventSchema } from "../../routes/events/schemas.ts";
+import { InvoiceSchema } from "../../routes/invoices/schemas.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import {
+  alterInvoices,
+  type Invoice,
+  invoiceDue,
+  MAKING,
+  namesTold,
+  openInvoices,
+  parseInvoice,
+  sentInvoices,
+  type TestInvoices,
+  TOTAL,
+} from "../support/records/invoices.ts";
+import { parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+
+const databaseUrl = await createDatabase();
+
+async function assertTaken(response: Response, orderId: string): Promise<void> {
+  const problem = await assertProblem(response, 400, "duplicate_order");
+  assert.deepEqual([problem.order_id, problem.outcome], [orderId, "refused"]);
+}
+
+/** The gateway refuses the next one outright. */
+function refuseNext({ relay }: TestInvoices): void {
+  const { meddle } = relay;
+  relay.meddle = (request, pass) => {
+    if (!(request.method === "POST" && request.target === "/v1/invoices")) {
+      return meddle(request, pass);
+    }
+    relay.meddle = meddle;
+    return Response.json({ error_messages: ["customer_details.name is odd"] }, { status: 400 });
+  };
+}
+
+Deno.test("an invoice is made with its link and its paper, and can be read at its Location", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { get, now, post } = invoices;
+  const order_id = randomUUID();
+  const request = {
+    ...invoiceDue(now()),
+    customer_phone: "628123456789",
+    customer_id: "customer-12",
+    notes: "Thank you.\nCome again.",
+    order_id,
+    invoice_number: `2026/${order_id}`.slice(0, 40),
+    metadata: { cart: "c-1", deep: { list: [1, null, "x"] } },
+  };
+  request.items[0].item_id = "sku-7";
+  const response = await post("/invoices/", request);
+  const location = response.headers.get("location");
+  const invoice = await parseInvoice(response);
+  const { id, gateway_invoice_id, created_at, updated_at, items, ...rest } = invoice;
+  assert.match(gateway_invoice_id!, /^[0-9a-f]{24}$/);
+  assert.deepEqual(rest, {
+    invoice_number: request.invoice_number,
+    order_id,
+    status: "sent",
+    customer_name: "Budi Utomo",
+    customer_email: "budi@shop.example",
+    customer_phone: "628123456789",
+    customer_id: "customer-12",
+    total_amount: "160000.00",
+    currency: "IDR",
+    due_date: request.due_date,
+    paid_at: null,
+    notes: "Thank you.\nCome again.",
+    void_reason: null,
+    payment_link_url: `${invoices.sandbox.url}/payment-links/${gateway_invoice_id}`,
+    pdf_url: `${invoices.sandbox.url}/invoices/${gateway_invoice_id}.pdf`,
+    is_overdue: false,
+    metadata: request.metadata,
+  });
+  assert.deepEqual(items.map(({ id: _, ...item }) => item), [
+    {
+      item_id: "sku-7",
+      description: "Coffee beans, 1 kg",
+      quantity: 2,
+      price: "75000.00",
+      subtotal: "150000.00",
+    },
+    {
+      item_id: null,
+      description: "Delivery",
+      quantity: 1,
+      price: "10000.00",
+      subtotal: "10000.00",
+    },
+  ]);
+  assert.ok(created_at <= updated_at);
+  assert.equal(location, `/invoices/${id}/`);
+  assert.deepEqual(await parseInvoice(await get(location!), 200), invoice);
+  assert.deepEqual(await parseInvoice(await get(`/invoices/${id}`), 200), invoice);
+});
+
+Deno.test("what is left out is null, never an empty text", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const given = { customer_email: null, customer_phone: null, notes: null, metadata: null };
+  const invoice = await invoices.create(given);
+  for (
+    const name of [
+      "customer_email",
+      "customer_phone",
+      "customer_id",
+      "paid_at",
+      "notes",
+      "void_reason",
+      "metadata",
+    ] as const
+  ) assert.equal(invoice[name], null, name);
+  assert.equal(invoice.items[0]!.item_id, null);
+  const { customer_details, ...sent } = sentInvoices(invoices)[0]!.body;
+  assert.deepEqual(customer_details, { name: "Budi Utomo" });
+  assert.ok(!("notes" in sent));
+});
+
+Deno.test("the gateway is sent what it wants: days of Western Indonesia with their time, a link", async () => {
+  // Late in the evening in London it is the next day there.
+  const start = Date.parse("2031-01-31T20:15:30.900Z");
+  await using invoices = await openInvoices({ databaseUrl, now: () => start });
+  const invoice = await invoices.create({ due_date: "2031-02-01", customer_id: "c-1" });
+  const [sent] = sentInvoices(invoices);
+  assert.deepEqual(sent, {
+    key: invoice.id,
+    body: {
+      order_id: invoice.order_id,
+      invoice_number: invoice.invoice_number,
+      invoice_date: "2031-02-01 03:15:30 +0700",
+      due_date: "2031-02-01 23:59:59 +0700",
+      customer_details: { name: "Budi Utomo", id: "c-1", email: "budi@shop.example" },
+      item_details: [
+        { description: "Coffee beans, 1 kg", price: 75_000, quantity: 2 },
+        { description: "Delivery", price: 10_000, quantity: 1 },
+      ],
+      payment_type: "payment_link",
+      payment_link: {
+        is_custom_expiry: false,
+        enabled_payments: invoices.app.config.invoicePayments,
+      },
+      metadata: { invoice_ref: invoice.id },
+    },
+  });
+  assert.ok(sent!.body.payment_link.enabled_payments.length > 10);
+  assert.match(invoice.invoice_number, /^INV-20310201-/);
+  assert.equal((await invoices.atGateway(invoice)).gross_amount, TOTAL);
+});
+
+Deno.test("INVOICE_PAYMENTS says by which channels invoices can be paid", async () => {
+  await using invoices = await openInvoices({
+    databaseUrl,
+    env: { INVOICE_PAYMENTS: "gopay,bca_va" },
+  });
+  await invoices.create();
+  assert.deepEqual(sentInvoices(invoices)[0]!.body.payment_link, {
+    is_custom_expiry: false,
+    enabled_payments: ["gopay", "bca_va"],
+  });
+});
+
+Deno.test("200 that are made at once have 200 numbers and 200 orders, and each was sent once", async () => {
+  await using invoices = await openInvoices();
+  const made = await Promise.all(Array.from({ length: 200 }, () => invoices.create()));
+  for (const name of ["id", "invoice_number", "order_id", "gateway_invoice_id"] as const) {
+    assert.equal(new Set(made.map((invoice) => invoice[name])).size, 200, name);
+  }
+  for (const { order_id, invoice_number } of made) {
+    assert.match(order_id, /^[A-Za-z0-9_~.-]{1,36}$/);
+    assert.ok(invoice_number.length <= 40);
+  }
+  assert.equal(invoices.relay.times(MAKING), 200);
+});
+
+Deno.test("an invoice number is taken for good, for everybody: the field is named", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { app, now, post, relay } = invoices;
+  const bob = await app.createKey({ userId: "bob" });
+  const invoice_number = `N-${randomUUID()}`.slice(0, 40);
+  const { id } = await invoices.create({ invoice_number });
+  await invoices.void(id);
+  for (const key of [invoices.key, bob]) {
+    const again = { ...invoiceDue(now()), invoice_number };
+    const { errors } = await assertProblem(
+      await post("/invoices/", again, newKey(), key),
+      400,
+      "validation_error",
+    );
+    assert.deepEqual(errors!.map(({ field }) => field), ["invoice_number"]);
+  }
+  assert.equal(relay.times(MAKING), 1);
+});
+
+Deno.test("of 30 who want a number at once one gets it; the others' orders stay free", async () => {
+  await using invoices = await openInvoices();
+  const { now, post, relay } = invoices;
+  const order = (n: number) => `of-30-${n}`;
+  const ask = (n: number) =>
+    post("/invoices/", { ...invoiceDue(now()), invoice_number: "the-one", order_id: order(n) });
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+  const made = answers.findIndex(({ status }) => status === 201);
+  for (const [n, answer] of answers.entries()) {
+    if (n !== made) await assertProblem(answer, 400, "validation_error");
+  }
+  assert.equal(relay.times(MAKING), 1);
+  for (const n of answers.keys()) if (n !== made) await invoices.create({ order_id: order(n) });
+});
+
+Deno.test("one that the gateway refuses is failed, and leaves order and number to its caller", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { app, now, post } = invoices;
+  const bob = await app.createKey({ userId: "bob" });
+  const names = { order_id: randomUUID(), invoice_number: `N-${randomUUID()}`.slice(0, 40) };
+  const request = { ...invoiceDue(now()), ...names };
+  refuseNext(invoices);
+  const refused = await post("/invoices/", request);
+  const problem = await assertProblem(refused, 400, "gateway_validation");
+  const { id } = await invoices.find(problem.invoice_id!);
+  assert.deepEqual([problem.outcome, problem.order_id], ["refused", names.order_id]);
+  assert.match(problem.detail!, /customer_details\.name is odd/);
+  const failed = await invoices.find(id);
+  assert.deepEqual([failed.status, failed.gateway_invoice_id], ["failed", null]);
+  assert.deepEqual(await invoices.story(id), [">pending create", "pending>failed create"]);
+  assert.deepEqual(await namesTold(invoices, failed), []);
+  await assertProblem(await invoices.void(id), 400, "invalid_state");
+
+  await assertTaken(await post("/invoices/", request, {}, bob), names.order_id);
+  const made = await parseInvoice(await post("/invoices/", request));
+  assert.notEqual(made.id, id);
+  assert.deepEqual([made.status, made.invoice_number], ["sent", names.invoice_number]);
+  await assertTaken(await post("/invoices/", { ...request, invoice_number: null }), names.order_id);
+});
+
+Deno.test("a refusal is answered again to its key", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { now, post, relay } = invoices;
+  const key = newKey();
+  const request = invoiceDue(now());
+  refuseNext(invoices);
+  const first = await assertProblem(
+    await post("/invoices/", request, key),
+    400,
+    "gateway_validation",
+  );
+  const again = await post("/invoices/", request, key);
+  assert.ok(isReplayed(again));
+  const { instance: _, ...replayed } = await assertProblem(again, 400, "gateway_validation");
+  const { instance: __, ...original } = first;
+  assert.deepEqual(replayed, original);
+  assert.equal(relay.times(MAKING), 1);
+});
+
+Deno.test("payments and invoices share their order ids", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { charge, create, now, post, relay } = invoices;
+  const [billed, charged] = [randomUUID(), randomUUID()];
+  await create({ order_id: billed });
+  await charge("gopay", { order_id: charged });
+  const chargeOf = { payment_type: "gopay", gross_amount: 1_000, order_id: billed };
+  await assertTaken(await post("/charge/", chargeOf), billed);
+  const billOf = { ...invoiceDue(now()), order_id: charged };
+  await assertTaken(await post("/invoices/", billOf), charged);
+  assert.deepEqual([relay.times(MAKING), relay.times("POST /v2/charge")], [1, 1]);
+});
+
+Deno.test("an order id goes from a failed invoice to a charge, and from a failed charge to an invoice", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { charge, create, now, post } = invoices;
+  const [billed, charged] = [randomUUID(), randomUUID()];
+  refuseNext(invoices);
+  const bill = { ...invoiceDue(now()), order_id: billed };
+  await assertProblem(await post("/invoices/", bill), 400, "gateway_validation");
+  assert.equal((await charge("gopay", { order_id: billed })).order_id, billed);
+  await assertTaken(await post("/invoices/", bill), billed);
+
+  const tooShort = { custom_expiry: { expiry_duration: 1, unit: "second" } };
+  const refused = { payment_type: "gopay", gross_amount: 1_000, order_id: charged, ...tooShort };
+  await assertProblem(await post("/charge/", refused), 400, "gateway_validation");
+  assert.equal((await create({ order_id: charged })).order_id, charged);
+});
+
+Deno.test("an order id that is taken at the gateway is a failed invoice, and duplicate_order", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const order_id = randomUUID();
+  await invoices.create({ order_id: randomUUID() });
+  const { metadata: _, ...elsewhere } = sentInvoices(invoices)[0]!.body;
+  const made = await invoices.sandbox.call("POST", "/v1/invoices", { ...elsewhere, order_id });
+  assert.equal(made.http, 201);
+  const refused = await invoices.post("/invoices/", { ...invoiceDue(invoices.now()), order_id });
+  const { invoice_id } = await refused.clone().json();
+  await assertTaken(refused, order_id);
+  assert.equal((await invoices.find(invoice_id)).status, "failed");
+});
+
+Deno.test("a key makes one invoice, and answers with it again", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { now, post, relay } = invoices;
+  const key = newKey();
+  const request = invoiceDue(now());
+  const first = await post("/invoices/", request, key);
+  assert.ok(!isReplayed(first));
+  const invoice = await parseInvoice(first);
+  const again = await post("/invoices/", request, key);
+  assert.ok(isReplayed(again));
+  assert.equal(again.headers.get("location"), `/invoices/${invoice.id}/`);
+  assert.deepEqual(await parseInvoice(again), invoice);
+  const other = { ...request, customer_name: "Somebody else" };
+  await assertProblem(await post("/invoices/", other, key), 422, "idempotency_key_reused");
+  assert.equal(relay.times(MAKING), 1);
+});
+
+Deno.test("of 20 with one key at once one makes an invoice", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { now, post, relay } = invoices;
+  const key = newKey();
+  const request = invoiceDue(now());
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => post("/invoices/", request, key)),
+  );
+  const ids = new Set<string>();
+  for (const answer of answers) {
+    if (answer.status === 201) ids.add((await parseInvoice(answer)).id);
+    else await assertProblem(answer, 409, "idempotency_in_progress");
+  }
+  assert.equal(ids.size, 1);
+  assert.equal(relay.times(MAKING), 1);
+});
+
+Deno.test("an invoice is voided with its reason, at the gateway too, and once", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { relay } = invoices;
+  const invoice = await invoices.create();
+  const answer = await invoices.void(invoice.id, { reason: "Ordered twice" });
+  const voided = await parseInvoice(answer, 200);
+  assert.deepEqual(voided, {
+    ...invoice,
+    status: "void",
+    void_reason: "Ordered twice",
+    updated_at: voided.updated_at,
+  });
+  const { status, void_reason } = await invoices.atGateway(invoice);
+  assert.deepEqual([status, void_reason], ["voided", "Ordered twice"]);
+  assert.deepEqual(await invoices.find(invoice.id), voided);
+  const again = await assertProblem(await invoices.void(invoice.id), 400, "invalid_state");
+  assert.deepEqual([again.invoice_id, again.outcome, again.invoice_status], [
+    invoice.id,
+    "refused",
+    "void",
+  ]);
+  const path = `PATCH /v1/invoices/${invoice.gateway_invoice_id}/void`;
+  assert.equal(relay.times(path), 1);
+  const [created, told] = await invoices.told(invoice.id);
+  assert.deepEqual([created!.name, told!.name], ["invoice_created", "invoice_voided"]);
+  assert.deepEqual(created!.data, { ...invoice, notification_id: null });
+  assert.deepEqual(told!.data, { ...voided, notification_id: null });
+});
+
+Deno.test("a reason can be left out, and so can the body", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  for (const body of [undefined, {}, { reason: null }]) {
+    const { id } = await invoices.create();
+    const voided = await parseInvoice(await invoices.void(id, body), 200);
+    assert.deepEqual([voided.status, voided.void_reason], ["void", null]);
+  }
+});
+
+Deno.test("with a key a void is answered again", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { id } = await invoices.create();
+  const key = newKey();
+  const voided = await parseInvoice(await invoices.void(id, { reason: "A" }, key), 200);
+  const again = await invoices.void(id, { reason: "A" }, key);
+  assert.ok(isReplayed(again));
+  assert.deepEqual(await parseInvoice(again, 200), voided);
+  const other = await invoices.void(id, { reason: "B" }, key);
+  await assertProblem(other, 422, "idempotency_key_reused");
+});
+
+Deno.test("neither a draft nor what is paid in part can be voided", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  for (const status of ["draft", "partial"]) {
+    alterInvoices(invoices, (answer) => ({ ...answer, status }));
+    const invoice = await invoices.create();
+    const problem = await assertProblem(await invoices.void(invoice.id), 400, "invalid_state");
+    assert.equal(problem.invoice_status, status);
+    assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created"]);
+  }
+  assert.ok(!invoices.relay.asked().some((call) => call.startsWith("PATCH")));
+});
+
+/** What the gateway calls the states of its invoices, and what they are here. */
+const WORDS: [said: string, status: Invoice["status"]][] = [
+  ["draft", "draft"],
+  ["pending", "sent"],
+  ["published", "sent"],
+  ["PENDING", "sent"],
+  ["partial", "partial"],
+  ["overdue", "overdue"],
+  ["expired", "overdue"],
+  ["paid", "paid"],
+  ["voided", "void"],
+  ["rejected", "void"],
+  ["canceled", "void"],
+];
+
+for (const [said, status] of WORDS) {
+  Deno.test(`the gateway's ${said} is ${status} here`, async () => {
+    await using invoices = await openInvoices({ databaseUrl });
+    alterInvoices(invoices, (answer) => ({ ...answer, status: said }));
+    const invoice = await invoices.create();
+    assert.equal(invoice.status, status);
+    assert.equal(invoice.is_overdue, status === "overdue");
+    assert.equal(invoice.paid_at !== null, status === "paid");
+  });
+}
+
+Deno.test("the verbs of the service: createInvoice, getInvoiceStatus, voidInvoice", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { app, now } = invoices;
+  const caller = {
+    userId: "alice",
+    isStaff: false,
+    credential: "api_key",
+    keyPrefix: null,
+  } as const;
+  const { body: made } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
+  assert.equal(InvoiceSchema.parse(made).status, "sent");
+  const { id } = made;
+  assert.deepEqual(await getInvoiceStatus(app.deps, caller, id), await invoices.find(id));
+
+  const { body: voided } = await voidInvoice(app.deps, caller, id, "wrong", null);
+  assert.deepEqual([voided.status, voided.void_reason], ["void", "wrong"]);
+
+  const paid = await invoices.create();
+  await invoices.pay(paid);
+  const seen = await getInvoiceStatus(app.deps, caller, paid.id);
+  assert.equal(seen.status, "paid");
+  assert.deepEqual(await invoices.story(paid.id), [
+    ">pending create",
+    "pending>sent create",
+    "sent>paid get_invoice_status",
+  ]);
+  const bob = { ...caller, userId: "bob" };
+  await assert.rejects(getInvoiceStatus(app.deps, bob, id), { code: "not_found" });
+  await assert.rejects(voidInvoice(app.deps, bob, paid.id, undefined, null), { code: "not_found" });
+});
+
+const Page = z.array(z.strictObject(InvoiceSchema.shape));
+
+async function readPage(invoices: TestInvoices, path: string, key?: string) {
+  const response = await invoices.get(path, key);
+  assert.equal(response.status, 200, await response.clone().text());
+  const page = Page.parse(await response.json());
+  const link = response.headers.get("link");
+  const next = link === null ? null : link.match(/^<([^<>\s]+)>; rel="next"$/)?.[1];
+  assert.notEqual(next, undefined, `a link as it should be: ${link}`);
+  return { page, ids: page.map(({ id }) => id), next: next ?? null };
+}
+
+async function createMany(invoices: TestInvoices, count: number): Promise<Invoice[]> {
+  const made: Invoice[] = [];
+  for (let n = 0; n < count; n++) made.unshift(await invoices.create());
+  return made;
+}
+
+Deno.test("a list holds the whole invoices, newest first, a page at a time", async () => {
+  await using invoices = await openInvoices();
+  assert.deepEqual(await readPage(invoices, "/invoices"), { page: [], ids: [], next: null });
+  const made = await createMany(invoices, 5);
+  assert.deepEqual((await readPage(invoices, "/invoices/")).page, made);
+  const seen: string[][] = [];
+  for (let next: string | null = "/invoices/?limit=2"; next !== null;) {
+    const read = await readPage(invoices, next);
+    seen.push(read.ids);
+    next = read.next;
+    // What comes meanwhile shifts nothing.
+    await invoices.create();
+  }
+  const ids = made.map(({ id }) => id);
+  assert.deepEqual(seen, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+});
+
+Deno.test("a list is filtered by status, and its link keeps the filter", async () => {
+  await using invoices = await openInvoices();
+  const made = await createMany(invoices, 6);
+  const voided = [made[0]!, made[2]!, made[5]!].map(({ id }) => id);
+  for (const id of voided) assert.equal((await invoices.void(id)).status, 200);
+  const first = await readPage(invoices, "/invoices/?status=void&limit=2");
+  assert.deepEqual(first.ids, voided.slice(0, 2));
+  const second = await readPage(invoices, first.next!);
+  assert.deepEqual([second.ids, second.next], [voided.slice(2), null]);
+  for (const status of INVOICE_STATUSES) {
+    const { page } = await readPage(invoices, `/invoices/?status=${status}`);
+    const expected = status === "void" || status === "sent" ? 3 : 0;
+    assert.equal(page.filter((invoice) => invoice.status === status).length, expected, status);
+    assert.equal(page.length, expected, status);
+  }
+});
+
+Deno.test("an invoice is its owner's: nobody else can see, void or list it, but staff can", async () => {
+  await using invoices = await openInvoices();
+  const { app, get, post, relay, staff } = invoices;
+  const bob = await app.createKey({ userId: "bob" });
+  const alices = await invoices.create();
+  const bobs = await invoices.create({}, {}, bob);
+  const calls = relay.received.length;
+  const notFound = async (response: Response): Promise<Json> => {
+    const { instance: _, ...problem } = await assertProblem(response, 404, "not_found");
+    return problem;
+  };
+  const nobodys = randomUUID();
+  const expected = await notFound(await get(`/invoices/${nobodys}/`, bob));
+  for (const id of [alices.id, nobodys, "order-1", alices.order_id, alices.gateway_invoice_id]) {
+    assert.deepEqual(await notFound(await get(`/invoices/${id}/`, bob)), expected);
+    const voiding = await post(`/invoices/${id}/void/`, { reason: "mine" }, newKey(), bob);
+    assert.deepEqual(await notFound(voiding), expected);
+  }
+  assert.equal(relay.received.length, calls, "the gateway heard nothing");
+  assert.deepEqual(await invoices.find(alices.id), alices);
+
+  assert.deepEqual((await readPage(invoices, "/invoices/")).page, [alices]);
+  assert.deepEqual((await readPage(invoices, "/invoices/", bob)).page, [bobs]);
+  assert.deepEqual((await readPage(invoices, "/invoices/", staff)).page, [bobs, alices]);
+  const first = await readPage(invoices, "/invoices/?limit=1", staff);
+  assert.deepEqual((await readPage(invoices, first.next!, bob)).page, []);
+  const voiding = await post(`/invoices/${alices.id}/void/`, { reason: "by us" }, {}, staff);
+  assert.equal((await parseInvoice(voiding, 200)).status, "void");
+  assert.equal((await invoices.find(alices.id)).void_reason, "by us");
+});
+
+Deno.test("without a credential there are no invoices", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const { app, now, relay } = invoices;
+  const { id } = await invoices.create();
+  const asked = relay.received.length;
+  const json = { "Content-Type": "application/json" };
+  const body = JSON.stringify(invoiceDue(now()));
+  const requests: [path: string, init: RequestInit][] = [
+    ["/invoices/", {}],
+    ["/invoices/", { method: "POST", headers: json, body }],
+    [`/invoices/${id}/`, {}],
+    [`/invoices/${id}/void/`, { method: "POST" }],
+  ];
+  for (const [path, init] of requests) {
+    for (const credential of [null, "Bearer gk_wrong", "Basic YTpi"]) {
+      const headers = new Headers(init.headers);
+      if (credential) headers.set("Authorization", credential);
+      const response = await app.request(path, { ...init, headers });
+      assert.equal(response.headers.get("www-authenticate"), "Bearer");
+      await assertProblem(response, 401, "unauthenticated");
+    }
+  }
+  assert.equal(relay.received.length, asked);
+});
+
+Deno.test("under BASE_PATH Location and Link lead where the app is", async () => {
+  await using invoices = await openInvoices({ env: { BASE_PATH: "/pay" } });
+  const { get, now, post } = invoices;
+  for (let n = 0; n < 2; n++) {
+    const response = await post("/pay/invoices/", invoiceDue(now()));
+    const location = response.headers.get("location")!;
+    const { id } = await parseInvoice(response);
+    assert.equal(location, `/pay/invoices/${id}/`);
+    assert.equal((await get(location)).status, 200);
+  }
+  const { next } = await readPage(invoices, "/pay/invoices/?limit=1");
+  assert.match(next!, /^\/pay\/invoices\/\?/);
+  assert.equal((await readPage(invoices, next!)).page.length, 1);
+});
+
+Deno.test("what happened to an invoice is among the events that staff read", async () => {
+  await using invoices = await openInvoices();
+  const { get, staff } = invoices;
+  const { id } = await invoices.create();
+  assert.equal((await invoices.void(id)).status, 200);
+  const read = async (query: string) => {
+    const response = await get(`/events/?resource_id=${id}&${query}`, staff);
+    return z.array(EventSchema).parse(await response.json());
+  };
+  await until("both are there to be read", async () => (await read("")).length === 2);
+  assert.deepEqual(await read("order=oldest_first"), await invoices.told(id));
+  assert.equal((await read("name=invoice_voided")).length, 1);
+  assert.deepEqual(await read("name=invoice_paid"), []);
+  await assertProblem(await get("/events/"), 403, "forbidden");
+});
+
+Deno.test("a payment made by a charge has no invoice", async () => {
+  await using invoices = await openInvoices({ databaseUrl });
+  const response = await invoices.post("/charge/", { payment_type: "gopay", gross_amount: 1 });
+  const payment = await parsePayment(response, 201);
+  assert.equal(payment.invoice_id, null);
+});

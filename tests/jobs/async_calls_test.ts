@@ -1,0 +1,399 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { JobSchema } from "../../routes/jobs/schemas.ts";
+import {
+  accepted,
+  ASKED,
+  ASYNC,
+  forgetEnd,
+  readJob,
+  rowOf,
+  runAsked,
+} from "../support/payments/asked.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { timesDone } from "../support/payments/operations.ts";
+import { parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
+const HOUR_MS = 3_600_000;
+
+for (const { operation, task, resultOf } of ASKED) {
+  Deno.test(`${operation.name}: is answered with a job, and the job with what was asked for`, async () => {
+    await using payments = await openRelayed();
+    const { app, post, relay } = payments;
+    const prepared = await operation.prepare(payments);
+    const before = relay.received.length;
+    const job = await accepted(await post(prepared.path, prepared.body, ASYNC));
+    assert.deepEqual(
+      [job.task, job.status, job.attempts, job.result, job.error],
+      [task, "queued", 0, null, null],
+    );
+    assert.deepEqual(await readJob(payments, job.id), job);
+    assert.equal(relay.received.length, before, "the gateway is not asked yet");
+    assert.deepEqual(app.carried.at(-1)?.id, job.id);
+
+    await runDueJobs(app);
+    const done = await readJob(payments, job.id);
+    assert.deepEqual([done.status, done.attempts, done.error], ["succeeded", 1, null]);
+    const { payment } = resultOf(
+      JSON.stringify(operation.name === "charge" ? done.result!.payment : done.result),
+    );
+    assert.deepEqual(await payments.read(payment.id), payment);
+    assert.equal(payment.order_id, prepared.orderId);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: a key leads to its job, whatever became of it`, async () => {
+    await using payments = await openRelayed();
+    const { app, post } = payments;
+    const prepared = await operation.prepare(payments);
+    const { path, body } = prepared;
+    const headers = { ...ASYNC, ...newKey() };
+    const first = await post(path, body, headers);
+    assert.equal(isReplayed(first), false);
+    const job = await accepted(first);
+    for (const status of ["queued", "succeeded"]) {
+      const again = await post(path, body, headers);
+      assert.equal(isReplayed(again), true);
+      const same = await accepted(again);
+      assert.deepEqual([same.id, same.status], [job.id, status]);
+      const other = await post(path, { ...body, gross_amount: 7, amount: 7 }, headers);
+      await assertProblem(other, 422, "idempotency_key_reused");
+      await runDueJobs(app);
+    }
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: asked for by 20 at once with one key, there is one job`, async () => {
+    await using payments = await openRelayed();
+    const { app, post, relay } = payments;
+    const prepared = await operation.prepare(payments);
+    const headers = { ...ASYNC, ...newKey() };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => post(prepared.path, prepared.body, headers)),
+    );
+    assert.equal(answers.filter((each) => !isReplayed(each)).length, 1);
+    const jobs = await Promise.all(answers.map(accepted));
+    assert.equal(new Set(jobs.map(({ id }) => id)).size, 1);
+    const before = relay.times(operation.call);
+    await Promise.all([runDueJobs(app), runDueJobs(app), runDueJobs(app)]);
+    assert.equal((await readJob(payments, jobs[0]!.id)).status, "succeeded");
+    assert.equal(relay.times(operation.call), before + 1);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: a request that overtakes its job does it, and the job tells the same`, async () => {
+    await using payments = await openRelayed();
+    const { app, post } = payments;
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const { id } = await accepted(
+      await post(prepared.path, prepared.body, { ...ASYNC, ...headers }),
+    );
+    const atOnce = await post(prepared.path, prepared.body, headers);
+    assert.equal(atOnce.status, operation.status);
+    assert.equal(isReplayed(atOnce), false);
+    await runDueJobs(app);
+    const { status, result } = await readJob(payments, id);
+    assert.equal(status, "succeeded");
+    assert.deepEqual(result, resultOf(await atOnce.text()));
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: a request after its job is told the same, and one beside it to wait`, async () => {
+    await using payments = await openRelayed();
+    const { app, post, relay } = payments;
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const { id } = await accepted(
+      await post(prepared.path, prepared.body, { ...ASYNC, ...headers }),
+    );
+    const held = relay.holdNext(operation.call);
+    const running = runDueJobs(app);
+    await held.arrived;
+    assert.equal((await readJob(payments, id)).status, "running");
+    const beside = await post(prepared.path, prepared.body, headers);
+    await assertProblem(beside, 409, "idempotency_in_progress");
+    held.release();
+    await running;
+    const after = await post(prepared.path, prepared.body, headers);
+    assert.equal(isReplayed(after), true);
+    assert.deepEqual((await readJob(payments, id)).result, resultOf(await after.text()));
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: a job beside a running request with its key waits for it`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ now: () => now });
+    const { app, post, relay } = payments;
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const held = relay.holdNext(operation.call);
+    const running = post(prepared.path, prepared.body, headers);
+    await held.arrived;
+    const { id, status, attempts } = await runAsked(payments, prepared, headers);
+    assert.deepEqual([status, attempts], ["queued", 0]);
+    held.release();
+    const answer = await running;
+    now += 5_000;
+    await runDueJobs(app);
+    const done = await readJob(payments, id);
+    assert.deepEqual(done.result, resultOf(await answer.text()));
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  for (const headers of [{}, newKey()]) {
+    const name = "Idempotency-Key" in headers ? "with a key" : "without a key";
+    Deno.test(`${operation.name}: a job that runs twice ${name} does it once`, async () => {
+      await using payments = await openRelayed();
+      const prepared = await operation.prepare(payments);
+      const first = await runAsked(payments, prepared, headers);
+      assert.equal(first.status, "succeeded");
+      await forgetEnd(payments, first.id);
+      await runDueJobs(payments.app);
+      const second = await readJob(payments, first.id);
+      assert.deepEqual([second.status, second.attempts], ["succeeded", 2]);
+      assert.deepEqual(second.result, first.result);
+      assert.equal(payments.relay.times(operation.call), 1);
+      assert.equal(await timesDone(payments, operation, prepared), 1);
+    });
+  }
+
+  Deno.test(`${operation.name}: an end that nobody knows is looked into, and it is done once`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ now: () => now });
+    const { app, sandbox } = payments;
+    for (const fault of ["answer_lost", "error_500", "reset"]) {
+      const prepared = await operation.prepare(payments);
+      await sandbox.fault(operation.name, fault);
+      const first = await runAsked(payments, prepared);
+      assert.deepEqual([first.status, first.attempts], ["queued", 1], fault);
+      assert.match(first.error!, /^gateway_\w+: .+ \(outcome unknown: payment [0-9a-f-]{36}\)$/);
+      const { run_at, updated_at } = await rowOf(payments, first.id);
+      assert.equal(run_at.getTime() - updated_at.getTime(), 10_000);
+      now += 10_000;
+      await runDueJobs(app);
+      const done = await readJob(payments, first.id);
+      assert.deepEqual([done.status, done.error], ["succeeded", null], fault);
+      assert.equal(await timesDone(payments, operation, prepared), 1);
+    }
+  });
+
+  Deno.test(`${operation.name}: a job that never hears the end is given up after five more tries`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { wait: createWaits().wait },
+    });
+    const prepared = await operation.prepare(payments);
+    payments.relay.meddle = () => new Response("<html>", { status: 500 });
+    const { id } = await runAsked(payments, prepared);
+    const delays: number[] = [];
+    for (let job = await rowOf(payments, id); job.status === "queued";) {
+      delays.push((job.run_at.getTime() - now) / 1_000);
+      now = job.run_at.getTime();
+      await runDueJobs(payments.app);
+      job = await rowOf(payments, id);
+    }
+    assert.deepEqual(delays, [10, 20, 40, 80, 160]);
+    const { status, attempts, error } = await readJob(payments, id);
+    assert.deepEqual([status, attempts], ["failed", 6]);
+    assert.match(error!, /^gateway_error: .+outcome unknown/);
+  });
+
+  Deno.test(`${operation.name}: a gateway that wants to be left alone is, and that is no failure`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { clock: () => now },
+    });
+    const prepared = await operation.prepare(payments);
+    await payments.sandbox.fault(operation.name, "rate_limit");
+    const { id, status, attempts } = await runAsked(payments, prepared);
+    assert.deepEqual([status, attempts], ["queued", 0]);
+    for (let job = await rowOf(payments, id); job.status === "queued";) {
+      assert.ok(job.run_at.getTime() > now);
+      now = job.run_at.getTime();
+      await runDueJobs(payments.app);
+      job = await rowOf(payments, id);
+    }
+    const done = await readJob(payments, id);
+    assert.deepEqual([done.status, done.attempts], ["succeeded", 1]);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: what was asked for a day ago is not done any more`, async () => {
+    const start = Date.now();
+    let now = start;
+    await using payments = await openRelayed({ now: () => now });
+    const { app, post, relay } = payments;
+    const prepared = await operation.prepare(payments);
+    const { id } = await accepted(await post(prepared.path, prepared.body, ASYNC));
+    now = start + 23 * HOUR_MS + 1;
+    const before = relay.times(operation.call);
+    await runDueJobs(app);
+    const { status, error } = await readJob(payments, id);
+    assert.equal(status, "failed");
+    assert.match(error!, /^invalid_state: .+too long ago/);
+    assert.equal(relay.times(operation.call), before);
+  });
+}
+
+Deno.test("a key is new after 24 hours, also for jobs", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ now: () => now });
+  const headers = newKey();
+  const first = await runAsked(payments, { path: "/charge/", body: CHARGE }, headers);
+  now += 24 * HOUR_MS + 1_000;
+  const other = { ...CHARGE, gross_amount: 2_000 };
+  const second = await runAsked(payments, { path: "/charge/", body: other }, headers);
+  assert.notEqual(second.id, first.id);
+  assert.equal(second.status, "succeeded");
+  assert.equal((await readJob(payments, first.id)).status, "succeeded");
+});
+
+Deno.test("a key of a request that was answered at once is no other request's, not even later", async () => {
+  await using payments = await openRelayed();
+  const { post } = payments;
+  const headers = newKey();
+  const charged = await parsePayment(await post("/charge/", CHARGE, headers), 201);
+  const other = await post("/charge/", { ...CHARGE, gross_amount: 7 }, { ...headers, ...ASYNC });
+  await assertProblem(other, 422, "idempotency_key_reused");
+  const same = await runAsked(payments, { path: "/charge/", body: CHARGE }, headers);
+  assert.deepEqual(same.result, { payment: charged });
+  assert.equal(payments.relay.times("POST /v2/charge"), 1);
+});
+
+Deno.test("a key is its caller's own, also for jobs", async () => {
+  await using payments = await openRelayed();
+  const bob = await payments.app.createKey({ userId: "bob" });
+  const headers = { ...ASYNC, ...newKey() };
+  const alices = await accepted(await payments.post("/charge/", CHARGE, headers));
+  const answer = await payments.post("/charge/", CHARGE, headers, bob);
+  assert.equal(isReplayed(answer), false);
+  assert.notEqual((await accepted(answer)).id, alices.id);
+});
+
+Deno.test("without a key each request is a job of its own", async () => {
+  await using payments = await openRelayed();
+  const { post } = payments;
+  const sold = await payments.paid("gopay");
+  const part = { path: `/payments/${sold.id}/refund/`, body: { amount: 1_000 } };
+  await accepted(await post(part.path, part.body, ASYNC));
+  await runAsked(payments, part);
+  assert.equal((await payments.read(sold.id)).refund_amount, "2000.00");
+});
+
+/** What is refused for good, and the code by which. */
+const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, RegExp]>> = {
+  "an order id that is taken": async ({ charge }) => {
+    const { order_id } = await charge("bca");
+    return ["/charge/", { ...CHARGE, order_id }, /^duplicate_order: The order id .+ is taken/];
+  },
+  "a charge that the gateway does not take": ({ relay }) => {
+    relay.meddle = () => Response.json({ status_code: "400", status_message: "No such thing" });
+    return Promise.resolve(["/charge/", CHARGE, /^gateway_validation: .*No such thing/]);
+  },
+  "a refund of what is not paid": async ({ charge }) => {
+    const { id } = await charge("gopay");
+    return [`/payments/${id}/refund/`, {}, /^invalid_state: A payment in pending cannot/];
+  },
+  "a refund of more than there is": async ({ paid }) => {
+    const { id } = await paid("gopay");
+    return [`/payments/${id}/refund/`, { amount: 99_000 }, /^validation_error: amount/];
+  },
+  "a refund that the bank denies": async ({ paid, sandbox }) => {
+    const { id } = await paid("gopay");
+    await sandbox.fault("refund", "bank_refuses");
+    return [`/payments/${id}/refund/`, {}, /^refund_denied: /];
+  },
+};
+
+for (const [what, prepare] of Object.entries(REFUSALS)) {
+  Deno.test(`${what} is refused for good: its job is not tried again`, async () => {
+    await using payments = await openRelayed();
+    const [path, body, error] = await prepare(payments);
+    const job = await runAsked(payments, { path, body });
+    assert.deepEqual([job.status, job.attempts, job.result], ["failed", 1, null], job.error!);
+    assert.match(job.error!, error);
+    assert.equal(await runDueJobs(payments.app), 0);
+  });
+}
+
+Deno.test("however it is written, the preference is heard", async () => {
+  await using payments = await openRelayed();
+  const { app, key } = payments;
+  const send = async (...prefer: string[]) => {
+    const headers = new Headers({ "Content-Type": "application/json" });
+    for (const each of prefer) headers.append("Prefer", each);
+    const init = { method: "POST", body: JSON.stringify(CHARGE), headers };
+    return (await app.as(key, "/charge/", init)).status;
+  };
+  for (
+    const prefer of [
+      ["Respond-Async"],
+      ["respond-async, wait=10"],
+      ["handling=lenient;a=1 ,  RESPOND-ASYNC ; foo=bar"],
+      ["wait=10", "respond-async"],
+      ['foo="a, \\"b", respond-async=""'],
+    ]
+  ) assert.equal(await send(...prefer), 202, prefer.join(" | "));
+  for (
+    const prefer of [
+      ["wait=10"],
+      ["respond-asynchronously"],
+      ["not respond-async"],
+      ['foo="respond-async"'],
+      ['foo=", respond-async, "'],
+      ["foo=1; respond-async"],
+      [""],
+    ]
+  ) assert.equal(await send(...prefer), 201, prefer.join(" | "));
+});
+
+Deno.test("what is wrong with a request is said at once, and nothing is written", async () => {
+  await using payments = await openRelayed();
+  const { app, post, get } = payments;
+  const { id } = await payments.paid("gopay");
+  const bob = await app.createKey({ userId: "bob" });
+  const wrong = { ...CHARGE, gross_amount: -1 };
+  await assertProblem(await post("/charge/", wrong, ASYNC), 400, "validation_error");
+  const refund = `/payments/${id}/refund/`;
+  await assertProblem(await post(refund, { amount: 0.5 }, ASYNC), 400, "validation_error");
+  await assertProblem(await post(refund, {}, ASYNC, bob), 404, "not_found");
+  const nobodys = `/payments/${randomUUID()}/refund/`;
+  await assertProblem(await post(nobodys, {}, ASYNC), 404, "not_found");
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const jobs = await (await get("/jobs/?task=process_refund_async", staff)).json();
+  assert.deepEqual(jobs, []);
+});
+
+Deno.test("staff's job is done as staff, and a body may be left out", async () => {
+  await using payments = await openRelayed();
+  const { app, post, get } = payments;
+  const { id } = await payments.paid("gopay");
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const job = await accepted(await post(`/payments/${id}/refund/`, undefined, ASYNC, staff));
+  await runDueJobs(app);
+  const done = JobSchema.parse(await (await get(`/jobs/${job.id}/`, staff)).json());
+  assert.equal(done.status, "succeeded", done.error!);
+  assert.equal((await payments.read(id)).transaction_status, "refund");
+});
+
+Deno.test("the job is found under the prefix that everything is", async () => {
+  await using payments = await openRelayed({ env: { BASE_PATH: "/pay" } });
+  const { post, get } = payments;
+  const charged = await post("/pay/charge", CHARGE, ASYNC);
+  const payment = await parsePayment(await post("/pay/charge/", CHARGE), 201);
+  const refunded = await post(`/pay/payments/${payment.id}/refund`, {}, ASYNC);
+  for (const answer of [charged, refunded]) {
+    const { id } = JobSchema.parse(await answer.json());
+    assert.equal(answer.headers.get("Location"), `/pay/jobs/${id}/`);
+    assert.equal((await get(answer.headers.get("Location")!)).status, 200);
+  }
+});

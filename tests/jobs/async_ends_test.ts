@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import {
+  accepted,
+  ASKED,
+  ASYNC,
+  forgetEnd,
+  readJob,
+  runAsked,
+  runToItsEnd,
+} from "../support/payments/asked.ts";
+import { ask } from "../support/database/database.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { type Prepared, timesDone } from "../support/payments/operations.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const UNKNOWN = /\(outcome unknown: payment [0-9a-f-]{36}\)$/;
+
+/** Without an order id, by which even the gateway would notice a second charge. */
+function nameless({ path, body }: Prepared) {
+  return { path, body: { ...body, order_id: undefined } };
+}
+
+/** The gateway does nothing and says nothing, for as long as the job is tried. */
+async function failUnknown(
+  payments: RelayedPayments,
+  prepared: Prepared,
+  headers: HeadersInit,
+  setNow: (now: number) => void,
+): Promise<string> {
+  const { relay } = payments;
+  const { meddle } = relay;
+  relay.meddle = () => new Response("<html>", { status: 500 });
+  const { id } = await runAsked(payments, prepared, headers);
+  const { status, error } = await runToItsEnd(payments, id, setNow);
+  assert.equal(status, "failed");
+  assert.match(error!, UNKNOWN);
+  relay.meddle = meddle;
+  return id;
+}
+
+for (const { operation, resultOf } of ASKED) {
+  Deno.test(`${operation.name}: a job never outlives the key of an earlier request, whose end it tells`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ now: () => now });
+    const { app, post, relay } = payments;
+    const { path, body } = nameless(await operation.prepare(payments));
+    const key = newKey();
+    const answer = await post(path, body, key);
+    assert.equal(answer.status, operation.status);
+    now += 5 * HOUR_MS;
+    const { id } = await accepted(await post(path, body, { ...ASYNC, ...key }));
+    now += 19 * HOUR_MS + MINUTE_MS;
+    const made = relay.times(operation.call);
+    await runDueJobs(app);
+    const { status, result, error } = await readJob(payments, id);
+    assert.equal(status, "succeeded", error!);
+    assert.deepEqual(result, resultOf(await answer.text()));
+    assert.equal(relay.times(operation.call), made);
+  });
+
+  Deno.test(`${operation.name}: nor does it where that request's end was never known`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ now: () => now });
+    const { app, post, relay, sandbox } = payments;
+    const { path, body } = nameless(await operation.prepare(payments));
+    const key = newKey();
+    await sandbox.fault(operation.name, "answer_lost");
+    const { payment_id } = await (await post(path, body, key)).json();
+    now += MINUTE_MS;
+    await runDueJobs(app);
+    now += 5 * HOUR_MS;
+    const { id } = await accepted(await post(path, body, { ...ASYNC, ...key }));
+    now += 19 * HOUR_MS;
+    const made = relay.times(operation.call);
+    await runDueJobs(app);
+    const { status, error } = await readJob(payments, id);
+    assert.equal(status, "failed");
+    assert.ok(error!.endsWith(`(outcome unknown: payment ${payment_id})`), error!);
+    assert.equal(relay.times(operation.call), made);
+  });
+
+  Deno.test(`${operation.name}: what may have been done is not said to be asked for anew`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ now: () => now });
+    const { app, sandbox, databaseUrl } = payments;
+    const late = 23 * HOUR_MS + 1;
+    for (const [wait, isPruned] of [[late, false], [late + HOUR_MS, true]] as const) {
+      const prepared = await operation.prepare(payments);
+      await sandbox.fault(operation.name, "answer_lost");
+      const first = await runAsked(payments, prepared);
+      assert.match(first.error!, UNKNOWN);
+      if (isPruned) await ask(databaseUrl, "delete from gateway.idempotency_keys");
+      now += wait;
+      await runDueJobs(app);
+      const { status, attempts, error } = await readJob(payments, first.id);
+      assert.deepEqual([status, attempts], ["failed", 2]);
+      assert.match(error!, /too long ago/);
+      assert.match(error!, isPruned ? /look for it first/ : UNKNOWN);
+      assert.doesNotMatch(error!, /anew/);
+      assert.equal(await timesDone(payments, operation, prepared), 1);
+    }
+  });
+
+  Deno.test(`${operation.name}: what was done is told, however late`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ now: () => now });
+    const prepared = await operation.prepare(payments);
+    const first = await runAsked(payments, prepared);
+    await forgetEnd(payments, first.id);
+    now += 25 * HOUR_MS;
+    await runDueJobs(payments.app);
+    const late = await readJob(payments, first.id);
+    assert.deepEqual([late.status, late.error], ["succeeded", null]);
+    assert.deepEqual(late.result, first.result);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
+
+  Deno.test(`${operation.name}: asked for again, a job with an unknown end goes on`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { wait: createWaits().wait },
+    });
+    const { app, post } = payments;
+    const prepared = await operation.prepare(payments);
+    const { path, body } = prepared;
+    const headers = { ...ASYNC, ...newKey() };
+    const id = await failUnknown(payments, prepared, headers, (then) => now = then);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => post(path, body, headers)),
+    );
+    assert.equal(answers.filter((each) => !isReplayed(each)).length, 1);
+    for (const answer of answers) {
+      const job = await accepted(answer);
+      assert.deepEqual([job.id, job.status, job.attempts], [id, "queued", 0]);
+      assert.match(job.error!, UNKNOWN, "it may still have been done");
+    }
+    assert.equal(app.carried.at(-1)?.id, id);
+    await runDueJobs(app);
+    const done = await readJob(payments, id);
+    assert.deepEqual([done.status, done.error], ["succeeded", null]);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+    const after = await post(path, body, headers);
+    assert.equal(isReplayed(after), true);
+    assert.deepEqual(await accepted(after), done);
+  });
+
+  Deno.test(`${operation.name}: asked for again too late, a job with an unknown end stays as it is`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { wait: createWaits().wait },
+    });
+    const prepared = await operation.prepare(payments);
+    const headers = { ...ASYNC, ...newKey() };
+    const id = await failUnknown(payments, prepared, headers, (then) => now = then);
+    const failed = await readJob(payments, id);
+    now += 23 * HOUR_MS;
+    const again = await payments.post(prepared.path, prepared.body, headers);
+    assert.equal(isReplayed(again), true);
+    assert.deepEqual(await accepted(again), failed);
+  });
+}
+
+Deno.test("asked for again, a job that was refused for good stays the answer", async () => {
+  await using payments = await openRelayed();
+  const { order_id } = await payments.charge("bca");
+  const asked = {
+    path: "/charge/",
+    body: { payment_type: "gopay", gross_amount: 1_000, order_id },
+  };
+  const headers = { ...ASYNC, ...newKey() };
+  const refused = await runAsked(payments, asked, headers);
+  assert.match(refused.error!, /^duplicate_order/);
+  const again = await payments.post(asked.path, asked.body, headers);
+  assert.equal(isReplayed(again), true);
+  assert.deepEqual(await accepted(again), refused);
+});

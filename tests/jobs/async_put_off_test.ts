@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { openApp } from "../support/app.ts";
+import {
+  accepted,
+  ASKED,
+  ASYNC,
+  readJob,
+  rowOf,
+  runAsked,
+  runToItsEnd,
+} from "../support/payments/asked.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { type Operation, type Prepared, timesDone } from "../support/payments/operations.ts";
+import type { Payment } from "../support/payments/payments.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The gateway wants to be left alone for so long, so many times. */
+function rateLimit(
+  { relay }: RelayedPayments,
+  { call }: Operation,
+  seconds: number,
+  times: number,
+) {
+  let left = times;
+  relay.meddle = (request, pass) => {
+    if (nameOf(request) !== call || left-- <= 0) return pass();
+    const said = { status_code: "429", status_message: "API rate limit exceeded" };
+    return Response.json(said, { status: 429, headers: { "Retry-After": String(seconds) } });
+  };
+}
+
+/** The one payment of the order. */
+async function onlyPayment(payments: RelayedPayments, { orderId }: Prepared): Promise<Payment> {
+  const rows = await payments.app.database.query((sql) =>
+    sql<{ id: string }[]>`select id from gateway.payments where order_id = ${orderId}`
+  );
+  assert.equal(rows.length, 1);
+  return await payments.read(rows[0]!.id);
+}
+
+/** There was never another try of it, nor was anybody told that it failed. */
+async function assertDoneAtOnce(
+  payments: RelayedPayments,
+  operation: Operation,
+  prepared: Prepared,
+): Promise<void> {
+  const { id, refunds } = await onlyPayment(payments, prepared);
+  assert.deepEqual(
+    refunds.map(({ status }) => status),
+    operation.name === "refund" ? ["succeeded"] : [],
+  );
+  assert.ok(!(await payments.events(id)).includes("payment_failed"));
+  assert.equal(await timesDone(payments, operation, prepared), 1);
+}
+
+for (const { operation } of ASKED) {
+  Deno.test(`${operation.name}: told to wait time and again, it is one thing, and done once`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { clock: () => now },
+    });
+    const prepared = await operation.prepare(payments);
+    rateLimit(payments, operation, 3, 4);
+    const { id } = await runAsked(payments, prepared);
+    const done = await runToItsEnd(payments, id, (then) => now = then);
+    assert.deepEqual([done.status, done.attempts], ["succeeded", 1], done.error!);
+    await assertDoneAtOnce(payments, operation, prepared);
+  });
+
+  Deno.test(`${operation.name}: a call that was never made is no failure of what is tried again`, async () => {
+    let now = Date.now();
+    const waits = createWaits();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { wait: waits.wait, maxInFlight: 1 },
+    });
+    const { app, post, relay } = payments;
+    const prepared = await operation.prepare(payments);
+    const other = await operation.prepare(payments);
+    // The only place at the gateway is taken, for longer than the job's call waits for it.
+    const held = relay.holdNext(operation.call);
+    const holding = post(other.path, other.body);
+    await held.arrived;
+    const { id } = await accepted(await post(prepared.path, prepared.body, ASYNC));
+    const before = waits.limits.length;
+    const running = runDueJobs(app);
+    await until("the job's call stands in line", () => waits.limits.length > before);
+    waits.passDeadlines();
+    await Promise.all([holding, running]);
+    held.release();
+    const waiting = await readJob(payments, id);
+    assert.deepEqual([waiting.status, waiting.attempts], ["queued", 1]);
+    assert.match(waiting.error!, /^gateway_timeout: .+before it was its turn/);
+    now += 10_000;
+    await runDueJobs(app);
+    const done = await readJob(payments, id);
+    assert.equal(done.status, "succeeded", done.error!);
+    await assertDoneAtOnce(payments, operation, prepared);
+  });
+
+  Deno.test(`${operation.name}: told to wait for a day, it waits for an hour, and nobody gives it up meanwhile`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { clock: () => now },
+    });
+    // Another instance, which was not told to wait.
+    await using beside = await openApp({
+      databaseUrl: payments.databaseUrl,
+      gatewayUrl: payments.relay.url,
+      serverKey: SERVER_KEY,
+      now: () => now,
+    });
+    const prepared = await operation.prepare(payments);
+    rateLimit(payments, operation, 86_400, 1);
+    const { id } = await runAsked(payments, prepared);
+    const { run_at } = await rowOf(payments, id);
+    assert.equal(run_at.getTime() - now, HOUR_MS);
+    for (const minutes of [2, 20, 30]) {
+      now += minutes * MINUTE_MS;
+      await runDueJobs(beside);
+    }
+    const done = await runToItsEnd(payments, id, (then) => now = then);
+    assert.equal(done.status, "succeeded", done.error!);
+    await assertDoneAtOnce(payments, operation, prepared);
+  });
+
+  Deno.test(`${operation.name}: told to wait until it is too late, it comes to an end all the same`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({
+      now: () => now,
+      gatewayOptions: { clock: () => now },
+    });
+    const prepared = await operation.prepare(payments);
+    rateLimit(payments, operation, 3_600, Infinity);
+    const { id } = await runAsked(payments, prepared);
+    const over = await runToItsEnd(payments, id, (then) => now = then);
+    const left = await onlyPayment(payments, prepared);
+    assert.equal(over.status, "failed");
+    assert.match(over.error!, new RegExp(`too long ago.+outcome unknown: payment ${left.id}`));
+
+    // It waits no longer; what the job left is up to those who look after it.
+    rateLimit(payments, operation, 0, 0);
+    const isOpen = ({ transaction_status, refunds }: Payment) =>
+      transaction_status === "pending" || refunds.some(({ status }) => status === "pending");
+    for (let hours = 0; hours < 3 && isOpen(await payments.read(left.id)); hours++) {
+      now += HOUR_MS;
+      await runDueJobs(payments.app);
+    }
+    const { transaction_status, refunds } = await onlyPayment(payments, prepared);
+    const isCharge = operation.name === "charge";
+    assert.equal(transaction_status, isCharge ? "failure" : "partial_refund");
+    assert.deepEqual(refunds.map(({ status }) => status), isCharge ? [] : ["succeeded"]);
+    assert.equal(await timesDone(payments, operation, prepared), isCharge ? 0 : 1);
+  });
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { createSecretBox } from "../../core/secret_box.ts";
+import { findJob } from "../../db/jobs.ts";
+import { openApp } from "../support/app.ts";
+import { ask } from "../support/database/database.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newKey } from "../support/idempotency.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const ASYNC = { Prefer: "respond-async" };
+
+/** Everything that is stored, as text. */
+async function stored(databaseUrl: string): Promise<string> {
+  const tables = await ask(
+    databaseUrl,
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+     where table_schema not in ('pg_catalog', 'information_schema')`,
+  );
+  const rows = await Promise.all(
+    tables.map(({ name }) => ask(databaseUrl, `select t::text as row from ${name} t`)),
+  );
+  return rows.flat().map(({ row }) => row).join("\n");
+}
+
+interface AskedCard {
+  token: string;
+  id: string;
+  answer: string;
+}
+
+async function askForCard({ post, sandbox }: RelayedPayments, more: Json = {}): Promise<AskedCard> {
+  const body = { ...await chargeRequest(sandbox, "card"), ...more };
+  const response = await post("/charge/", body, { ...ASYNC, ...newKey() });
+  const answer = await response.text();
+  assert.equal(response.status, 202, answer);
+  return { token: body.token_id, id: JSON.parse(answer).id, answer };
+}
+
+async function jobOf({ app }: RelayedPayments, id: string) {
+  return (await app.database.query((sql) => findJob(sql, id)))!;
+}
+
+/** In no table, log or answer, be it as it is or in a usual disguise. */
+async function assertNowhere(payments: RelayedPayments, { token, id, answer }: AskedCard) {
+  const read = await (await payments.get(`/jobs/${id}/`)).text();
+  const places = {
+    "the database": await stored(payments.databaseUrl),
+    "the log": JSON.stringify(payments.app.logged()),
+    "an answer": answer + read,
+  };
+  const { secret } = await jobOf(payments, id);
+  for (const [place, text] of Object.entries(places)) {
+    for (const shape of ["utf8", "base64", "base64url", "hex"] as const) {
+      const written = Buffer.from(token).toString(shape).replaceAll("=", "");
+      assert.ok(!text.includes(written), `the token is in ${place} as ${shape}`);
+    }
+    if (secret && place !== "the database") assert.ok(!text.includes(secret), place);
+  }
+}
+
+Deno.test("a card's token waits where nobody can read it, and is gone when its charge is made", async () => {
+  await using payments = await openRelayed({ env: { LOG_GATEWAY: "true" } });
+  const asked = await askForCard(payments);
+  assert.ok((await jobOf(payments, asked.id)).secret);
+  await assertNowhere(payments, asked);
+
+  await runDueJobs(payments.app);
+  const { status, secret, error } = await jobOf(payments, asked.id);
+  assert.deepEqual([status, secret], ["succeeded", ""], error!);
+  await assertNowhere(payments, asked);
+  const sent = payments.relay.received.map(({ body }) => body).join();
+  assert.ok(sent.includes(asked.token), "the gateway was given it");
+});
+
+Deno.test("a token is kept while its charge is tried again, and gone when that is given up", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ now: () => now, env: { LOG_GATEWAY: "true" } });
+  await payments.sandbox.fault("charge", "error_500");
+  const again = await askForCard(payments);
+  await runDueJobs(payments.app);
+  assert.ok((await jobOf(payments, again.id)).secret);
+  now += 10_000;
+  await runDueJobs(payments.app);
+  assert.equal((await jobOf(payments, again.id)).status, "succeeded");
+
+  const { order_id } = await payments.charge("bca");
+  const refused = await askForCard(payments, { order_id });
+  await runDueJobs(payments.app);
+  const { status, secret } = await jobOf(payments, refused.id);
+  assert.deepEqual([status, secret], ["failed", ""]);
+  await assertNowhere(payments, again);
+  await assertNowhere(payments, refused);
+});
+
+Deno.test("a charge whose token was erased is not run again", async () => {
+  await using payments = await openRelayed();
+  const { app, post } = payments;
+  const { order_id } = await payments.charge("bca");
+  const { id } = await askForCard(payments, { order_id });
+  await runDueJobs(app);
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const refused = await post(`/jobs/${id}/retry/`, undefined, {}, staff);
+  const { detail } = await assertProblem(refused, 400, "invalid_state");
+  assert.match(detail!, /token .+ was erased/);
+  assert.equal((await jobOf(payments, id)).status, "failed");
+});
+
+Deno.test("a token that the gateway's key of today does not open fails its job, and says why", async () => {
+  await using payments = await openRelayed();
+  const asked = await askForCard(payments);
+  await using rotated = await openApp({
+    databaseUrl: payments.databaseUrl,
+    gatewayUrl: payments.relay.url,
+    serverKey: `Mid-server-${randomUUID()}`,
+  });
+  await runDueJobs(rotated);
+  const { status, attempts, error, secret } = await jobOf(payments, asked.id);
+  assert.deepEqual([status, attempts, secret], ["failed", 1, ""]);
+  assert.match(error!, /^invalid_state: The card token can no longer be read/);
+  assert.equal(payments.relay.received.length, 0);
+});
+
+Deno.test("nor is a charge that may have been made to be asked for anew because of that", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ now: () => now });
+  await payments.sandbox.fault("charge", "answer_lost");
+  const { id } = await askForCard(payments);
+  await runDueJobs(payments.app);
+  await using rotated = await openApp({
+    databaseUrl: payments.databaseUrl,
+    gatewayUrl: payments.relay.url,
+    serverKey: `Mid-server-${randomUUID()}`,
+    now: () => now,
+  });
+  now += 10_000;
+  await runDueJobs(rotated);
+  const { status, error } = await jobOf(payments, id);
+  assert.equal(status, "failed");
+  assert.match(error!, /can no longer be read.+outcome unknown: payment [0-9a-f-]{36}/);
+  assert.doesNotMatch(error!, /anew/);
+});
+
+Deno.test("asked for again with the same key, a charge whose token was erased has it again", async () => {
+  await using payments = await openRelayed();
+  const body = await chargeRequest(payments.sandbox, "card");
+  const headers = { ...ASYNC, ...newKey() };
+  const { id } = await (await payments.post("/charge/", body, headers)).json();
+  await using rotated = await openApp({
+    databaseUrl: payments.databaseUrl,
+    serverKey: `Mid-server-${randomUUID()}`,
+  });
+  await runDueJobs(rotated);
+  assert.deepEqual((await jobOf(payments, id)).secret, "");
+
+  const again = await payments.post("/charge/", body, headers);
+  assert.deepEqual([again.status, (await again.json()).id], [202, id]);
+  assert.ok((await jobOf(payments, id)).secret);
+  await runDueJobs(payments.app);
+  const { status, secret, error } = await jobOf(payments, id);
+  assert.deepEqual([status, secret], ["succeeded", ""], error!);
+});
+
+Deno.test("one job's token is of no use in another's row", async () => {
+  await using payments = await openRelayed();
+  const [one, two] = [await askForCard(payments), await askForCard(payments)];
+  await ask(
+    payments.databaseUrl,
+    `update gateway.jobs set secret = (select secret from gateway.jobs where id = '${one.id}')
+     where id = '${two.id}'`,
+  );
+  await runDueJobs(payments.app);
+  assert.equal((await jobOf(payments, one.id)).status, "succeeded");
+  assert.match((await jobOf(payments, two.id)).error!, /can no longer be read/);
+});
+
+Deno.test("a secret opens by the same key for the same thing, and no other way", () => {
+  const box = createSecretBox("Mid-server-one");
+  const secret = "48111111-1114-ü-" + randomUUID();
+  const sealed = box.seal(secret, "job 1");
+  assert.equal(createSecretBox("Mid-server-one").open(sealed, "job 1"), secret);
+  assert.notEqual(box.seal(secret, "job 1"), sealed, "none looks like another");
+  assert.equal(box.open(sealed, "job 2"), null);
+  assert.equal(createSecretBox("Mid-server-two").open(sealed, "job 1"), null);
+  const bytes = Buffer.from(sealed, "base64url");
+  for (let i = 0; i < bytes.length; i++) {
+    const changed = Buffer.from(bytes);
+    changed[i]! ^= 1;
+    assert.equal(box.open(changed.toString("base64url"), "job 1"), null, `byte ${i}`);
+    assert.equal(box.open(bytes.subarray(0, i).toString("base64url"), "job 1"), null);
+  }
+});

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { openQueue, QUEUES, type TestQueue } from "../support/jobs/queues.ts";
+import { ask } from "../support/database/database.ts";
+import { PROJECT } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+interface JobProcess extends AsyncDisposable {
+  /** Resolves when it has said so. */
+  said(word: string): Promise<void>;
+  kill(): Promise<void>;
+}
+
+/** Of the first there is what is to be done. */
+function startProcess(
+  { queue, databaseUrl, folder }: TestQueue,
+  payloads?: object[],
+): JobProcess {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-q", "--no-lock", "--no-check", "-P=test"],
+      ...["tests/support/jobs/job_process.ts", queue, databaseUrl, folder],
+      ...payloads ? [JSON.stringify(payloads)] : [],
+    ],
+    cwd: PROJECT,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  let output = "";
+  const collected = (async () => {
+    for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) output += text;
+  })();
+  let isKilled = false;
+  const started: JobProcess = {
+    said: (word) => until(`it says ${word}`, () => output.includes(word)),
+    async kill() {
+      if (!isKilled) process.kill("SIGKILL");
+      isKilled = true;
+      assert.equal((await process.status).signal, "SIGKILL");
+      await collected;
+    },
+    [Symbol.asyncDispose]: () => started.kill(),
+  };
+  return started;
+}
+
+async function openTestQueue(name: TestQueue["queue"]): Promise<TestQueue> {
+  const queue = await openQueue(name);
+  await ask(
+    queue.databaseUrl,
+    `create table runs (job uuid, attempt int); create table effects (job uuid primary key)`,
+  );
+  return queue;
+}
+
+async function count(queue: TestQueue, from: string): Promise<number> {
+  const [row] = await ask(queue.databaseUrl, `select count(*)::int as count from ${from}`);
+  return row!.count;
+}
+
+for (const name of QUEUES) {
+  Deno.test(`${name}: a process killed in the middle of a job: another finishes it, once`, async () => {
+    await using queue = await openTestQueue(name);
+    await using first = startProcess(queue, [{ hangs: true }]);
+    await first.said("begun");
+    await first.kill();
+    assert.equal(await count(queue, "gateway.jobs where status = 'running'"), 1);
+    await using _second = startProcess(queue);
+    const done = "gateway.jobs where status = 'succeeded' and attempts = 2";
+    await until("it is over", async () => await count(queue, done) === 1);
+    assert.equal(await count(queue, "runs"), 2);
+    assert.equal(await count(queue, "effects"), 1);
+  });
+
+  Deno.test(`${name}: of 1,000 jobs, 50 of which fail at first, a crash loses and doubles none`, async () => {
+    await using queue = await openTestQueue(name);
+    const payloads = Array.from({ length: 1_000 }, (_, i) => ({ fails: i % 20 === 0 }));
+    await using first = startProcess(queue, payloads);
+    await until("it is at it", async () => await count(queue, "effects") > 100);
+    await first.kill();
+    const killed = await count(queue, "gateway.jobs where status = 'running'");
+    assert.ok(await count(queue, "effects") < 1_000);
+    await using _second = startProcess(queue);
+    await until(
+      "all are over",
+      async () => await count(queue, "gateway.jobs where status = 'succeeded'") === 1_000,
+    );
+    assert.equal(await count(queue, "effects"), 1_000);
+    // Again is run what failed, and what the killed one was at: nothing else.
+    const runs = await count(queue, "runs");
+    assert.ok(runs >= 1_050 && runs <= 1_050 + killed, `${runs} runs, ${killed} killed`);
+  });
+}

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { firstIdAt } from "../../core/first_id_at.ts";
+import { newJob as newJobOf } from "../../core/jobs/new_job.ts";
+import { sweepJobs } from "../../core/jobs/sweep.ts";
+import type { Database } from "../../db/database.ts";
+import { listDueJobs } from "../../db/due_jobs.ts";
+import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
+import { QUEUE_SCHEMA } from "../../db/queue.ts";
+import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
+import { until } from "../support/until.ts";
+
+function many(count: number, job: Partial<NewJob>): NewJob[] {
+  return Array.from({ length: count }, () => newJob(job));
+}
+
+async function rankOf(databaseUrl: string, id: string): Promise<number> {
+  const [row] = await ask(databaseUrl, `select rank from gateway.jobs where id = '${id}'`);
+  return row!.rank;
+}
+
+/** What a sweep finds; it is run by nobody. */
+async function sweep(database: Database): Promise<string[]> {
+  const found: string[] = [];
+  const deliver = (id: string) => Promise.resolve(void found.push(id));
+  await sweepJobs({ database, clock: Date.now, deliver });
+  return found;
+}
+
+/** How many there are in the queue itself. */
+async function countQueued({ databaseUrl }: TestQueue): Promise<number> {
+  return (await ask(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
+}
+
+for (const name of QUEUES) {
+  Deno.test(`${name}: hundreds of looks hold up nothing that somebody waits for`, async () => {
+    await using queue = await openQueue(name);
+    await using carrier = await queue.open();
+    const slow = Promise.withResolvers<void>();
+    let [begun, over] = [0, 0];
+    const look = async () => {
+      begun++;
+      await slow.promise;
+      over++;
+    };
+    const worker = startWorker(queue, carrier, {
+      tasks: { look: task(look), greet: task(() => Promise.resolve()) },
+    });
+    const write = async (...jobs: NewJob[]) => {
+      const written = await queue.database.query((sql) => insertJobs(sql, jobs));
+      for (const job of written) carrier.carry(job);
+    };
+    await write(...many(500, { task: "look", rank: JOB_RANKS.look }));
+    await until("they are begun with", () => begun > 1);
+    const awaited = newJob();
+    await write(awaited);
+    await until(
+      "it is over",
+      async () => (await queue.find(awaited.id)).status === "succeeded",
+    );
+    assert.deepEqual([begun, over], [4, 0], "so many looks at once");
+    const isInQueue = name === "postgres";
+    if (isInQueue) assert.ok(await countQueued(queue) > 100, "it has overtaken them there, too");
+    slow.resolve();
+    await ask(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
+    if (isInQueue) await until("they are gone", async () => await countQueued(queue) === 0);
+    await worker.close(10_000);
+  });
+}
+
+Deno.test("of two that become one the rank is that of the more urgent", async () => {
+  const databaseUrl = await createDatabase();
+  const hanging = Promise.withResolvers<void>();
+  const tasks = { greet: task(() => hanging.promise, { firstDelayMs: 0 }) };
+  await using instance = openInstance({ databaseUrl, tasks });
+  const { look, awaited } = JOB_RANKS;
+  for (const ranks of [[look, awaited], [awaited, look], [look, undefined], [look, look]]) {
+    const subject_id = randomUUID();
+    const [first, second] = ranks.map((rank) => newJob({ subject_id, rank }));
+    const id = await instance.insert(first);
+    await instance.insert(second);
+    assert.equal(await rankOf(databaseUrl, id), Math.min(...ranks.map((rank) => rank ?? 0)));
+  }
+
+  // Also where one is handed over to another that came while it ran.
+  const subject_id = randomUUID();
+  const held = await instance.insert({ subject_id, rank: awaited });
+  const run = instance.worker.run(held);
+  await until("it runs", async () => (await instance.find(held)).status === "running");
+  const heir = await instance.insert({ subject_id, rank: look });
+  hanging.reject(new Error("not yet"));
+  await run;
+  assert.deepEqual((await instance.find(held)).result, { continued_by: heir });
+  assert.equal(await rankOf(databaseUrl, heir), awaited);
+});
+
+Deno.test("a sweep goes on while there is something due, and hides no rank behind another", async () => {
+  const databaseUrl = await createDatabase();
+  const tasks = { greet: task(() => Promise.resolve()) };
+  await using instance = openInstance({ databaseUrl, tasks });
+  const { database, worker } = instance;
+  const ranks = Object.values(JOB_RANKS);
+  for (const rank of ranks) {
+    await database.query((sql) => insertJobs(sql, many(600, { rank, run_at: new Date(0) })));
+  }
+  const found = await sweep(database);
+  assert.equal(found.length, ranks.length * 500, "those that nobody runs are found once");
+  assert.equal(new Set(found).size, found.length);
+  assert.equal(await sweepJobs({ database, clock: Date.now, deliver: worker.run }), 1_800);
+  const [{ count }] = await database.query((sql) =>
+    sql<[{ count: number }]>`
+      select count(*)::int as count from gateway.jobs where status = 'succeeded'`
+  );
+  assert.equal(count, 1_800);
+});
+
+Deno.test("a rank that cannot be listed keeps no other from being run, and is told", async () => {
+  await using instance = openInstance({ databaseUrl: await createDatabase() });
+  const jobs = Object.values(JOB_RANKS).map((rank) => newJob({ rank }));
+  await instance.database.query((sql) => insertJobs(sql, jobs));
+  let statements = 0;
+  const database: Database = {
+    ...instance.database,
+    query: (work, name) =>
+      ++statements === 2
+        ? Promise.reject(new Error("it took too long"))
+        : instance.database.query(work, name),
+  };
+  const found: string[] = [];
+  const deliver = (id: string) => Promise.resolve(void found.push(id));
+  const swept = sweepJobs({ database, clock: Date.now, deliver });
+  await assert.rejects(swept, { message: "it took too long" });
+  assert.deepEqual(found.toSorted(), [jobs[0]!.id, jobs[2]!.id].toSorted());
+});
+
+Deno.test("what is due of one rank is found without reading the others", async () => {
+  const databaseUrl = await createDatabase();
+  await using instance = openInstance({ databaseUrl });
+  await ask(databaseUrl, "analyze");
+  await ask(
+    databaseUrl,
+    `insert into gateway.jobs (id, task, payload, rank, run_at, created_at, updated_at)
+     select gen_random_uuid(), 'deliver test', '{}', rank, 'epoch', 'epoch', 'epoch'
+     from generate_series(1, 10000), unnest(array[1, 2]) rank`,
+  );
+  const id = await instance.insert();
+  let due: { id: string }[] = [];
+  const read = await rowsRead(databaseUrl, async (database) => {
+    const now = new Date();
+    due = await database.query((sql) => listDueJobs(sql, JOB_RANKS.awaited, now, 500));
+  });
+  assert.deepEqual(due.map((job) => job.id), [id]);
+  assert.ok(read < 100, `${read} rows were read`);
+});
+
+/** An instance whose clock is wrong. */
+function openWithClock(databaseUrl: string, offMs: number): Instance {
+  return openInstance({
+    databaseUrl,
+    now: () => Date.now() + offMs,
+    tasks: { greet: task(() => Promise.resolve()) },
+  });
+}
+
+Deno.test("what is due by the database's clock is run by an instance whose own is behind", async () => {
+  await using late = openWithClock(await createDatabase(), -60_000);
+  const id = await late.insert({ run_at: new Date(Date.now() - 1_000) });
+  await late.worker.run(id);
+  assert.equal((await late.find(id)).status, "succeeded");
+});
+
+Deno.test("a job that an instance a day ahead died in is taken up by others", async () => {
+  const databaseUrl = await createDatabase();
+  await using instance = openWithClock(databaseUrl, 0);
+  const lease = async (until: string) => {
+    const id = await instance.insert();
+    await ask(
+      databaseUrl,
+      `update gateway.jobs set status = 'running', lease_until = ${until} where id = '${id}'`,
+    );
+    return id;
+  };
+  const lost = await lease("now() + interval '1 day'");
+  const held = await lease("now() + interval '1 minute'");
+  assert.deepEqual(await sweep(instance.database), [lost]);
+  for (const id of [lost, held]) await instance.worker.run(id);
+  assert.equal((await instance.find(lost)).status, "succeeded");
+  assert.equal((await instance.find(held)).status, "running");
+});
+
+Deno.test("a job's id tells when it was made, by the clock of whoever made it", () => {
+  const now = new Date(Date.UTC(2040, 0, 1));
+  const subject = { id: randomUUID(), user_id: null };
+  const { id } = newJobOf("greet", subject, {}, { runAt: now, now });
+  assert.equal(id.slice(0, 13), firstIdAt(now).slice(0, 13));
+});

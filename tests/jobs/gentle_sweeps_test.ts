@@ -1,0 +1,376 @@
+import assert from "node:assert/strict";
+import { openGateway } from "../../commands/gateway.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
+import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
+import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
+import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
+import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
+import { createTasks } from "../../core/tasks.ts";
+import type { Database } from "../../db/database.ts";
+import { listDueJobs } from "../../db/due_jobs.ts";
+import { JOB_RANKS } from "../../db/jobs.ts";
+import { openApp } from "../support/app.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import {
+  clientFor,
+  createWaits,
+  openGateway as openFakeGateway,
+} from "../support/gateway/gateway.ts";
+import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { standingClock } from "../support/standing_clock.ts";
+
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+
+const LOOK = "GET /v2/:id/status";
+
+/** As many as wait for a look at most. */
+const MOST_WAITING = 10_000;
+
+/** Payments that wait, the first of them for the longest; each is due for a look. */
+async function fill(databaseUrl: string, rows: number): Promise<void> {
+  // Nobody lists them here, and so many rows take their time.
+  const lists = ["user", "status", "kind", "user_and_status", "user_and_kind"];
+  await ask(databaseUrl, `drop index ${lists.map((by) => `gateway.payments_by_${by}`).join(", ")}`);
+  await ask(
+    databaseUrl,
+    `insert into gateway.payments (
+      id, user_id, order_id, transaction_id, payment_type, gross_amount, currency,
+      transaction_status, sent_at, expiry_time, check_at, created_at, updated_at)
+    select gen_random_uuid(), 'alice', 'order-' || n, 'transaction-' || n, 'bank_transfer', 44000,
+      'IDR', 'pending', made_at, now() + interval '1 day', made_at + interval '5 min', made_at, made_at
+    from generate_series(1, ${rows}) n
+    cross join lateral (
+      select now() - interval '10 min' - make_interval(secs => (${rows} - n) * 0.1) as made_at) made`,
+  );
+}
+
+/** By the numbers of their payments; `transaction-17` is 17. */
+async function numbersOf(database: Database, status: string): Promise<number[]> {
+  const rows = await database.query((sql) =>
+    sql`
+      select split_part(transaction_id, '-', 2)::int as number
+      from gateway.jobs job join gateway.payments payment on payment.id = job.subject_id
+      where job.status = ${status} order by number`
+  );
+  return rows.map(({ number }) => number);
+}
+
+/** All numbers from one to another, both included. */
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+Deno.test("100,000 payments that are due flood neither the gateway nor memory", async () => {
+  await using relay = openRelay();
+  let inFlight = 0;
+  let most = 0;
+  relay.meddle = async ({ target }) => {
+    most = Math.max(most, ++inFlight);
+    // Long enough for whoever would come to come.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    inFlight--;
+    return Response.json({
+      status_code: "201",
+      transaction_id: target.split("/")[2],
+      transaction_status: "pending",
+      gross_amount: "44000.00",
+    });
+  };
+  const databaseUrl = await createDatabase();
+  await fill(databaseUrl, 100_000);
+  await using app = await openApp({ databaseUrl });
+  const { config, database, carried, deps } = app;
+  const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
+  await using gateway = await openGateway(atRelay, deps.log);
+  const background = { ...deps, gateway: gateway.background };
+
+  const sweep = () => checkPendingPayments(background);
+  assert.equal(await sweep(), MOST_WAITING);
+  assert.deepEqual(await numbersOf(database, "queued"), range(1, MOST_WAITING), "the oldest first");
+  assert.equal(carried.length, MOST_WAITING);
+  assert.equal(await sweep(), 0, "there is no room for more");
+  assert.equal(carried.length, MOST_WAITING);
+
+  const [spaced] = await database.query((sql) =>
+    sql`
+      select min(check_at) > now() + interval '30 min' as "isLater",
+        max(check_at) filter (where transaction_id = 'transaction-1') >
+          max(check_at) filter (where transaction_id = 'transaction-9999') as "isByAge"
+      from gateway.payments where check_at > now()`
+  );
+  assert.deepEqual({ ...spaced }, { isLater: true, isByAge: true }, "the older, the later");
+
+  const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
+  const due = await database.query((sql) =>
+    listDueJobs(sql, JOB_RANKS.look, new Date(deps.clock()), 500)
+  );
+  await Promise.all(due.map(({ id }) => worker.run(id)));
+  assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
+  assert.equal(relay.received.length, 500, "each was asked for once");
+  assert.ok(most > 1 && most <= 5, `at most five at once, not ${most}`);
+  assert.equal(await sweep(), 500, "what was looked at makes room");
+  assert.equal(carried.length, MOST_WAITING + 500);
+});
+
+Deno.test("a sweep that dies in the middle is taken up where it was left", async () => {
+  let batches = 0;
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    transaction(work, name) {
+      const isLast = name === "queue checks of payments" && ++batches === 3;
+      return isLast ? Promise.reject(new Error("the machine is gone")) : database.transaction(
+        work,
+        name,
+      );
+    },
+  });
+  const databaseUrl = await createDatabase();
+  await fill(databaseUrl, 2_200);
+  await using dying = await openApp({ databaseUrl, wrapDatabase });
+  await assert.rejects(checkPendingPayments(dying.deps), { message: "the machine is gone" });
+  assert.deepEqual(await numbersOf(dying.database, "queued"), range(1, 1_000));
+  await using next = await openApp({ databaseUrl });
+  assert.equal(await checkPendingPayments(next.deps), 1_200);
+  assert.deepEqual(await numbersOf(next.database, "queued"), range(1, 2_200), "each of them once");
+  assert.equal(await checkPendingPayments(next.deps), 0);
+});
+
+Deno.test("what was cut off in its creation is not put behind all other looks", async () => {
+  const databaseUrl = await createDatabase();
+  await fill(databaseUrl, 3);
+  await ask(
+    databaseUrl,
+    `update gateway.payments set created_at = now() - interval '2 min', transaction_id = null
+     where transaction_id = 'transaction-2'`,
+  );
+  await using app = await openApp({ databaseUrl });
+  assert.equal(await checkPendingPayments(app.deps), 3);
+  const ranks = await ask(
+    databaseUrl,
+    `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
+     order by order_id`,
+  );
+  const { look, awaited } = JOB_RANKS;
+  assert.deepEqual(ranks.map(({ order_id, rank }) => [order_id, rank]), [
+    ["order-1", look],
+    ["order-2", awaited],
+    ["order-3", look],
+  ]);
+});
+
+Deno.test("of more subscriptions than can be looked at, those that waited longest come first", async () => {
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl });
+  const { database, deps } = app;
+  const rows = MOST_WAITING + 700;
+  await ask(
+    databaseUrl,
+    `insert into gateway.subscriptions (
+      id, user_id, gateway_subscription_id, name, payment_type, amount, currency, interval,
+      interval_unit, status, sent_at, checked_at, check_at, created_at, updated_at)
+    select gen_random_uuid(), 'alice', 'subscription-' || n, 'club', 'credit_card', 44000, 'IDR', 1,
+      'month', 'active', now(), case when n > 10 then now() - make_interval(secs => n) end, now(),
+      now(), now()
+    from generate_series(1, ${rows}) n`,
+  );
+  const queuedNumbers = async () => {
+    const found = await database.query((sql) =>
+      sql`
+        select split_part(gateway_subscription_id, '-', 2)::int as number
+        from gateway.jobs job join gateway.subscriptions on subscriptions.id = job.subject_id
+        where job.status = 'queued' order by number`
+    );
+    return found.map(({ number }) => number);
+  };
+  assert.equal(await syncSubscriptionStatus(deps), MOST_WAITING);
+  const never = range(1, 10);
+  assert.deepEqual(await queuedNumbers(), [...never, ...range(711, rows)]);
+  // As if all of them had been looked at.
+  await ask(
+    databaseUrl,
+    `with looked_at as (update gateway.jobs set status = 'succeeded' returning subject_id)
+    update gateway.subscriptions set checked_at = now() from looked_at where id = subject_id`,
+  );
+  assert.equal(await syncSubscriptionStatus(deps), MOST_WAITING);
+  const next = await queuedNumbers();
+  assert.deepEqual(next.filter((number) => number > 10 && number <= 710), range(11, 710));
+});
+
+interface Due extends RelayedPayments {
+  pass(ms: number): void;
+  ids: string[];
+}
+
+/** So many payments that are due for a look; the gateway's client has the app's own clock, which stands. */
+async function openDue(count: number): Promise<Due> {
+  const { now, pass } = standingClock();
+  const relayed = await openRelayed({
+    now,
+    gatewayOptions: { clock: now, wait: createWaits().wait, maxInFlight: 5 },
+  });
+  const charges = Array.from({ length: count }, () => relayed.charge("bca"));
+  const ids = (await Promise.all(charges)).map(({ id }) => id);
+  pass(6 * MINUTE);
+  relayed.relay.received.length = 0;
+  return { ...relayed, ids, pass };
+}
+
+/** Every sweep there is. */
+async function sweepAll({ app: { deps } }: Due): Promise<number[]> {
+  const sweeps = [
+    checkPendingPayments,
+    expireStalePayments,
+    checkOverdueInvoices,
+    syncSubscriptionStatus,
+  ];
+  return await Promise.all(sweeps.map((sweep) => sweep(deps)));
+}
+
+async function assertPutOff({ app, ids }: Due, atLeastMs: number): Promise<void> {
+  for (const id of ids) {
+    const [job] = await jobsOf(app, id);
+    assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
+    assert.ok(job!.run_at.getTime() >= app.deps.clock() + atLeastMs);
+  }
+}
+
+Deno.test("a 429 pauses all that nobody waits for, for as long as the gateway says", async () => {
+  await using due = await openDue(20);
+  const { app, relay, ids } = due;
+  assert.equal(await checkPendingPayments(app.deps), 20);
+  relay.meddle = () =>
+    Response.json({ status_code: "429", status_message: "Too many requests" }, {
+      status: 429,
+      headers: { "Retry-After": "300" },
+    });
+  await runDueJobs(app);
+  // Those that were under way when the first of them was told.
+  assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
+  await assertPutOff(due, 5 * MINUTE);
+
+  relay.meddle = (_, pass) => pass();
+  relay.received.length = 0;
+  due.pass(4 * MINUTE);
+  await app.database.query((sql) => sql`update gateway.payments set check_at = created_at`);
+  assert.deepEqual(await sweepAll(due), [0, 0, 0, 0], "nothing is queued meanwhile");
+  assert.equal(relay.received.length, 0);
+  assert.equal((await due.refresh(ids[0]!)).transaction_status, "pending");
+  assert.equal(relay.times(LOOK), 1, "whoever waits is answered");
+
+  due.pass(MINUTE + SECOND);
+  assert.deepEqual(await sweepAll(due), [19, 0, 0, 0], "all that nobody has looked at meanwhile");
+  await runDueJobs(app);
+  for (const id of ids) assert.equal((await jobsOf(app, id))[0]!.status, "succeeded");
+});
+
+Deno.test("a refund that is sent again and comes at a bad time is put off, and made once", async () => {
+  await using due = await openDue(0);
+  const { app, relay } = due;
+  const { id, transaction_id } = await due.paid("gopay");
+  relay.meddle = async ({ method }, pass) =>
+    method === "POST" ? new Response("<h1>Bad Gateway</h1>", { status: 502 }) : await pass();
+  const { outcome } = await (await due.post(`/payments/${id}/refund/`, { amount: 1_000 })).json();
+  assert.equal(outcome, "unknown");
+  due.pass(2 * MINUTE);
+  relay.meddle = async ({ method }, pass) =>
+    method === "POST"
+      ? Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "120" } })
+      : await pass();
+  await runDueJobs(app);
+  const [job] = await jobsOf(app, id);
+  assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
+  relay.meddle = (_, pass) => pass();
+  due.pass(3 * MINUTE);
+  await runDueJobs(app);
+  const { refunds } = await due.sandbox.status(transaction_id!);
+  assert.deepEqual(refunds.map(({ refund_amount }: { refund_amount: string }) => refund_amount), [
+    "1000.00",
+  ]);
+});
+
+Deno.test("while the breaker is open nothing is asked, nothing queued, and no attempt is spent", async () => {
+  await using due = await openDue(12);
+  const { app, relay, sandbox, ids } = due;
+  assert.equal(await checkPendingPayments(app.deps), 12);
+  await sandbox.fault("*", "reset", { count: 1_000_000 });
+  // One failure short of opening, so that it opens while jobs are at it, whoever is the first.
+  assert.equal((await due.get(`/payments/${ids[0]}/check_status/`)).status, 502);
+  assert.equal(app.gateway.breakerState(), "closed");
+  await runDueJobs(app);
+  assert.equal(app.gateway.breakerState(), "open");
+  await assertPutOff(due, MINUTE);
+  relay.received.length = 0;
+
+  await app.database.query((sql) => sql`update gateway.jobs set run_at = created_at`);
+  await app.database.query((sql) => sql`update gateway.payments set check_at = created_at`);
+  assert.deepEqual(await sweepAll(due), [0, 0, 0, 0]);
+  await runDueJobs(app);
+  assert.equal(relay.received.length, 0);
+  await assertPutOff(due, MINUTE);
+
+  // Hours of it: one asks now and then whether the gateway is back, and no job fails for good.
+  for (let minute = 0; minute < 180; minute += 5) {
+    due.pass(5 * MINUTE);
+    await sweepAll(due);
+    await runDueJobs(app);
+  }
+  assert.ok(relay.received.length <= 36 * 4, `${relay.received.length} calls in three hours`);
+  await assertPutOff(due, 0);
+
+  await sandbox.control("faults", undefined, "DELETE");
+  for (const id of ids) {
+    const { transaction_id } = await due.read(id);
+    await sandbox.control(`transactions/${transaction_id}/pay`);
+  }
+  for (let rounds = 0; rounds < 3; rounds++) {
+    due.pass(5 * MINUTE);
+    await sweepAll(due);
+    await runDueJobs(app);
+  }
+  for (const id of ids) assert.equal((await due.read(id)).is_paid, true);
+});
+
+Deno.test("the gateway's pause is as long as it says, a minute where it does not, and never for ever", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  let header: string | null = null;
+  await using gateway = openFakeGateway(() =>
+    Response.json({ status_code: "429" }, {
+      status: 429,
+      headers: header === null ? {} : { "Retry-After": header },
+    })
+  );
+  const pauseAfter = async (retryAfter: string | null) => {
+    header = retryAfter;
+    now += 24 * HOUR;
+    const client = clientFor(gateway.url, { clock: () => now });
+    assert.equal(client.pauseMs(), 0);
+    await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
+    return client;
+  };
+  assert.equal((await pauseAfter("90")).pauseMs(), 90 * SECOND);
+  assert.equal((await pauseAfter(new Date(now + 25 * HOUR).toUTCString())).pauseMs(), HOUR);
+  assert.equal((await pauseAfter(null)).pauseMs(), MINUTE);
+  const client = await pauseAfter("999999999");
+  assert.equal(client.pauseMs(), HOUR);
+  now += 20 * MINUTE;
+  assert.equal(client.pauseMs(), 40 * MINUTE);
+  // Told to wait for less, others still have to wait for longer.
+  header = "1";
+  await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
+  assert.equal(client.pauseMs(), 40 * MINUTE);
+  now -= 24 * HOUR;
+  assert.equal(client.pauseMs(), 0, "the clock was wrong, not the gateway");
+});
+
+Deno.test("callers and tasks share what the gateway said", async () => {
+  await using relay = openRelay();
+  relay.meddle = () => Response.json({ status_code: "429" }, { status: 429 });
+  await using app = await openApp({ databaseUrl: await createDatabase(), serverKey: SERVER_KEY });
+  const { config, deps } = app;
+  const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
+  await using gateway = await openGateway(atRelay, deps.log);
+  await assert.rejects(gateway.client.expire("any"), { name: "GatewayRateLimitError" });
+  assert.ok(gateway.background.pauseMs() > 0);
+});

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { SCHEDULE } from "../../core/schedule.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { openInstance, task } from "../support/jobs/jobs.ts";
+import { inTime } from "../support/until.ts";
+
+const SECOND = 1_000;
+
+/** What is promised of a job whose process was killed. */
+const LATEST = 90 * SECOND;
+
+Deno.test("a job whose worker is gone is taken up within 90 s: its lease is over by the last sweep before", async () => {
+  const { cron } = SCHEDULE.find(({ name }) => name === "sweep_jobs")!;
+  assert.equal(cron, "* * * * *");
+  const lastSweep = LATEST - 60 * SECOND;
+
+  const databaseUrl = await createDatabase();
+  const killed = Date.UTC(2026, 0, 1, 12);
+  const begun = Promise.withResolvers<void>();
+  const never = Promise.withResolvers<void>();
+  await using gone = openInstance({
+    databaseUrl,
+    now: () => killed,
+    tasks: {
+      greet: task(() => {
+        begun.resolve();
+        return never.promise;
+      }),
+    },
+  });
+  const id = await gone.insert();
+  const hanging = gone.worker.run(id);
+  await inTime("the job has begun", begun.promise);
+
+  let now = killed;
+  await using next = openInstance({
+    databaseUrl,
+    now: () => now,
+    tasks: { greet: task(() => Promise.resolve("done")) },
+  });
+  const sweep = () => sweepJobs({ ...next, clock: () => now, deliver: next.worker.run });
+  // It may be slow to renew its lease, and is not taken for dead at once.
+  now = killed + 20 * SECOND;
+  assert.equal(await sweep(), 0);
+  now = killed + lastSweep;
+  assert.equal(await sweep(), 1);
+  const { status, attempts, result } = await next.find(id);
+  assert.deepEqual([status, attempts, result], ["succeeded", 2, "done"]);
+
+  never.resolve();
+  await hanging;
+  assert.match(gone.logged(), /"job_lease_lost"/);
+  assert.equal((await next.find(id)).result, "done");
+});

@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { openDatabase } from "../../db/database.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
+import { openQueue, startWorker } from "../support/jobs/queues.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
+import { createGate } from "../support/database/gate.ts";
+import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+
+/** How many wait in the queue itself. */
+async function countQueued(databaseUrl: string): Promise<number> {
+  const [row] = await ask(
+    databaseUrl,
+    `select count(*)::int as count from ${QUEUE_SCHEMA}._private_jobs`,
+  );
+  return row!.count;
+}
+
+const LOSSES = {
+  "refuses connections": "cut",
+  "falls silent": "silence",
+} as const;
+
+for (const [what, how] of Object.entries(LOSSES)) {
+  Deno.test(`while the database ${what}, jobs wait; when it returns, they are brought again`, async () => {
+    await using queue = await openQueue("postgres");
+    const { proxy, url } = throughProxy(queue.databaseUrl);
+    await using _ = proxy;
+    await using carrier = await queue.open({ databaseUrl: url });
+    const delivered: string[] = [];
+    carrier.start((id) => Promise.resolve(void delivered.push(id)));
+    const early = await queue.insert();
+    await until("the first is there", () => delivered.includes(early));
+    proxy[how]();
+    const missed = await queue.insert();
+    await until("it is noticed", () => queue.logged().includes("queue_interrupted"));
+    assert.ok(!delivered.includes(missed));
+    proxy.mend();
+    await until("what waited is there", () => delivered.includes(missed));
+    const late = await queue.insert();
+    await until("what comes then is there", () => delivered.includes(late));
+    const listening = () =>
+      ask(queue.databaseUrl, "select from pg_stat_activity where query like 'LISTEN %'");
+    await until("it is told at once again", async () => (await listening()).length > 0);
+  });
+}
+
+Deno.test("a database that is away at the start is waited for, and one away at the end is not", async () => {
+  await using queue = await openQueue("postgres");
+  const { proxy, url } = throughProxy(queue.databaseUrl);
+  await using _ = proxy;
+  proxy.cut();
+  const carrier = await queue.open({ databaseUrl: url });
+  const delivered: string[] = [];
+  carrier.start((id) => Promise.resolve(void delivered.push(id)));
+  const id = await queue.insert();
+  await until("it is noticed", () => queue.logged().includes("queue_interrupted"));
+  proxy.mend();
+  await until("it is there", () => delivered.includes(id));
+  proxy.cut();
+  await carrier[Symbol.asyncDispose]();
+});
+
+Deno.test("jobs that are slow hold nobody up who comes after them", async () => {
+  await using queue = await openQueue("postgres");
+  await using carrier = await queue.open();
+  const delivered: string[] = [];
+  const slow = Promise.withResolvers<void>();
+  carrier.start((id) => {
+    delivered.push(id);
+    return slow.promise;
+  });
+  const ids: string[] = [];
+  for (let i = 0; i < 100; i++) ids.push(await queue.insert());
+  await until("all are on their way", () => delivered.length === ids.length);
+  assert.deepEqual(delivered.toSorted(), ids.toSorted());
+  slow.resolve();
+});
+
+Deno.test("what an instance that stops does not run any more is brought to another", async () => {
+  await using queue = await openQueue("postgres");
+  await using first = await queue.open({ placeMs: 60_000 });
+  const running = Promise.withResolvers<void>();
+  const worker = startWorker(queue, first, {
+    tasks: { greet: task(() => running.promise) },
+    maxRunning: 1,
+  });
+  const ids = await Promise.all([1, 2, 3].map(() => queue.insert()));
+  const count = async (status: string) =>
+    (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
+  await until("one runs, the others wait", async () => await count("running") === 1);
+  first.stop();
+  const closed = worker.close(60_000);
+  running.resolve();
+  await closed;
+  assert.equal(await count("succeeded"), 1);
+
+  await using second = await queue.open();
+  const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
+  await until("all are over", async () => await count("succeeded") === 3);
+  await other.close(10_000);
+  const jobs = await Promise.all(ids.map(queue.find));
+  assert.deepEqual(jobs.map(({ attempts }) => attempts), [1, 1, 1]);
+  assert.doesNotMatch(queue.logged(), /queue_interrupted/);
+});
+
+Deno.test("what the queue has forgotten, and an instance that stops has not begun, is another's", async () => {
+  await using queue = await openQueue("postgres");
+  const running = Promise.withResolvers<void>();
+  const ids: string[] = [];
+  const count = async (status: string) =>
+    (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
+  {
+    await using first = await queue.open({ placeMs: 10 });
+    const tasks = { greet: task(() => running.promise) };
+    const worker = startWorker(queue, first, { tasks, maxRunning: 1 });
+    for (let i = 0; i < 20; i++) ids.push(await queue.insert());
+    await until("all are taken", async () => await countQueued(queue.databaseUrl) === 0);
+    first.stop();
+    const closed = worker.close(60_000);
+    running.resolve();
+    await closed;
+  }
+  assert.deepEqual([await count("succeeded"), await countQueued(queue.databaseUrl)], [1, 19]);
+
+  await using second = await queue.open();
+  const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
+  await until("all are over", async () => await count("succeeded") === 20);
+  await other.close(10_000);
+  assert.doesNotMatch(queue.logged(), /queue_interrupted/);
+});
+
+Deno.test("what nobody can take out of the queue any more is deleted at the next start", async () => {
+  await using queue = await openQueue("postgres");
+  await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
+  // As a job that is queued again while somebody has it leaves its entry, and he is gone.
+  await ask(
+    queue.databaseUrl,
+    `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
+     update ${QUEUE_SCHEMA}._private_jobs set attempts = max_attempts where key is null`,
+  );
+  assert.equal(await countQueued(queue.databaseUrl), 2);
+  await setUpQueue(queue.databaseUrl, "postgres");
+  assert.equal(await countQueued(queue.databaseUrl), 1);
+});
+
+Deno.test("of many instances that set the queue up at once none fails, and none finds half of it", async () => {
+  for (let round = 0; round < 3; round++) {
+    const databaseUrl = await createDatabase();
+    await using instance = openInstance({ databaseUrl });
+    await Promise.all(Array.from({ length: 6 }, async () => {
+      await setUpQueue(databaseUrl, "postgres");
+      await instance.insert();
+    }));
+    assert.equal(await countQueued(databaseUrl), 6);
+  }
+});
+
+Deno.test("from one queue to the other and back nothing is stuck, and nothing runs twice", async () => {
+  const databaseUrl = await createDatabase();
+  let runs = 0;
+  const tasks = { greet: task(() => Promise.resolve(runs++)) };
+  await using instance = openInstance({ databaseUrl, tasks });
+  const { database, worker } = instance;
+  const sweep = () => sweepJobs({ database, clock: Date.now, deliver: worker.run });
+  const byKv = await instance.insert();
+  await setUpQueue(databaseUrl, "postgres");
+  const byPostgres = await instance.insert();
+  assert.equal(await countQueued(databaseUrl), 1);
+  await setUpQueue(databaseUrl, "kv");
+  const byKvAgain = await instance.insert();
+  assert.equal(await countQueued(databaseUrl), 0, "nobody would take what is there");
+  assert.equal(await sweep(), 3);
+  for (const id of [byKv, byPostgres, byKvAgain]) {
+    assert.equal((await instance.find(id)).status, "succeeded");
+  }
+
+  await setUpQueue(databaseUrl, "postgres");
+  await using queue = await openQueue("postgres");
+  await using carrier = await queue.open({ databaseUrl });
+  carrier.start(worker.run);
+  const last = await instance.insert();
+  await until("it is run", async () => (await instance.find(last)).status === "succeeded");
+  await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
+  assert.equal(runs, 4);
+});
+
+Deno.test("a role that may not use the queue is told so before anything is served", async () => {
+  await using queue = await openQueue("postgres");
+  const url = new URL(queue.databaseUrl);
+  const role = `limited_${url.pathname.slice(-8)}`;
+  await ask(
+    url.href,
+    `create role ${role} login password 'x';
+     grant usage on schema gateway to ${role};
+     grant select, insert, update, delete on all tables in schema gateway to ${role}`,
+  );
+  const as = Object.assign(new URL(url), { username: role, password: "x" }).href;
+  const setUp = () => setUpQueue(as, "postgres");
+  await assert.rejects(setUp, { code: "42501", message: /schema gateway_worker/ });
+  await ask(
+    url.href,
+    `grant usage on schema ${QUEUE_SCHEMA} to ${role};
+     grant select, insert, update, delete on all tables in schema ${QUEUE_SCHEMA} to ${role}`,
+  );
+  await assert.rejects(setUp, { name: "QueueRefused", message: /another role's/ });
+  // Jobs it can write all the same.
+  await using writer = openInstance({ databaseUrl: as });
+  await writer.insert();
+  assert.equal(await countQueued(url.href), 1);
+
+  await ask(url.href, `grant ${url.username} to ${role}`);
+  await setUp();
+});
+
+Deno.test("a job is enqueued in its writer's transaction, by its statement alone", async () => {
+  await using queue = await openQueue("postgres");
+  const said = async () => {
+    let packets = 0;
+    const statements = createGate<Packet>(() => packets++);
+    const results = createGate<Packet>(() => {});
+    await using wire = openDatabaseWire(queue.databaseUrl, { statements, results });
+    const database = openDatabase({ url: wire.url, poolSize: 1 });
+    // The first is for the driver to get to know the statement.
+    for (let i = 0; i < 2; i++) {
+      packets = 0;
+      await database.transaction((sql) => insertJobs(sql, [newJob(), newJob()]));
+    }
+    await database.close();
+    return packets;
+  };
+  const before = await countQueued(queue.databaseUrl);
+  const withQueue = await said();
+  assert.equal(await countQueued(queue.databaseUrl), before + 4);
+  await setUpQueue(queue.databaseUrl, "kv");
+  assert.equal(withQueue, await said());
+});
+
+Deno.test("what somebody else put into the queue is passed over", async () => {
+  await using queue = await openQueue("postgres");
+  for (const payload of ["[]", '{"job": 7}', "null", "{}"]) {
+    await ask(queue.databaseUrl, `select ${QUEUE_SCHEMA}.add_job('job', '${payload}')`);
+  }
+  await using carrier = await queue.open();
+  const delivered: string[] = [];
+  carrier.start((id) => Promise.resolve(void delivered.push(id)));
+  const ours = await queue.insert();
+  await until("ours is there", () => delivered.length > 0);
+  await until("the queue is empty", async () => await countQueued(queue.databaseUrl) === 0);
+  assert.deepEqual(delivered, [ours]);
+});

@@ -1,0 +1,450 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import postgres from "postgres";
+import { z } from "@hono/zod-openapi";
+import type { Keep } from "../../core/config.ts";
+import { createEvents } from "../../core/events/hub.ts";
+import { newId } from "../../core/new_id.ts";
+import { prune } from "../../core/prune.ts";
+import { EventSchema } from "../../routes/events/schemas.ts";
+import type { Database } from "../../db/database.ts";
+import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
+import { until } from "../support/until.ts";
+
+const NOW = Date.UTC(2026, 5, 1, 12);
+const DAY_MS = 24 * 3_600_000;
+
+function daysAgo(days: number): Date {
+  return new Date(NOW - days * DAY_MS);
+}
+
+/** An app on a database of its own, at a time of its own. */
+async function openOld(
+  options: Partial<TestAppOptions> = {},
+): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
+  const url = await createDatabase();
+  const app = await openApp({ databaseUrl: url, now: () => NOW, ...options });
+  return { url, app, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+async function idsIn(url: string, table: string): Promise<string[]> {
+  return (await ask(url, `select id from gateway.${table} order by id`)).map(({ id }) => id);
+}
+
+interface OldJob {
+  created: Date;
+  updated?: Date;
+  status?: string;
+  task?: string;
+  subject?: string | null;
+  payload?: object;
+}
+
+async function addJob({ database }: TestApp, job: OldJob): Promise<string> {
+  const { created, updated = created, status = "succeeded", task = "greet" } = job;
+  const { subject = null, payload = {} } = job;
+  const id = newId(created);
+  await database.query((sql) =>
+    sql`
+      insert into gateway.jobs
+        (id, task, subject_id, payload, status, run_at, created_at, updated_at)
+      values (${id}, ${task}, ${subject}, ${JSON.stringify(payload)}::text::json, ${status},
+        ${created}, ${created}, ${updated})`
+  );
+  return id;
+}
+
+async function addNotification({ database }: TestApp, created: Date, status = "processed") {
+  const id = newId(created);
+  await database.query((sql) =>
+    sql`
+      insert into gateway.notifications (id, order_id, transaction_status, status_code,
+        gross_amount, status, raw_payload, created_at)
+      values (${id}, 'order-1', 'settlement', '200', '1.00', ${status}, '{}', ${created})`
+  );
+  return id;
+}
+
+async function addEvent(
+  { database }: TestApp,
+  created: Date,
+  { resource = randomUUID(), sequence = 1 } = {},
+): Promise<string> {
+  const id = newId(created);
+  await database.query((sql) =>
+    sql`
+      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+      values (${id}, 'payment_settled', 'payment', ${resource}, ${sequence}, '{}', ${created})`
+  );
+  return id;
+}
+
+async function addKey({ database }: TestApp, created: Date, leaseUntil = created) {
+  const key = randomUUID();
+  await database.query((sql) =>
+    sql`
+      insert into gateway.idempotency_keys
+        (user_id, scope, key, body_hash, lease_until, created_at)
+      values ('alice', 'POST /charge/', ${key}, '\\x00', ${leaseUntil}, ${created})`
+  );
+  return key;
+}
+
+async function keysIn(url: string): Promise<string[]> {
+  const rows = await ask(url, "select key from gateway.idempotency_keys order by created_at, key");
+  return rows.map(({ key }) => key);
+}
+
+Deno.test("jobs that are over go when they have been so for long enough, all others stay", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  for (const status of ["succeeded", "failed"]) await addJob(app, { created: daysAgo(31), status });
+  const kept = [
+    await addJob(app, { created: daysAgo(40), updated: daysAgo(2) }),
+    await addJob(app, { created: daysAgo(39), status: "queued" }),
+    await addJob(app, { created: daysAgo(38), status: "running" }),
+    await addJob(app, { created: daysAgo(29) }),
+    await addJob(app, { created: daysAgo(28), status: "failed" }),
+  ];
+  assert.equal((await prune(app.deps)).jobs, 2);
+  assert.deepEqual(await idsIn(url, "jobs"), kept);
+  assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, jobs: 1 } })).jobs, 3);
+  assert.deepEqual(await idsIn(url, "jobs"), kept.slice(1, 3));
+});
+
+Deno.test("notifications that something came of go, those still to be processed stay", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  for (const status of ["processed", "duplicate", "stale", "unmatched", "failed"]) {
+    await addNotification(app, daysAgo(401), status);
+  }
+  const kept = [
+    await addNotification(app, daysAgo(402), "received"),
+    await addNotification(app, daysAgo(399)),
+  ];
+  assert.equal((await prune(app.deps)).notifications, 5);
+  assert.deepEqual(await idsIn(url, "notifications"), kept);
+});
+
+Deno.test("events go when nobody waits for them any more", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  const [waited, run, heard, failed] = Array.from({ length: 4 }, () => randomUUID());
+  await addEvent(app, daysAgo(410));
+  await addEvent(app, daysAgo(409), { resource: waited });
+  await addEvent(app, daysAgo(405), { resource: heard });
+  await addEvent(app, daysAgo(404), { resource: failed });
+  const kept = [
+    await addEvent(app, daysAgo(408), { resource: waited, sequence: 2 }),
+    await addEvent(app, daysAgo(407), { resource: waited, sequence: 3 }),
+    await addEvent(app, daysAgo(406), { resource: run }),
+    await addEvent(app, daysAgo(399)),
+  ];
+  const deliver = (task: string, status: string, subject: string, sequence: number) =>
+    addJob(app, { created: daysAgo(1), task, status, subject, payload: { sequence } });
+  await deliver("deliver books", "queued", waited!, 2);
+  await deliver("deliver mails", "queued", waited!, 3);
+  await deliver("deliver mails", "running", run!, 1);
+  await deliver("deliver books", "succeeded", heard!, 1);
+  await deliver("deliver books", "failed", failed!, 1);
+  // Of others' jobs about the same thing nothing is to be told.
+  await addJob(app, {
+    created: daysAgo(1),
+    task: "check_payment_status",
+    status: "queued",
+    subject: heard,
+  });
+  assert.equal((await prune(app.deps)).events, 4);
+  assert.deepEqual(await idsIn(url, "events"), kept);
+});
+
+Deno.test("keys go after their days, but none before 24 hours or while somebody holds it", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  await addKey(app, daysAgo(1.01));
+  const kept = [
+    await addKey(app, daysAgo(2), new Date(NOW + 1_000)),
+    await addKey(app, daysAgo(0.99)),
+    await addKey(app, daysAgo(0)),
+  ];
+  for (const keys of [1, 0, -5]) await prune({ ...app.deps, keep: { ...app.deps.keep, keys } });
+  assert.deepEqual(await keysIn(url), kept);
+  await addKey(app, daysAgo(6.9));
+  assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, keys: 7 } })).keys, 0);
+});
+
+Deno.test("how long each is kept can be set", async () => {
+  await using old = await openOld({
+    env: {
+      ...REAL_INSTALLATION,
+      KEEP_JOBS_DAYS: "7",
+      KEEP_NOTIFICATIONS_DAYS: "8",
+      KEEP_EVENTS_DAYS: "9",
+      KEEP_KEYS_DAYS: "2",
+    },
+  });
+  const { app } = old;
+  const add = async (days: Keep) => {
+    await addJob(app, { created: daysAgo(days.jobs) });
+    await addNotification(app, daysAgo(days.notifications));
+    await addEvent(app, daysAgo(days.events));
+    await addKey(app, daysAgo(days.keys));
+  };
+  await add({ jobs: 6.9, notifications: 7.9, events: 8.9, keys: 1.9 });
+  const none = { jobs: 0, notifications: 0, events: 0, keys: 0 };
+  assert.deepEqual(await prune(app.deps), none);
+  await add({ jobs: 7.1, notifications: 8.1, events: 9.1, keys: 2.1 });
+  assert.deepEqual(await prune(app.deps), { jobs: 1, notifications: 1, events: 1, keys: 1 });
+});
+
+Deno.test("no statement deletes more than a few hundred rows", async () => {
+  const deleted: Record<string, number[]> = { "prune jobs": [], "prune keys": [] };
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      const before = name && deleted[name] ? await countAll() : 0;
+      const done = await database.query(work, name);
+      if (name && deleted[name]) deleted[name].push(before - await countAll());
+      return done;
+    },
+  });
+  await using old = await openOld({ wrapDatabase });
+  const { app, url } = old;
+  const countAll = async () => {
+    const [rows] = await ask(
+      url,
+      `select (select count(*) from gateway.jobs)::int +
+        (select count(*) from gateway.idempotency_keys)::int as count`,
+    );
+    return rows!.count;
+  };
+  const at = `'${daysAgo(31).toISOString()}'::timestamptz`;
+  await ask(
+    url,
+    `insert into gateway.jobs (id, task, payload, status, run_at, created_at, updated_at)
+       select (lpad(to_hex(${NOW - 31 * DAY_MS}::bigint), 12, '0') || '70008000' ||
+         lpad(to_hex(n), 12, '0'))::uuid, 'greet', '{}', 'succeeded', ${at}, ${at}, ${at}
+       from generate_series(1, 1200) n;
+     insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_until, created_at)
+       select 'alice', 'POST /charge/', n, '\\x00', ${at}, ${at} from generate_series(1, 1200) n`,
+  );
+  const { jobs, keys } = await prune(app.deps);
+  assert.deepEqual([jobs, keys], [1_200, 1_200]);
+  for (const [name, steps] of Object.entries(deleted)) {
+    assert.ok(Math.max(...steps) <= 500, `${name}: ${steps}`);
+  }
+});
+
+Deno.test("one run does so much and no more, in small steps; the next goes on", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  for (let i = 0; i < 25; i++) {
+    await addJob(app, { created: daysAgo(50 - i / 10), status: i % 5 === 0 ? "queued" : "failed" });
+    await addKey(app, daysAgo(3));
+  }
+  const step = { rows: 4, most: 3 };
+  const first = await prune(app.deps, step);
+  assert.deepEqual([first.jobs, first.keys], [9, 12]);
+  const rest = { jobs: 0, keys: 0 };
+  for (let i = 0; i < 5; i++) {
+    const { jobs, keys } = await prune(app.deps, { rows: 4, most: 5 });
+    rest.jobs += jobs;
+    rest.keys += keys;
+  }
+  assert.deepEqual(rest, { jobs: 11, keys: 13 });
+  assert.equal((await idsIn(url, "jobs")).length, 5);
+  assert.deepEqual(await keysIn(url), []);
+});
+
+Deno.test("what somebody holds is left alone, and nobody waits for it", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  const held = await addJob(app, { created: daysAgo(31), status: "failed" });
+  const heldKey = await addKey(app, daysAgo(3));
+  await addJob(app, { created: daysAgo(31), status: "failed" });
+  await addKey(app, daysAgo(3));
+  const beside = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    await beside.begin(async (sql) => {
+      await sql`update gateway.jobs set status = 'queued' where id = ${held}`;
+      await sql`update gateway.idempotency_keys set lease_until = now() where key = ${heldKey}`;
+      const { jobs, keys } = await prune(app.deps);
+      assert.deepEqual([jobs, keys], [1, 1]);
+    });
+  } finally {
+    await beside.end();
+  }
+  assert.deepEqual(await idsIn(url, "jobs"), [held]);
+  assert.deepEqual(await keysIn(url), [heldKey]);
+});
+
+Deno.test("five prune at once: everything goes once", async () => {
+  await using old = await openOld();
+  const { app } = old;
+  for (let i = 0; i < 60; i++) {
+    await addJob(app, { created: daysAgo(31) });
+    await addKey(app, daysAgo(3));
+  }
+  const runs = await Promise.all(
+    Array.from({ length: 5 }, () => prune(app.deps, { rows: 7, most: 100 })),
+  );
+  await prune(app.deps);
+  const sum = (of: "jobs" | "keys") => runs.reduce((total, run) => total + run[of], 0);
+  assert.ok(sum("jobs") <= 60 && sum("keys") <= 60);
+  assert.deepEqual(await idsIn(old.url, "jobs"), []);
+  assert.deepEqual(await keysIn(old.url), []);
+});
+
+Deno.test("what is kept is not read: 20,000 of each cost no more than none", async () => {
+  await using old = await openOld();
+  const { app, url } = old;
+  await ask(
+    url,
+    `create function pg_temp.young(n int) returns uuid language sql as $$
+       select (lpad(to_hex(${NOW - DAY_MS / 4}::bigint + n), 12, '0')
+         || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid $$;
+     insert into gateway.jobs (id, task, payload, status, run_at, created_at, updated_at)
+       select pg_temp.young(n), 'greet', '{}', 'succeeded', t, t, t
+       from generate_series(1, 20000) n, (values ('${
+      daysAgo(0.25).toISOString()
+    }'::timestamptz)) t(t);
+     insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+       select id, 'payment_settled', 'payment', id, 1, '{}', created_at from gateway.jobs;
+     insert into gateway.notifications (id, order_id, transaction_status, status_code, gross_amount,
+         status, raw_payload, created_at)
+       select id, 'order-1', 'settlement', '200', '1.00', 'processed', '{}', created_at
+       from gateway.jobs;
+     insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_until, created_at)
+       select 'alice', 'POST /charge/', id, '\\x00', created_at, created_at from gateway.jobs`,
+  );
+  for (let i = 0; i < 3; i++) {
+    await addJob(app, { created: daysAgo(31) });
+    await addEvent(app, daysAgo(401));
+    await addNotification(app, daysAgo(401));
+    await addKey(app, daysAgo(2));
+  }
+  await ask(url, "analyze");
+  const all = await rowsRead(url, (each) => each.query((sql) => sql`select from gateway.jobs`));
+  assert.ok(all >= 20_000, `${all} rows were read`);
+  // And all of a sudden, much is to be delivered.
+  await ask(
+    url,
+    `insert into gateway.jobs
+       (id, task, subject_id, payload, status, run_at, created_at, updated_at)
+     select gen_random_uuid(), 'deliver books', id, '{"sequence": 1}', 'queued', created_at,
+       created_at, created_at
+     from gateway.jobs limit 5000`,
+  );
+  let deleted: unknown;
+  const read = await rowsRead(url, async (database) => {
+    deleted = await prune({ ...app.deps, database });
+  });
+  assert.deepEqual(deleted, { jobs: 3, notifications: 3, events: 3, keys: 3 });
+  assert.ok(read < 200, `${read} rows were read`);
+});
+
+async function readEvents({ app }: TestPayments, key: string, path: string) {
+  const response = await app.as(key, path);
+  assert.equal(response.status, 200);
+  const next = response.headers.get("Link")?.match(/<(.*)>/)?.[1] ?? null;
+  return { events: z.array(EventSchema).parse(await response.json()), next };
+}
+
+Deno.test("who reads along goes on with the oldest event left when its place is gone", async () => {
+  let now = Date.now();
+  await using payments = await openPayments({ now: () => now });
+  const { app } = payments;
+  const staff = await app.createKey({ isStaff: true });
+  const first = "/events/?order=oldest_first&limit=1";
+  const count = (n: number) =>
+    until(`${n} can be read`, async () => {
+      const { events } = await readEvents(payments, staff, "/events/?limit=100");
+      return events.length === n;
+    });
+  const ofAll = await payments.charge();
+  await payments.charge();
+  await count(2);
+  const { next } = await readEvents(payments, staff, first);
+  const down = await readEvents(payments, staff, "/events/?limit=1");
+  const ofOne = `/events/?order=oldest_first&limit=1&resource_id=${ofAll.id}`;
+  now += 401 * DAY_MS;
+  assert.equal((await prune(app.deps)).events, 2);
+  const later = [await payments.charge(), await payments.charge()];
+  await count(2);
+  const goOn = await readEvents(payments, staff, next!);
+  assert.equal(goOn.events[0]!.data.id, later[0]!.id);
+  assert.equal((await readEvents(payments, staff, goOn.next!)).events[0]!.data.id, later[1]!.id);
+  assert.deepEqual((await readEvents(payments, staff, down.next!)).events, []);
+  assert.deepEqual((await readEvents(payments, staff, ofOne)).events, []);
+});
+
+Deno.test("a payment whose events are gone goes on counting them, and who listens hears the next", async () => {
+  let now = Date.now();
+  const events = createEvents();
+  const heard: string[] = [];
+  events.on(["payment_received", "payment_settled"], ({ name }) => heard.push(name), {
+    as: "books",
+  });
+  await using payments = await openPayments({ now: () => now, events });
+  const { app, sandbox } = payments;
+  const { id, transaction_id } = await payments.charge("gopay");
+  await runDueJobs(app);
+  now += 401 * DAY_MS;
+  assert.equal((await prune(app.deps)).events, 1);
+  await sandbox.control(`transactions/${transaction_id}/pay`);
+  await payments.refresh(id);
+  const rows = await app.database.query((sql) =>
+    sql`select name, sequence from gateway.events where resource_id = ${id}`
+  );
+  assert.deepEqual([...rows], [{ name: "payment_settled", sequence: 2 }]);
+  await runDueJobs(app);
+  assert.deepEqual(heard, ["payment_received", "payment_settled"]);
+});
+
+Deno.test("an event that its subscriber has not taken yet outlives its time", async () => {
+  let now = Date.now();
+  const events = createEvents();
+  let isBroken = true;
+  const heard: string[] = [];
+  events.on("payment_received", ({ data }) => {
+    if (isBroken) throw new Error("not now");
+    heard.push(data.id);
+  });
+  await using payments = await openPayments({ now: () => now, events });
+  const { app } = payments;
+  const { id } = await payments.charge();
+  await runDueJobs(app);
+  now += 2 * DAY_MS;
+  const keep = { ...app.deps.keep, events: 1 };
+  assert.equal((await prune({ ...app.deps, keep })).events, 0);
+  isBroken = false;
+  await runDueJobs(app);
+  assert.deepEqual(heard, [id]);
+  assert.equal((await prune({ ...app.deps, keep })).events, 1);
+});
+
+Deno.test("a key answers again for a day, and is free when it was pruned", async () => {
+  let now = Date.now();
+  await using payments = await openPayments({ now: () => now });
+  const { app } = payments;
+  const key = newKey();
+  const body = { payment_type: "bank_transfer", bank: "bca", gross_amount: 10_000 };
+  const charge = async () => {
+    const response = await payments.post("/charge/", body, key);
+    return { isReplayed: isReplayed(response), id: (await response.json()).id };
+  };
+  const first = await charge();
+  now += 23 * 3_600_000;
+  assert.equal((await prune(app.deps)).keys, 0);
+  assert.deepEqual(await charge(), { isReplayed: true, id: first.id });
+  now += 2 * 3_600_000;
+  assert.equal((await prune(app.deps)).keys, 1);
+  const second = await charge();
+  assert.equal(second.isReplayed, false);
+  assert.notEqual(second.id, first.id);
+});

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { v7 as uuidv7 } from "uuid";
+import { z } from "@hono/zod-openapi";
+import { insertJobs, type NewJob } from "../../db/jobs.ts";
+import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { openApp, type TestApp } from "../support/app.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { newJob } from "../support/jobs/jobs.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+
+const ASYNC = { Prefer: "respond-async" };
+
+interface Jobs extends AsyncDisposable {
+  app: TestApp;
+  staff: string;
+  alice: string;
+  bob: string;
+  databaseUrl: string;
+  insert(job?: Partial<NewJob>): Promise<string>;
+  /** As a worker could have left it. */
+  leave(id: string, status: string, more?: string): Promise<void>;
+  list(query?: string, key?: string): Promise<Response>;
+  retry(id: string, key?: string): Promise<Response>;
+}
+
+async function openJobs(env?: Record<string, string>): Promise<Jobs> {
+  const databaseUrl = await createDatabase();
+  const app = await openApp({ databaseUrl, env });
+  const [staff, alice, bob] = await Promise.all([
+    app.createKey({ userId: "carol", isStaff: true }),
+    app.createKey({ userId: "alice" }),
+    app.createKey({ userId: "bob" }),
+  ]);
+  return {
+    app,
+    staff,
+    alice,
+    bob,
+    databaseUrl,
+    async insert(job) {
+      const one = newJob({ id: uuidv7(), ...job });
+      await app.database.query((sql) => insertJobs(sql, [one]));
+      return one.id;
+    },
+    async leave(id, status, more = "") {
+      await ask(
+        databaseUrl,
+        `update gateway.jobs set status = '${status}'${more} where id = '${id}'`,
+      );
+    },
+    list: (query = "", key = staff) => app.as(key, `/jobs/${query}`),
+    retry: (id, key = staff) => app.as(key, `/jobs/${id}/retry/`, { method: "POST" }),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+async function idsOf(response: Response): Promise<string[]> {
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return z.array(JobSchema).parse(JSON.parse(text)).map(({ id }) => id);
+}
+
+Deno.test("a job is there for its owner and for staff, and for nobody else", async () => {
+  await using jobs = await openJobs();
+  const { app, alice, bob, staff } = jobs;
+  const alices = await jobs.insert({ user_id: "alice", payload: { input: "hidden" } });
+  const nobodys = await jobs.insert();
+  for (const key of [alice, staff]) {
+    const response = await app.as(key, `/jobs/${alices}/`);
+    assert.equal(response.status, 200);
+    const job = await response.json();
+    assert.deepEqual(Object.keys(job), Object.keys(JobSchema.shape), "and nothing else of it");
+    assert.deepEqual([job.id, job.status], [alices, "queued"]);
+  }
+  assert.equal((await app.as(staff, `/jobs/${nobodys}/`)).status, 200);
+  const answers = await Promise.all([
+    app.as(bob, `/jobs/${alices}/`),
+    app.as(bob, `/jobs/${nobodys}/`),
+    app.as(alice, `/jobs/${nobodys}/`),
+    app.as(alice, `/jobs/${randomUUID()}/`),
+    app.as(alice, "/jobs/no-id/"),
+    app.as(staff, `/jobs/${randomUUID()}/`),
+  ]);
+  const told = await Promise.all(
+    answers.map(async (each) => ({ ...await assertProblem(each, 404, "not_found"), instance: "" })),
+  );
+  for (const each of told) assert.deepEqual(each, told[0]);
+});
+
+Deno.test("jobs are listed for staff alone, newest first, page by page, by task and by status", async () => {
+  await using jobs = await openJobs({
+    DATABASE_URL: "postgres://somewhere/else",
+    GATEWAY_SERVER_KEY: "Mid-server-of-the-tests",
+    BASE_PATH: "/pay",
+  });
+  const { app, alice, staff } = jobs;
+  const list = (query: string) => app.as(staff, `/pay/jobs/${query}`);
+  const made: { id: string; task: string; status: string }[] = [];
+  for (let i = 0; i < 12; i++) {
+    const task = i % 2 === 0 ? "greet" : "wave";
+    const status = ["queued", "running", "failed"][i % 3]!;
+    const id = await jobs.insert({ task });
+    await jobs.leave(id, status);
+    made.unshift({ id, task, status });
+  }
+  const expected = (task: string | null, status: string | null) =>
+    made.filter((each) =>
+      (task ?? each.task) === each.task && (status ?? each.status) === each.status
+    )
+      .map(({ id }) => id);
+  for (const task of [null, "greet", "wave", "nothing"]) {
+    for (const status of [null, "queued", "running", "failed", "succeeded"]) {
+      const filter = `${task ? `&task=${task}` : ""}${status ? `&status=${status}` : ""}`;
+      assert.deepEqual(await idsOf(await list(`?limit=100${filter}`)), expected(task, status));
+      const paged: string[] = [];
+      for (let next: string | undefined = `/pay/jobs/?limit=5${filter}`; next;) {
+        const page: Response = await app.as(staff, next);
+        next = page.headers.get("link")?.match(/<(.+)>; rel="next"/)?.[1];
+        const ids = await idsOf(page);
+        assert.ok(ids.length <= 5);
+        paged.push(...ids);
+      }
+      assert.deepEqual(paged, expected(task, status), filter);
+    }
+  }
+  await assertProblem(await app.as(alice, "/pay/jobs/"), 403, "forbidden");
+  for (const query of ["?status=done", "?limit=0", "?cursor=x", "?task="]) {
+    await assertProblem(await list(query), 400, "validation_error");
+  }
+});
+
+Deno.test("a failed job runs again for staff, from its first attempt on", async () => {
+  await using jobs = await openJobs();
+  const { app } = jobs;
+  const id = await jobs.insert({ task: "no_such_task", user_id: "alice" });
+  await jobs.leave(id, "failed", ", attempts = 6, error = 'no'");
+  await assertProblem(await jobs.retry(id, jobs.alice), 403, "forbidden");
+  await assertProblem(await jobs.retry(randomUUID()), 404, "not_found");
+  const response = await jobs.retry(id);
+  assert.equal(response.status, 200);
+  const job = JobSchema.parse(await response.json());
+  assert.deepEqual([job.id, job.status, job.attempts, job.error], [id, "queued", 0, null]);
+  assert.equal(app.carried.at(-1)?.id, id);
+  await runDueJobs(app);
+  const [row] = await ask(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
+  assert.deepEqual([row!.status, row!.attempts], ["failed", 1]);
+});
+
+Deno.test("no job but a failed one can be run again", async () => {
+  await using jobs = await openJobs();
+  for (const status of ["queued", "running", "succeeded"]) {
+    const id = await jobs.insert();
+    await jobs.leave(id, status, ", attempts = 2");
+    const { detail } = await assertProblem(await jobs.retry(id), 400, "invalid_state");
+    assert.match(detail!, new RegExp(status));
+    const [row] = await ask(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
+    assert.deepEqual([row!.status, row!.attempts], [status, 2]);
+  }
+});
+
+Deno.test("of many who run a failed job again at once, one does", async () => {
+  await using jobs = await openJobs();
+  const id = await jobs.insert();
+  await jobs.leave(id, "failed");
+  const answers = await Promise.all(Array.from({ length: 10 }, () => jobs.retry(id)));
+  const statuses = answers.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [200, ...Array(9).fill(400)]);
+});
+
+Deno.test("a failed job is not run again beside one that waits to do the same", async () => {
+  await using jobs = await openJobs();
+  const subject_id = randomUUID();
+  const failed = await jobs.insert({ subject_id });
+  await jobs.leave(failed, "failed");
+  await jobs.insert({ subject_id });
+  const { detail } = await assertProblem(await jobs.retry(failed), 400, "invalid_state");
+  assert.match(detail!, /waits/);
+});
+
+/** A charge whose end nobody knew until its job was given up; its order id is made up. */
+async function givenUp(payments: RelayedPayments, pass: (ms: number) => void) {
+  const { app, post, relay, sandbox } = payments;
+  const { meddle } = relay;
+  const body = await chargeRequest(sandbox, "bca");
+  const { id } = await (await post("/charge/", body, ASYNC)).json();
+  // It is made, and every word about it is lost.
+  relay.meddle = async (_request, pass) => {
+    await (await pass()).body?.cancel();
+    return new Response("<html>", { status: 502 });
+  };
+  for (let delay = 10_000; delay <= 320_000; delay *= 2) {
+    await runDueJobs(app);
+    pass(delay);
+  }
+  relay.meddle = meddle;
+  const job = await (await payments.get(`/jobs/${id}/`)).json();
+  assert.equal(job.status, "failed", job.error);
+  return id;
+}
+
+Deno.test("run again, a charge that was made after all is found and not made twice", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({
+    now: () => now,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const { app, post, get } = payments;
+  const id = await givenUp(payments, (ms) => now += ms);
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  assert.equal((await post(`/jobs/${id}/retry/`, undefined, {}, staff)).status, 200);
+  await runDueJobs(app);
+  const job = JobSchema.parse(await (await get(`/jobs/${id}/`)).json());
+  assert.equal(job.status, "succeeded", job.error!);
+  const made = await payments.sandbox.control("transactions", undefined, "GET");
+  assert.equal(made.length, 1);
+  const payment = await payments.read(made[0].metadata.payment_ref);
+  assert.deepEqual(job.result, { payment });
+});
+
+Deno.test("a charge whose key is about to be forgotten is not run again, and its error stays", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({
+    now: () => now,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const { app, post, get, relay } = payments;
+  const id = await givenUp(payments, (ms) => now += ms);
+  now += 23 * 3_600_000;
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const refused = await post(`/jobs/${id}/retry/`, undefined, {}, staff);
+  const { detail } = await assertProblem(refused, 400, "invalid_state");
+  assert.match(detail!, /too long ago/);
+  const before = relay.times("POST /v2/charge");
+  await runDueJobs(app);
+  const job = JobSchema.parse(await (await get(`/jobs/${id}/`)).json());
+  assert.equal(job.status, "failed");
+  assert.match(job.error!, /outcome unknown: payment/);
+  assert.equal(relay.times("POST /v2/charge"), before);
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { openJobs } from "../../commands/jobs.ts";
+import { newId } from "../../core/new_id.ts";
+import { SCHEDULE } from "../../core/schedule.ts";
+import { listCronRuns } from "../../db/cron_runs.ts";
+import { openApp, type TestApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+interface Cron {
+  name: string;
+  schedule: string;
+  signal: AbortSignal;
+  run(): Promise<void>;
+}
+
+/** Stands in for `Deno.cron`, whose minutes no test waits for: what is registered, and nothing runs. */
+function recordCrons(): { registered: Cron[] } & Disposable {
+  const real = Object.getOwnPropertyDescriptor(Deno, "cron")!;
+  const registered: Cron[] = [];
+  Object.defineProperty(Deno, "cron", {
+    ...real,
+    get: () => (name: string, schedule: string, { signal }: Cron, run: Cron["run"]) => {
+      registered.push({ name, schedule, signal, run });
+      return Promise.resolve();
+    },
+  });
+  return { registered, [Symbol.dispose]: () => Object.defineProperty(Deno, "cron", real) };
+}
+
+/** What a service opens before it listens; it is not started. */
+async function openJobsOf({ config, deps }: TestApp, databaseUrl: string) {
+  return await openJobs({ ...config, databaseUrl }, deps);
+}
+
+Deno.test("everything that happens by the clock has its name and its time", () => {
+  assert.deepEqual(Object.fromEntries(SCHEDULE.map(({ name, cron }) => [name, cron])), {
+    sweep_jobs: "* * * * *",
+    serve_endpoints: "* * * * *",
+    check_pending_payments: "*/5 * * * *",
+    expire_stale_payments: "*/10 * * * *",
+    sync_subscription_status: "*/30 * * * *",
+    // More often than its invoices' dates need: one that was cut short cannot wait for an hour.
+    check_overdue_invoices: "*/2 * * * *",
+    prune: "*/10 * * * *",
+  });
+});
+
+Deno.test("all of it is registered before there is a server, and taken back at the end", async () => {
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl });
+  using crons = recordCrons();
+  await using jobs = await openJobsOf(app, databaseUrl);
+  const { registered } = crons;
+  assert.deepEqual(
+    registered.map(({ name, schedule }) => [name, schedule]),
+    SCHEDULE.map(({ name, cron }) => [name, cron]),
+  );
+  assert.ok(registered.every(({ signal }) => !signal.aborted));
+
+  for (const { run } of registered) await run();
+  const runs = await app.database.query(listCronRuns);
+  assert.deepEqual(
+    runs.map(({ task }) => task).sort(),
+    SCHEDULE.map(({ name }) => name).sort(),
+    "each runs the tick of its own entry",
+  );
+  for (const { task, finished_at, error } of runs) {
+    assert.ok(finished_at && error === null, `${task}: ${error}`);
+  }
+  await jobs.stop(0);
+  assert.ok(registered.every(({ signal }) => signal.aborted));
+});
+
+Deno.test("by the clock what is old enough is pruned", async () => {
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl });
+  const addFinished = async (daysAgo: number) => {
+    const at = new Date(Date.now() - daysAgo * DAY_MS);
+    const id = newId(at);
+    await app.database.query((sql) =>
+      sql`
+        insert into gateway.jobs (id, task, payload, status, run_at, created_at, updated_at)
+        values (${id}, 'greet', '{}', 'succeeded', ${at}, ${at}, ${at})`
+    );
+    return id;
+  };
+  await addFinished(31);
+  const kept = await addFinished(29);
+  using crons = recordCrons();
+  await using _jobs = await openJobsOf(app, databaseUrl);
+  await crons.registered.find(({ name }) => name === "prune")!.run();
+  const left = await app.database.query((sql) => sql`select id from gateway.jobs`);
+  assert.deepEqual(left.map(({ id }) => id), [kept]);
+});

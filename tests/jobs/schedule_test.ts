@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { type ScheduleEntry, tick } from "../../core/jobs/schedule.ts";
+import { listCronRuns } from "../../db/cron_runs.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { type Instance, openInstance } from "../support/jobs/jobs.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+
+const databaseUrl = await createDatabase();
+
+const NOON = Date.UTC(2026, 0, 1, 12);
+const MINUTE_MS = 60_000;
+
+function entry(run: ScheduleEntry["run"]): ScheduleEntry {
+  return { name: `test_${randomUUID()}`, cron: "* * * * *", run };
+}
+
+function tickAt(instance: Instance, now: number, each: ScheduleEntry): Promise<void> {
+  return tick({ ...instance, clock: () => now }, each);
+}
+
+async function lastRun({ database }: Instance, { name }: ScheduleEntry) {
+  const run = (await database.query(listCronRuns)).find(({ task }) => task === name);
+  assert.ok(run);
+  return run;
+}
+
+Deno.test("of five instances one runs a tick, every time", async () => {
+  const instances = Array.from({ length: 5 }, () => openInstance({ databaseUrl }));
+  let runs = 0;
+  const each = entry(() => Promise.resolve(runs++));
+  for (let minute = 0; minute < 20; minute++) {
+    // Some clocks are ahead, some behind.
+    const at = (index: number) => NOON + minute * MINUTE_MS + index * 5_000;
+    await Promise.all(instances.map((instance, index) => tickAt(instance, at(index), each)));
+    assert.equal(runs, minute + 1);
+    const run = await lastRun(instances[0]!, each);
+    assert.equal(run.minute.getTime(), NOON + minute * MINUTE_MS);
+    assert.ok(run.finished_at);
+    assert.equal(run.error, null);
+  }
+  for (const instance of instances) await instance[Symbol.asyncDispose]();
+});
+
+Deno.test("a tick that fails is logged and recorded without secrets, and the next one runs", async () => {
+  await using instance = openInstance({ databaseUrl });
+  let fails = true;
+  const each = entry(() => {
+    if (fails) throw new Error("refused Mid-server-abcdefgh12345678");
+    return Promise.resolve();
+  });
+  await tickAt(instance, NOON, each);
+  const failed = await lastRun(instance, each);
+  assert.equal(failed.error, "Error: refused Mid-server-[secret]");
+  assert.ok(failed.finished_at);
+  assert.match(instance.logged(), new RegExp(`"event":"tick_failed","task":"${each.name}"`));
+  fails = false;
+  await tickAt(instance, NOON + MINUTE_MS, each);
+  assert.equal((await lastRun(instance, each)).error, null);
+});
+
+Deno.test("a timer a moment early means the minute to come, and one that is late runs nothing twice", async () => {
+  await using instance = openInstance({ databaseUrl });
+  let runs = 0;
+  const each = entry(() => Promise.resolve(runs++));
+  await tickAt(instance, NOON - 5, each);
+  assert.equal((await lastRun(instance, each)).minute.getTime(), NOON);
+  for (const late of [5, 59_000 - 1, -MINUTE_MS]) await tickAt(instance, NOON + late, each);
+  assert.equal(runs, 1);
+});
+
+Deno.test("a clock that was far ahead does not stop the schedule once it is right again", async () => {
+  await using instance = openInstance({ databaseUrl });
+  let runs = 0;
+  const each = entry(() => Promise.resolve(runs++));
+  await tickAt(instance, NOON + 365 * 24 * 60 * MINUTE_MS, each);
+  await tickAt(instance, NOON, each);
+  assert.equal(runs, 2);
+});
+
+Deno.test("a tick that ends after the next one began leaves that one's record alone", async () => {
+  await using instance = openInstance({ databaseUrl });
+  const slow = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const each = entry(() => {
+    begun.resolve();
+    return slow.promise;
+  });
+  const first = tickAt(instance, NOON, each);
+  await begun.promise;
+  const next = { ...each, run: () => Promise.resolve() };
+  await tickAt(instance, NOON + MINUTE_MS, next);
+  slow.reject(new Error("too late"));
+  await first;
+  const run = await lastRun(instance, each);
+  assert.deepEqual([run.minute.getTime(), run.error], [NOON + MINUTE_MS, null]);
+});
+
+Deno.test("without a database a tick runs nothing, fails nobody, and is logged", async () => {
+  const { proxy, url } = throughProxy(databaseUrl);
+  await using _ = proxy;
+  await using instance = openInstance({ databaseUrl: url });
+  proxy.cut();
+  let runs = 0;
+  await tickAt(instance, NOON, entry(() => Promise.resolve(runs++)));
+  assert.equal(runs, 0);
+  assert.match(instance.logged(), /"event":"tick_interrupted"/);
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { Queue } from "../../core/config.ts";
+import { findServer } from "../../db/embedded/server.ts";
+import { readLayout } from "../../db/embedded/layout.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { openInstance } from "../support/jobs/jobs.ts";
+import { dataFolder, runTask, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+/** The schedule goes by whole minutes, and a machine can be busy. */
+const SCHEDULE_PATIENCE_MS = 90_000;
+
+const REAL = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+
+for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
+  Deno.test(`with DATABASE_URL and QUEUE=${QUEUE} a service runs its jobs, and ends well`, async () => {
+    await using folder = await dataFolder();
+    const databaseUrl = await createDatabase();
+    await using database = openInstance({ databaseUrl });
+    const isOver = (id: string) => async () => (await database.find(id)).status === "failed";
+    const early = await database.insert({ task: "no_such_task" });
+    await using service = await startService({
+      settings: { ...REAL, QUEUE, DATA_DIR: join(folder.path, "new"), DATABASE_URL: databaseUrl },
+    });
+    await until("what waited is over", isOver(early));
+    assert.match((await database.find(early)).error!, /There is no task/);
+    if (QUEUE === "postgres") {
+      // Told of at once, also by whoever knows nothing of a queue.
+      const late = await database.insert({ task: "no_such_task" });
+      await until("what came later is over", isOver(late));
+    }
+    service.signal("SIGTERM");
+    assert.equal((await service.ended).code, 0, service.output());
+    assert.doesNotMatch(service.output(), /unhandled|uncaught|queue_interrupted/);
+    const files = await Array.fromAsync(Deno.readDir(folder.path), ({ name }) => name);
+    assert.deepEqual(files, QUEUE === "kv" ? ["new"] : []);
+  });
+
+  Deno.test(`embedded and QUEUE=${QUEUE} a job is run also after a kill -9`, async () => {
+    await using folder = await dataFolder();
+    const settings = { DATA_DIR: folder.path, QUEUE };
+    const ids: string[] = [];
+    {
+      await using service = await startService({ settings });
+      const url = await findServer((await readLayout(folder.path))!);
+      await using database = openInstance({ databaseUrl: url! });
+      for (let i = 0; i < 3; i++) ids.push(await database.insert({ task: "no_such_task" }));
+      Deno.kill(await service.pid(), "SIGKILL");
+      await service.ended;
+    }
+    await using service = await startService({ settings });
+    const url = await findServer((await readLayout(folder.path))!);
+    await using database = openInstance({ databaseUrl: url! });
+    for (const id of ids) {
+      await until("the job is over", async () => (await database.find(id)).status === "failed");
+    }
+    service.signal("SIGTERM");
+    assert.equal((await service.ended).code, 0, service.output());
+  });
+}
+
+Deno.test("what nobody carries is the sweep's, by the schedule", async () => {
+  await using folder = await dataFolder();
+  const databaseUrl = await createDatabase();
+  await using database = openInstance({ databaseUrl });
+  await using _service = await startService({
+    settings: { ...REAL, QUEUE: "kv", DATA_DIR: folder.path, DATABASE_URL: databaseUrl },
+  });
+  const id = await database.insert({ task: "no_such_task" });
+  const isOver = async () => (await database.find(id)).status === "failed";
+  await until("the sweep comes by", isOver, SCHEDULE_PATIENCE_MS);
+});
+
+Deno.test("a role that serves has to be a member of the queue's owner, and is told so", async () => {
+  const databaseUrl = await createDatabase();
+  const url = new URL(databaseUrl);
+  const role = `serving_${url.pathname.slice(-8)}`;
+  const own = { ...REAL, PORT: "0", DATABASE_URL: databaseUrl };
+  assert.equal((await runTask(["migrate"], own)).code, 0);
+  await ask(
+    databaseUrl,
+    `create role ${role} login password 'x';
+     grant usage on schema gateway to ${role};
+     grant select, insert, update, delete on all tables in schema gateway to ${role}`,
+  );
+  const as = Object.assign(url, { username: role, password: "x" }).href;
+  const { code, stderr } = await runTask(["start"], { ...own, DATABASE_URL: as });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^The queue has to be set up, and this role may not do that: [^\n]*gateway_worker[^\n]*\n$/,
+  );
+});
+
+Deno.test("the queue is switched by those who serve or migrate, who say so, and by nobody else", async () => {
+  const databaseUrl = await createDatabase();
+  const settings = (QUEUE: Queue) => ({ ...REAL, PORT: "0", DATABASE_URL: databaseUrl, QUEUE });
+  const isOn = async () =>
+    (await ask(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
+  const run = async (QUEUE: Queue, ...command: string[]) => {
+    const { code, stderr } = await runTask(command, settings(QUEUE));
+    assert.equal(code, 0, stderr);
+    return { stderr, isOn: await isOn() };
+  };
+  const others = [["keys", "list"], ["run", "expire_stale_payments"]];
+  for (const other of others) assert.equal((await run("postgres", ...other)).isOn, false);
+  const on = await run("postgres", "migrate");
+  assert.deepEqual([on.isOn, /QUEUE=postgres from now on/.test(on.stderr)], [true, true]);
+  for (const other of others) assert.equal((await run("kv", ...other)).isOn, true);
+  const again = await run("postgres", "migrate");
+  assert.deepEqual([again.isOn, again.stderr], [true, ""]);
+  const off = await run("kv", "migrate");
+  assert.deepEqual([off.isOn, /QUEUE=kv from now on/.test(off.stderr)], [false, true]);
+});
+
+Deno.test("a queue that cannot be used is told in one line, exit code 1", async () => {
+  await using folder = await dataFolder();
+  const settings = { DATA_DIR: folder.path };
+  assert.equal((await runTask(["migrate"], settings)).code, 0);
+  await Deno.writeTextFile(join(folder.path, "jobs.kv"), "no queue at all");
+  const { code, stdout, stderr } = await runTask(["start"], {
+    ...settings,
+    PORT: "0",
+    SANDBOX_PORT: "0",
+  });
+  assert.equal(code, 1);
+  assert.equal(stdout, "");
+  assert.match(stderr, /^· Starting PostgreSQL\nThe queue in \S+ cannot be used \([^\n]+\n$/);
+});

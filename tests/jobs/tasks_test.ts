@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { createHash, randomUUID } from "node:crypto";
+import { basename, join } from "node:path";
+import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
+import { processChargeAsync } from "../../core/payments/process_charge_async.ts";
+import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
+import { findJob } from "../../db/jobs.ts";
+import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
+import { ACCEPTED_CARD, AMOUNT } from "../support/gateway/sandbox.ts";
+import { PROJECT } from "../support/service.ts";
+
+const [SECOND, MINUTE] = [1_000, 60_000];
+
+const TASKS = [
+  "check_payment_status",
+  "check_pending_payments",
+  "expire_stale_payments",
+  "check_overdue_invoices",
+  "process_charge_async",
+  "process_refund_async",
+  "sync_subscription_status",
+];
+
+async function* filesIn(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) yield* filesIn(path);
+    else yield path;
+  }
+}
+
+Deno.test("each task is a file of its name with a function of its name", async () => {
+  const files = await Array.fromAsync(filesIn(join(PROJECT, "core")));
+  for (const task of TASKS) {
+    const [file, ...more] = files.filter((path) => basename(path) === `${task}.ts`);
+    assert.ok(file, task);
+    assert.deepEqual(more, []);
+    const name = task.replace(/_./g, ([, letter]) => letter!.toUpperCase());
+    assert.equal(typeof (await import(`file://${file}`))[name], "function", name);
+  }
+});
+
+const ALICE = {
+  userId: "alice",
+  isStaff: false,
+  credential: "api_key",
+  keyPrefix: null,
+} as const;
+
+/** What a task is told of a request. */
+function asked<Input extends object>(scope: string, input: Input) {
+  const bodyHash = createHash("sha256").update(JSON.stringify(input)).digest();
+  const attempt = { key: randomUUID(), scope, bodyHash, isTriedAgain: true };
+  return { caller: ALICE, input, attempt, since: new Date() };
+}
+
+/** The job of a charge that was asked for with a card's token. */
+async function askForCard({ app, post, sandbox }: TestPayments) {
+  const body = {
+    payment_type: "credit_card",
+    authentication: false,
+    gross_amount: AMOUNT,
+    token_id: await sandbox.token(ACCEPTED_CARD),
+  };
+  const response = await post("/charge/", body, { Prefer: "respond-async" });
+  assert.equal(response.status, 202, await response.clone().text());
+  const { id } = JobSchema.parse(await response.json());
+  return (await app.database.query((sql) => findJob(sql, id)))!;
+}
+
+Deno.test("process_charge_async charges as whoever asked, with the token that its job keeps, once", async () => {
+  await using payments = await openPayments();
+  const { deps } = payments.app;
+  const job = await askForCard(payments);
+  const request = asked("POST /charge/", {
+    payment_type: "credit_card" as const,
+    authentication: false,
+    gross_amount: AMOUNT,
+    order_id: "by-task",
+  });
+  const charged = await processChargeAsync(deps, request, job);
+  const { id, transaction_status } = await payments.read(charged.id);
+  assert.deepEqual([id, transaction_status], [charged.id, "capture"]);
+  assert.equal((await processChargeAsync(deps, request, job)).id, charged.id);
+  assert.equal((await payments.transactions("by-task")).length, 1);
+});
+
+Deno.test("process_refund_async refunds as whoever asked, once", async () => {
+  await using payments = await openPayments();
+  const { deps } = payments.app;
+  const { id, transaction_id } = await payments.paid("gopay");
+  const request = asked(`POST /payments/${id}/refund/`, {
+    payment_id: id,
+    amount: 1_000,
+    direct: false,
+  });
+  for (let times = 0; times < 2; times++) await processRefundAsync(deps, request);
+  const { refunds } = await payments.sandbox.status(transaction_id!);
+  assert.equal(refunds.length, 1);
+  assert.equal((await payments.read(id)).refund_amount, "1000.00");
+
+  const strange = { ...request, caller: { ...ALICE, userId: "mallory" } };
+  await assert.rejects(processRefundAsync(deps, strange), { code: "not_found" });
+});
+
+Deno.test("check_payment_status that fails is tried three times more, further apart each time", async () => {
+  let ahead = 0;
+  await using payments = await openRelayed({
+    now: () => Date.now() + ahead,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const { app, relay } = payments;
+  const { id } = await payments.charge("bca");
+  ahead += 6 * MINUTE;
+  assert.equal(await checkPendingPayments(app.deps), 1);
+  // An answer, and so nothing to be gentle for.
+  relay.meddle = () =>
+    Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
+  const delays: number[] = [];
+  for (let tries = 1; tries <= 3; tries++) {
+    assert.equal(await runDueJobs(app), 1);
+    const [job] = await jobsOf(app, id);
+    assert.deepEqual([job!.status, job!.attempts], ["queued", tries]);
+    const delay = job!.run_at.getTime() - app.deps.clock();
+    delays.push(Math.round(delay / 10 / SECOND) * 10);
+    ahead += delay;
+  }
+  assert.deepEqual(delays, [60, 120, 240]);
+  assert.equal(await runDueJobs(app), 1);
+  const [job] = await jobsOf(app, id);
+  assert.deepEqual([job!.status, job!.attempts], ["failed", 4]);
+});

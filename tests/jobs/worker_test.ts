@@ -1,0 +1,504 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { PutOff } from "../../core/jobs/task.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { until } from "../support/until.ts";
+
+const databaseUrl = await createDatabase();
+
+/** As if the job's worker had been silent for longer than its lease. */
+async function endLease(id: string): Promise<void> {
+  await ask(databaseUrl, `update gateway.jobs set lease_until = 'epoch' where id = '${id}'`);
+}
+
+/** What a sweep finds; it is run by nobody. */
+async function sweep({ database }: Instance, now = Date.now): Promise<string[]> {
+  const found: string[] = [];
+  const deliver = (id: string) => Promise.resolve(void found.push(id));
+  assert.equal(await sweepJobs({ database, clock: now, deliver }), found.length);
+  return found;
+}
+
+Deno.test("a job is given what was written, and what it returns is kept", async () => {
+  const tasks = {
+    greet: task((job) => Promise.resolve({ greeting: `Hello ${job.payload.name}` })),
+    nothing: task(() => Promise.resolve()),
+  };
+  await using instance = openInstance({ databaseUrl, tasks });
+  const id = await instance.insert({ payload: { name: "Siti" }, user_id: "alice" });
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.deepEqual(job.result, { greeting: "Hello Siti" });
+  assert.deepEqual(
+    [job.status, job.attempts, job.error, job.lease_until, job.user_id],
+    ["succeeded", 1, null, null, "alice"],
+  );
+  const silent = await instance.insert({ task: "nothing" });
+  await instance.worker.run(silent);
+  assert.equal((await instance.find(silent)).status, "succeeded");
+  assert.equal((await instance.find(silent)).result, null);
+});
+
+Deno.test("a job that 50 deliver at once runs once", async () => {
+  await using instance = openInstance({ databaseUrl });
+  for (let round = 0; round < 5; round++) {
+    let runs = 0;
+    const tasks = { greet: task(() => Promise.resolve(runs++)) };
+    const { database, carrier, log } = instance;
+    const workers = Array.from(
+      { length: 50 },
+      () => createWorker({ database, tasks, carrier, log, clock: Date.now, maxRunning: 1 }),
+    );
+    const id = await instance.insert();
+    await Promise.all(workers.map((worker) => worker.run(id)));
+    assert.equal(runs, 1);
+    assert.equal((await instance.find(id)).attempts, 1);
+  }
+});
+
+Deno.test("a job that is over is not run again, however it is delivered", async () => {
+  let runs = 0;
+  const tasks = { greet: task(() => Promise.resolve(runs++)) };
+  await using instance = openInstance({ databaseUrl, tasks });
+  const id = await instance.insert();
+  await instance.worker.run(id);
+  await instance.worker.run(id);
+  await instance.worker.run(randomUUID());
+  assert.equal(runs, 1);
+});
+
+Deno.test("while its lease holds nobody else takes a job; after that another finishes it", async () => {
+  const hanging = Promise.withResolvers<string>();
+  await using first = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => hanging.promise) },
+  });
+  await using second = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.resolve("second")) },
+  });
+  const id = await first.insert();
+  const run = first.worker.run(id);
+  await until("it runs", async () => (await first.find(id)).status === "running");
+  await second.worker.run(id);
+  assert.equal((await second.find(id)).status, "running");
+  assert.ok(!(await sweep(second)).includes(id));
+
+  await endLease(id);
+  assert.ok((await sweep(second)).includes(id));
+  await second.worker.run(id);
+  assert.equal((await second.find(id)).result, "second");
+
+  // Back from the dead, the first one changes nothing.
+  hanging.resolve("first");
+  await run;
+  const job = await first.find(id);
+  assert.deepEqual([job.status, job.result, job.attempts], ["succeeded", "second", 2]);
+  assert.match(first.logged(), /"event":"job_lease_lost"/);
+});
+
+Deno.test("a job that takes longer than its lease is its worker's for as long as that lives", async () => {
+  const hanging = Promise.withResolvers<string>();
+  const tasks = { greet: task(() => hanging.promise) };
+  await using first = openInstance({ databaseUrl, tasks, leaseMs: 300 });
+  await using second = openInstance({ databaseUrl, tasks });
+  const id = await first.insert();
+  const run = first.worker.run(id);
+  const lease = async () => (await first.find(id)).lease_until?.getTime() ?? 0;
+  await until("it runs", async () => await lease() > 0);
+  const begun = await lease();
+  await until("its first lease is long over", () => Date.now() > begun + 600);
+  await second.worker.run(id);
+  assert.ok(await lease() > begun);
+  hanging.resolve("done");
+  await run;
+  const job = await first.find(id);
+  assert.deepEqual([job.status, job.result, job.attempts], ["succeeded", "done", 1]);
+  assert.doesNotMatch(first.logged(), /job_lease/);
+});
+
+Deno.test("what a job's earlier attempt came to is still told when it is given up for its workers", async () => {
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.resolve(), { retries: 1 }) },
+  });
+  const id = await instance.insert();
+  await ask(
+    databaseUrl,
+    `update gateway.jobs set status = 'running', lease_until = 'epoch', attempts = 5,
+       error = 'gateway_timeout: (outcome unknown: payment 1)' where id = '${id}'`,
+  );
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.match(job.error!, /None of its workers came back; .*outcome unknown: payment 1/);
+});
+
+Deno.test("a job that ends every process that runs it is given up", async () => {
+  let runs = 0;
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.resolve(runs++), { retries: 1 }) },
+  });
+  const id = await instance.insert();
+  const lose = (attempts: number) =>
+    ask(
+      databaseUrl,
+      `update gateway.jobs set status = 'running', lease_until = 'epoch', attempts = ${attempts}
+       where id = '${id}'`,
+    );
+  await lose(5);
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.deepEqual([runs, job.status], [0, "failed"]);
+  assert.match(job.error!, /None of its workers came back$/);
+  await lose(4);
+  await instance.worker.run(id);
+  assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);
+});
+
+Deno.test("a failure is tried again after a delay that doubles, and then given up", async () => {
+  let now = Date.now();
+  let runs = 0;
+  await using instance = openInstance({
+    databaseUrl,
+    now: () => now,
+    tasks: {
+      greet: task(() => Promise.reject(new Error(`No. ${++runs}`)), { firstDelayMs: 60_000 }),
+    },
+  });
+  const id = await instance.insert();
+  const delays: number[] = [];
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    instance.carried.length = 0;
+    await instance.worker.run(id);
+    const job = await instance.find(id);
+    assert.deepEqual([job.status, job.attempts], ["queued", attempt]);
+    assert.equal(job.error, `Error: No. ${attempt}`);
+    assert.deepEqual(instance.carried, [{ id, run_at: job.run_at }]);
+    delays.push(job.run_at.getTime() - now);
+    // Delivered before its time, it is not run.
+    now = job.run_at.getTime() - 5_000;
+    await instance.worker.run(id);
+    assert.equal(runs, attempt);
+    now = job.run_at.getTime();
+  }
+  assert.deepEqual(delays, [60_000, 120_000, 240_000]);
+  instance.carried.length = 0;
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.deepEqual([job.status, job.attempts, job.error], ["failed", 4, "Error: No. 4"]);
+  assert.deepEqual(instance.carried, []);
+});
+
+Deno.test("a job that succeeds in the end keeps no error", async () => {
+  let runs = 0;
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: {
+      greet: task(() => ++runs === 1 ? Promise.reject(new Error("no")) : Promise.resolve("yes"), {
+        firstDelayMs: 0,
+      }),
+    },
+  });
+  const id = await instance.insert();
+  await instance.worker.run(id);
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.deepEqual([job.status, job.result, job.error], ["succeeded", "yes", null]);
+});
+
+Deno.test("a timer that fires a moment early does not put its job off to the next sweep", async () => {
+  const now = Date.UTC(2026, 0, 1);
+  await using instance = openInstance({
+    databaseUrl,
+    now: () => now,
+    tasks: { greet: task(() => Promise.resolve()) },
+  });
+  const id = await instance.insert({ run_at: new Date(now + 3) });
+  await instance.worker.run(id);
+  assert.equal((await instance.find(id)).status, "succeeded");
+});
+
+Deno.test("a job put off is run then, as often as it asks for it, and counts no attempt", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  let runs = 0;
+  const tasks = {
+    greet: task(
+      () => ++runs < 10 ? Promise.reject(new PutOff(new Date(now + 30_000))) : Promise.resolve(),
+      { retries: 0 },
+    ),
+  };
+  await using instance = openInstance({ databaseUrl, tasks, now: () => now });
+  const id = await instance.insert();
+  for (let i = 1; i < 10; i++) {
+    instance.carried.length = 0;
+    await instance.worker.run(id);
+    const job = await instance.find(id);
+    assert.deepEqual([job.status, job.attempts, job.error], ["queued", 0, null]);
+    assert.equal(job.run_at.getTime(), now + 30_000);
+    assert.deepEqual(instance.carried, [{ id, run_at: job.run_at }]);
+    now += 30_000;
+  }
+  await instance.worker.run(id);
+  const job = await instance.find(id);
+  assert.deepEqual([runs, job.status, job.attempts], [10, "succeeded", 1]);
+  assert.equal(instance.logged().match(/"event":"job"/g)?.length, 1, "only its end is logged");
+});
+
+Deno.test("a job that failed keeps its error, but no secret and no stack", async () => {
+  const secrets = {
+    serverKey: "Mid-server-abcdefgh12345678",
+    apiKey: "gk_" + "s".repeat(43),
+    password: "hunter2",
+    card: "4811 1111 1111 1114",
+  };
+  const message = `refused ${secrets.serverKey} ${secrets.apiKey} ` +
+    `postgres://u:${secrets.password}@h/d ${secrets.card} \0 ` + "x".repeat(1_000);
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.reject(new TypeError(message)), { retries: 0 }) },
+  });
+  const id = await instance.insert();
+  await instance.worker.run(id);
+  const { status, error } = await instance.find(id);
+  assert.equal(status, "failed");
+  assert.match(error!, /^TypeError: refused Mid-server-/);
+  assert.ok(error!.length <= 500);
+  assert.doesNotMatch(error!, /jobs_test/);
+  for (const secret of Object.values(secrets)) {
+    assert.ok(!error!.includes(secret));
+    assert.ok(!instance.logged().includes(secret));
+  }
+  assert.match(instance.logged(), new RegExp(`"event":"job_failed","job":"${id}","task":"greet"`));
+});
+
+Deno.test("a job of a task that nobody knows fails at once, and says so", async () => {
+  await using instance = openInstance({ databaseUrl });
+  for (const name of ["no_such_task", "constructor"]) {
+    const id = await instance.insert({ task: name });
+    await instance.worker.run(id);
+    const { status, error } = await instance.find(id);
+    assert.deepEqual([status, error], ["failed", `Error: There is no task "${name}"`]);
+  }
+});
+
+Deno.test("a result that cannot be kept is a failure of its task", async () => {
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.resolve(1n), { retries: 0 }) },
+  });
+  const id = await instance.insert();
+  await instance.worker.run(id);
+  assert.equal((await instance.find(id)).status, "failed");
+});
+
+Deno.test("a task that does not end is given up on, and told so", async () => {
+  let signal: AbortSignal | undefined;
+  await using instance = openInstance({
+    databaseUrl,
+    limitMs: 10,
+    tasks: {
+      greet: task((_, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      }),
+    },
+  });
+  const id = await instance.insert();
+  await instance.worker.run(id);
+  assert.equal((await instance.find(id)).status, "queued");
+  assert.match((await instance.find(id)).error!, /It took longer than 0.01 s/);
+  assert.ok(signal?.aborted);
+});
+
+Deno.test("of one task one job waits for each subject; once it runs, the next may wait", async () => {
+  const running = Promise.withResolvers<void>();
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => running.promise), part: task(() => Promise.resolve()) },
+  });
+  const { database } = instance;
+  const subject_id = randomUUID();
+  const jobs = Array.from({ length: 10 }, () => newJob({ subject_id }));
+  const insert = (...jobs: ReturnType<typeof newJob>[]) =>
+    database.query((sql) => insertJobs(sql, jobs));
+  const written = (await Promise.all(jobs.map((job) => insert(job)))).flat();
+  const { id } = written[0]!;
+  assert.deepEqual(new Set(written.map((job) => job.id)), new Set([id]));
+  // Others are no obstacle: another subject, another task, none.
+  const others = [{ subject_id: randomUUID() }, { subject_id, task: "part" }, {}, {}].map(newJob);
+  const inserted = await insert(...others, jobs[0]!);
+  assert.deepEqual(
+    new Set(inserted.map((job) => job.id)),
+    new Set([...others.map((other) => other.id), id]),
+  );
+
+  const run = instance.worker.run(id);
+  await until("it runs", async () => (await instance.find(id)).status === "running");
+  const next = newJob({ subject_id });
+  assert.deepEqual([...await insert(next)], [{ id: next.id, run_at: next.run_at }]);
+  // Whoever is in a greater hurry brings it forward, and nobody puts it off.
+  for (const [hurry, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
+    const at = (ms: number) => new Date(next.run_at.getTime() + ms);
+    const [waiting] = await insert(newJob({ subject_id, run_at: at(hurry) }));
+    assert.deepEqual(waiting, { id: next.id, run_at: at(expected) });
+  }
+  running.resolve();
+  await run;
+  assert.equal((await instance.find(next.id)).status, "queued");
+});
+
+Deno.test("a job to be run again whose successor waits already is left to that one", async () => {
+  let outcome = Promise.withResolvers<void>();
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => outcome.promise) },
+  });
+  for (const reason of [new Error("not yet"), new PutOff(new Date())]) {
+    outcome = Promise.withResolvers();
+    const subject_id = randomUUID();
+    const id = await instance.insert({ subject_id });
+    const run = instance.worker.run(id);
+    await until("it runs", async () => (await instance.find(id)).status === "running");
+    const next = await instance.insert({ subject_id });
+    outcome.reject(reason);
+    await run;
+    const job = await instance.find(id);
+    assert.deepEqual([job.status, job.error], ["succeeded", null]);
+    assert.deepEqual(job.result, { continued_by: next });
+    assert.equal((await instance.find(next)).status, "queued");
+    assert.deepEqual(instance.carried, []);
+  }
+});
+
+Deno.test("a job whose transaction was rolled back never runs", async () => {
+  let runs = 0;
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => Promise.resolve(runs++)) },
+  });
+  const job = newJob();
+  const change = instance.database.transaction(async (sql) => {
+    assert.equal((await insertJobs(sql, [job])).length, 1);
+    // A carrier that was told too early finds nothing.
+    await instance.worker.run(job.id);
+    throw new Error("something else failed");
+  });
+  await assert.rejects(change, { message: "something else failed" });
+  await instance.worker.run(job.id);
+  assert.ok(!(await sweep(instance)).includes(job.id));
+  assert.equal(runs, 0);
+});
+
+Deno.test("a flood of deliveries runs a bounded number of jobs at once, each once", async () => {
+  let atOnce = 0;
+  let most = 0;
+  const runs: string[] = [];
+  const tasks = {
+    greet: task(async ({ id }) => {
+      runs.push(id);
+      most = Math.max(most, ++atOnce);
+      await new Promise((resolve) => setTimeout(resolve));
+      atOnce--;
+    }),
+  };
+  await using instance = openInstance({ databaseUrl, tasks, maxRunning: 3 });
+  const ids = await Promise.all(Array.from({ length: 50 }, () => instance.insert()));
+  // Those that wait already are delivered once more.
+  await Promise.all([...ids, ...ids].map((id) => instance.worker.run(id)));
+  assert.equal(most, 3);
+  assert.deepEqual(runs.toSorted(), ids.toSorted());
+  for (const id of ids) assert.equal((await instance.find(id)).status, "succeeded");
+});
+
+Deno.test("a worker that is closed finishes what runs and begins nothing more", async () => {
+  const running = Promise.withResolvers<string>();
+  const tasks = { greet: task(() => running.promise) };
+  await using instance = openInstance({ databaseUrl, tasks, maxRunning: 1 });
+  const { worker } = instance;
+  const [id, waiting, later] = await Promise.all([1, 2, 3].map(() => instance.insert()));
+  const runs = [worker.run(id!), worker.run(waiting!)];
+  await until("it runs", async () => (await instance.find(id!)).status === "running");
+  let isClosed = false;
+  const closed = worker.close(60_000).then(() => isClosed = true);
+  await worker.run(later!);
+  await runs[1];
+  assert.equal(isClosed, false);
+  running.resolve("done");
+  await Promise.all([closed, ...runs]);
+  assert.equal((await instance.find(id!)).result, "done");
+  for (const each of [waiting, later]) {
+    assert.equal((await instance.find(each!)).status, "queued");
+  }
+});
+
+Deno.test("a worker waits for what does not end, but not for ever", async () => {
+  const running = Promise.withResolvers<void>();
+  await using instance = openInstance({
+    databaseUrl,
+    tasks: { greet: task(() => running.promise) },
+  });
+  const run = instance.worker.run(await instance.insert());
+  await instance.worker.close(10);
+  running.resolve();
+  await run;
+});
+
+Deno.test("a database that goes away in the middle of a job costs it nothing but time", async () => {
+  const { proxy, url } = throughProxy(databaseUrl);
+  await using _ = proxy;
+  let runs = 0;
+  await using instance = openInstance({
+    databaseUrl: url,
+    tasks: {
+      greet: task(() => {
+        if (++runs === 1) proxy.cut();
+        return Promise.resolve("done");
+      }),
+    },
+  });
+  const id = await instance.insert();
+  await instance.worker.run(id);
+  assert.match(instance.logged(), /"event":"job_interrupted"/);
+  proxy.mend();
+  await until("it is back", () => instance.find(id).then(() => true, () => false));
+  assert.equal((await instance.find(id)).status, "running");
+  await endLease(id);
+  await instance.worker.run(id);
+  assert.deepEqual([(await instance.find(id)).result, runs], ["done", 2]);
+});
+
+Deno.test("a sweep runs what is due and what was left behind: the oldest first, not all at once", async () => {
+  const databaseUrl = await createDatabase();
+  const now = Date.UTC(2026, 0, 1);
+  await using instance = openInstance({ databaseUrl, now: () => now });
+  const at = (seconds: number) => new Date(now + seconds * 1000);
+  const statuses = {
+    due: ["queued", -1, null],
+    oldest: ["queued", -3600, null],
+    later: ["queued", 1, null],
+    running: ["running", -60, 1],
+    left: ["running", -60, -1],
+    succeeded: ["succeeded", -60, null],
+    failed: ["failed", -60, null],
+  } as const;
+  const ids: Record<string, string> = {};
+  for (const [name, [status, runAt, lease]] of Object.entries(statuses)) {
+    const id = ids[name] = await instance.insert({ run_at: at(runAt) });
+    const leaseUntil = lease === null ? null : at(lease);
+    await instance.database.query((sql) =>
+      sql`update gateway.jobs set status = ${status}, lease_until = ${leaseUntil} where id = ${id}`
+    );
+  }
+  assert.deepEqual(await sweep(instance, () => now), [ids.oldest, ids.left, ids.due]);
+
+  const many = Array.from({ length: 1_000 }, (_, index) => newJob({ run_at: at(-100 - index) }));
+  await instance.database.query((sql) => insertJobs(sql, many));
+  const oldest = many.map(({ id }) => id).reverse();
+  assert.deepEqual(await sweep(instance, () => now), [ids.oldest, ...oldest].slice(0, 500));
+});

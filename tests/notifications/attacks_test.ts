@@ -1,0 +1,616 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { hasOtherReading } from "../../core/notifications/signed_text.ts";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { sign as signatureOf } from "../../sandbox/transactions/signature.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { type Arbitrary, fc } from "../support/fast_check.ts";
+import { hookOf, notified, notify, sign, telling } from "../support/gateway/notifications.ts";
+import {
+  CHARGE_KINDS,
+  openPayments,
+  type Payment,
+  type TestPayments,
+} from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
+
+const databaseUrl = await createDatabase();
+
+/** The codes that the gateway signs. */
+const CODES = ["200", "201", "202", "407"];
+
+/** That a payment is as unpaid as before, whatever its state is called, and nobody heard otherwise. */
+async function assertUnpaid(payments: TestPayments, { id }: Payment, says = ""): Promise<void> {
+  const { transaction_status, is_paid, captured_amount, net_amount } = await payments.read(id);
+  assert.deepEqual([is_paid, captured_amount, net_amount], [false, null, "0.00"], says);
+  assert.ok(!["settlement", "capture", "refund"].includes(transaction_status), says);
+  const events = await payments.events(id);
+  assert.ok(!events.includes("payment_settled") && !events.includes("payment_refunded"), says);
+}
+
+/** All that is known of a payment and was told of it, but for when it was last written. */
+async function known(payments: TestPayments, { id }: Payment): Promise<Json> {
+  const { updated_at: _, ...payment } = await payments.read(id);
+  return { payment, story: await payments.story(id), events: await payments.events(id) };
+}
+
+/** Taken or refused, but never a mistake of ours. */
+async function send(payments: TestPayments, body: Json, says = ""): Promise<number> {
+  const response = await notify(payments, body);
+  const text = await response.text();
+  assert.ok([200, 400, 403].includes(response.status), `${says}: ${response.status} ${text}`);
+  return response.status;
+}
+
+async function sendText({ app }: TestPayments, body: BodyInit): Promise<Response> {
+  const headers = { "Content-Type": "application/json" };
+  return await app.request("/notification/", { method: "POST", headers, body });
+}
+
+Deno.test("no answer that a caller ever gets has anything in it that a notification could be signed with", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { sandbox, relay } = payments;
+  const answers: string[] = [];
+  const keep = async (asking: Promise<Response>): Promise<Json> => {
+    const answer = await asking;
+    const text = await answer.text();
+    answers.push(JSON.stringify([...answer.headers]), text);
+    return JSON.parse(text);
+  };
+  const orders: { order_id: string; amounts: Set<string> }[] = [];
+  let signaturesSeen = 0;
+  relay.meddle = async (_request, pass) => {
+    const answer = await pass();
+    const text = await answer.text();
+    if (text.includes("signature_key")) signaturesSeen++;
+    return new Response(text, { status: answer.status, headers: answer.headers });
+  };
+  const act = (id: string, action: string, body?: Json) =>
+    keep(payments.post(`/payments/${id}/${action}/`, body, { "Idempotency-Key": id + action }));
+
+  for (const kind of CHARGE_KINDS) {
+    const charged = await payments.charge(kind);
+    const { id, order_id, transaction_id, gross_amount } = charged;
+    answers.push(JSON.stringify(charged));
+    orders.push({ order_id, amounts: new Set([gross_amount, "40000.00"]) });
+    const look = () => keep(payments.get(`/payments/${id}/check_status/`));
+    await look();
+    await keep(payments.get(`/payments/${id}/`));
+    await act(id, "capture", { amount: 40_000 });
+    const isCard = kind.startsWith("card");
+    if (!isCard) await sandbox.control(`transactions/${transaction_id}/pay`);
+    else if (kind === "card") await sandbox.control(`transactions/${transaction_id}/settle`);
+    await look();
+    // Most of these are refused, by us or by the gateway: errors are answers, too.
+    for (const action of ["cancel", "expire", "refund", "refund"]) await act(id, action);
+    await look();
+    await keep(payments.post("/charge/", { payment_type: "gopay", gross_amount: 1, order_id }));
+    await keep(
+      notify(payments, { ...telling(charged, "settlement"), signature_key: "a".repeat(128) }),
+    );
+    await keep(notify(payments, telling(charged, "settlement", { status_code: "201" })));
+  }
+  const waiting = await payments.charge("bca");
+  orders.push({ order_id: waiting.order_id, amounts: new Set([waiting.gross_amount]) });
+  for (const action of ["cancel", "check_status"]) await act(waiting.id, action);
+  const cancelled = await payments.get(`/payments/${waiting.id}/check_status/`);
+  await keep(Promise.resolve(cancelled));
+  await keep(payments.get("/payments/?limit=100"));
+  await keep(payments.get("/notifications/"));
+  await keep(payments.get("/events/"));
+
+  assert.ok(signaturesSeen >= CHARGE_KINDS.length, "the gateway gave us signatures to lose");
+  assert.ok(answers.length > CHARGE_KINDS.length * 10);
+  const all = answers.join("\n");
+  assert.ok(all.includes(`"gateway_response":{"status_code":"200"`), "the gateway's own words");
+  for (const { order_id, amounts } of orders) {
+    for (const amount of amounts) {
+      for (const code of CODES) assertNotIn(all, signatureOf(order_id, code, amount, SERVER_KEY));
+    }
+  }
+  assert.doesNotMatch(all, /signature_key(?!`)/);
+  assert.doesNotMatch(all, /[0-9a-f]{100}/i);
+});
+
+/** Neither as it is, nor a good part of it, nor in another guise. */
+function assertNotIn(text: string, signature: string): void {
+  const bytes = Uint8Array.fromHex(signature);
+  for (const guise of [signature, signature.toUpperCase()]) {
+    assert.ok(!text.includes(guise.slice(0, 32)) && !text.includes(guise.slice(-32)));
+  }
+  assert.ok(!text.includes(bytes.toBase64().slice(0, 40)));
+  assert.ok(!text.includes(bytes.toBase64({ alphabet: "base64url" }).slice(0, 40)));
+}
+
+/** What the gateway can have signed: anything, a code of its own, an amount with two decimals. */
+function readingsOf(text: string): string[] {
+  const readings: string[] = [];
+  for (let at = 1; at + 3 < text.length; at++) {
+    const [code, amount] = [text.slice(at, at + 3), text.slice(at + 3)];
+    const [whole = "", fraction = "", ...more] = amount.split(".");
+    const isWhole = whole.length >= 1 && whole.length <= 13 && whole[0] !== "0" &&
+      [...whole].every((digit) => "0123456789".includes(digit));
+    const hasCents = amount.includes(".") && more.length === 0 && fraction.length === 2 &&
+      [...fraction].every((digit) => "0123456789".includes(digit));
+    if (CODES.includes(code) && isWhole && hasCents) readings.push(`${at}`);
+  }
+  return readings;
+}
+
+Deno.test("a signed text that could be another order's is told apart, as trying all readings does", async () => {
+  const digits = fc.constantFrom("0", "1", "2", "4", "7", "20", "200", "201", "202", "407");
+  const piece: Arbitrary<string> = fc.oneof(
+    digits,
+    fc.constantFrom("A", ".", "-", ".00", "00", "9", "200100.00"),
+  );
+  const property = fc.asyncProperty(
+    fc.array(piece, { minLength: 1, maxLength: 8 }),
+    fc.constantFrom(...CODES, "20", "2002", "407201", ""),
+    fc.array(digits, { minLength: 1, maxLength: 5 }),
+    fc.constantFrom(".00", ".00", ".00", ".0", "", ".50", ".000"),
+    (order, code, amount, cents) => {
+      const [orderId, grossAmount] = [order.join(""), amount.join("") + cents];
+      const others = readingsOf(orderId + code + grossAmount)
+        .filter((at) => at !== String(orderId.length));
+      const expected = others.length > 0;
+      assert.equal(hasOtherReading(orderId, code, grossAmount), expected);
+      return Promise.resolve();
+    },
+  );
+  await fc.assert(property, { numRuns: 20_000 });
+});
+
+Deno.test("of two orders with the same signed text neither speaks for the other, however it is cut", async () => {
+  const amount = fc.integer({ min: 1, max: 9_999_999_999_999 });
+  const property = fc.asyncProperty(
+    fc.string({ minLength: 1, maxLength: 50, unit: fc.constantFrom(..."A-20.14~7_") }),
+    fc.constantFrom(...CODES),
+    fc.oneof(amount, fc.integer({ min: 1, max: 5_000 })),
+    (order, code, gross) => {
+      const text = `${order}${code}${gross}.00`;
+      // Every way to put it to us that does not differ from what was signed by a single character.
+      for (let from = 1; from < text.length; from++) {
+        if (from === order.length) continue;
+        for (const length of [3]) {
+          const claim = [text.slice(0, from), text.slice(from, from + length)] as const;
+          const rest = text.slice(from + length);
+          if (rest === "") continue;
+          assert.ok(hasOtherReading(...claim, rest), `${claim} ${rest} of ${text}`);
+        }
+      }
+      return Promise.resolve();
+    },
+  );
+  await fc.assert(property, { numRuns: 5_000 });
+});
+
+Deno.test("an order id that runs on into code and amount lends its signature to no other order", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { sandbox, relay } = payments;
+  /** What becomes of the helper, and the code that the gateway signs it with. */
+  const fates = [
+    ["pending", "201", null],
+    ["settlement", "200", "pay"],
+    ["expire", "202", "expire"],
+    ["deny", "202", "deny"],
+  ] as const;
+  for (const [status, code, fate] of fates) {
+    for (const between of ["", "7", "0", "200"]) {
+      const order_id = `o${randomUUID().slice(0, 13)}-`;
+      // `o…` + `200` + `7` `201` `1000.00` is `o…2007` + `201` + `1000.00`.
+      const gross_amount = Number(`${between}${code}1000`);
+      const kind = fate === "deny" ? "gopay" : "bca";
+      const target = await payments.charge("bca", { order_id, gross_amount });
+      const helper = await payments.charge(kind, {
+        order_id: `${order_id}200${between}`,
+        gross_amount: 1000,
+      });
+      if (fate) await sandbox.control(`transactions/${helper.transaction_id}/${fate}`);
+      const { signature_key } = await hookOf(payments, helper.order_id, status);
+      const amounts = [`${between}${code}1000.00`, `${gross_amount}.00`];
+      const forged = telling(target, "settlement", { gross_amount: amounts[0] });
+      assert.equal(forged.signature_key, signature_key, "the attacker did his sums");
+      const asked = relay.times("GET /v2/:id/status");
+      assert.equal(await send(payments, forged), 200);
+      assert.ok(relay.times("GET /v2/:id/status") > asked, "the gateway was asked");
+      await assertUnpaid(payments, target, `${status} ${between}`);
+    }
+  }
+});
+
+Deno.test("a code or an amount that takes up the rest of an order id is no use, and no mistake of ours", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  const words = ["constructor", "toString", "__proto__", "hasOwnProperty", "valueOf", "2", "200."];
+  for (const word of words) {
+    const order_id = `o${randomUUID().slice(0, 13)}-`;
+    const target = await payments.charge("bca", { order_id, gross_amount: 20_044_000 });
+    const helper = await payments.charge("bca", { order_id: order_id + word });
+    await sandbox.control(`transactions/${helper.transaction_id}/pay`);
+    const { signature_key } = await hookOf(payments, helper.order_id, "settlement");
+    const forged = telling(target, "settlement", {
+      status_code: word,
+      gross_amount: "20044000.00",
+    });
+    assert.equal(forged.signature_key, signature_key, word);
+    await send(payments, forged, word);
+    await assertUnpaid(payments, target, word);
+  }
+});
+
+Deno.test("what is not signed of an unpaid order's own notification can be changed at will, and pays nothing", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const target = await payments.charge("bca");
+  const paid = await payments.paid("gopay");
+  const pending = await hookOf(payments, target.order_id, "pending");
+  const changes: Json[] = [];
+  const spelled = (word: string) => [word, word.toUpperCase(), ` ${word}`, word.replace("e", "е")];
+  for (const status of [...PAYMENT_STATUSES, "partial_settlement", "paid", "success", "200"]) {
+    for (const transaction_status of spelled(status)) {
+      changes.push({ transaction_status });
+      for (const fraud_status of ["accept", "ACCEPT", "challenge", "deny", null, "x"]) {
+        changes.push({ transaction_status, fraud_status });
+      }
+    }
+  }
+  const refunds = [{ refund_key: "mine", refund_amount: "44000.00" }];
+  const extra_info = { gross_amount_info: { original_amount: "44000.00" } };
+  for (const transaction_status of ["settlement", "capture", "refund", "partial_refund"]) {
+    const status = { transaction_status, fraud_status: "accept" };
+    changes.push(
+      { ...status, transaction_id: paid.transaction_id },
+      { ...status, transaction_id: paid.order_id },
+      { ...status, transaction_id: target.order_id },
+      { ...status, transaction_id: null },
+      { ...status, payment_type: "credit_card" },
+      { ...status, currency: "USD" },
+      { ...status, refunds, refund_amount: "44000.00" },
+      { ...status, metadata: { payment_ref: paid.id } },
+      { ...status, metadata: { payment_ref: target.id, extra_info } },
+      { ...status, settlement_time: "2026-03-05 11:12:09", status_message: "Success" },
+    );
+  }
+  for (const change of changes) {
+    await send(payments, { ...pending, ...change }, JSON.stringify(change));
+  }
+  await assertUnpaid(payments, target);
+  const { payment, events } = await known(payments, target);
+  assert.equal(payment.transaction_status, "pending");
+  assert.deepEqual(payment.refunds, []);
+  assert.deepEqual(events, ["payment_received"]);
+  assert.deepEqual(await payments.read(paid.id), paid);
+});
+
+Deno.test("the signature of a state that is over makes nothing paid", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  for (
+    const [fate, control] of [["expire", "expire"], ["cancel", null], ["deny", "deny"]] as const
+  ) {
+    const target = await payments.charge("gopay");
+    if (control) await sandbox.control(`transactions/${target.transaction_id}/${control}`);
+    else await payments.post(`/payments/${target.id}/cancel/`);
+    const over = await hookOf(payments, target.order_id, fate);
+    // Not even with the code of a look, which a cancelled one shares with a paid one.
+    const looked = await sandbox.status(target.transaction_id!);
+    for (const isKnown of [false, true]) {
+      if (isKnown) await payments.refresh(target.id);
+      for (const signed of isKnown ? [over, looked] : [over]) {
+        for (const transaction_status of ["settlement", "capture", "partial_refund", "refund"]) {
+          const forged = { ...signed, transaction_status, fraud_status: "accept" };
+          assert.equal(await send(payments, forged), 200);
+          await assertUnpaid(payments, target, `${fate} ${transaction_status}`);
+        }
+      }
+    }
+    assert.equal((await payments.read(target.id)).transaction_status, fate);
+  }
+});
+
+Deno.test("a paid order's notification pays no other order, by whichever of its ids", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  const target = await payments.charge("bca");
+  const helper = await payments.charge("bca");
+  await sandbox.control(`transactions/${helper.transaction_id}/pay`);
+  const paid = await hookOf(payments, helper.order_id, "settlement");
+  const { transaction_id, order_id, id } = target;
+  const metadata = { payment_ref: id };
+  const replays: [Json, number][] = [
+    [{ ...paid, transaction_id }, 200],
+    [{ ...paid, transaction_id, metadata }, 200],
+    [{ ...paid, metadata }, 200],
+    [{ ...paid, order_id }, 403],
+    [{ ...paid, order_id, transaction_id, metadata }, 403],
+    [{ ...paid, order_id: ` ${paid.order_id}` }, 403],
+    [{ ...paid, order_id: order_id + paid.order_id }, 403],
+  ];
+  for (const [body, status] of replays) {
+    assert.equal(await send(payments, body), status, JSON.stringify(body));
+    await assertUnpaid(payments, target);
+  }
+});
+
+/** A charge whose answer is lost: the gateway has it, and the payment waits to hear of it. */
+async function waiting(payments: TestPayments, kind: Json = "bca"): Promise<[Payment, Json]> {
+  const order_id = randomUUID();
+  await payments.sandbox.fault("charge", "answer_lost");
+  const base = { order_id, gross_amount: 44_000 };
+  const body = kind === "bca" ? { payment_type: "bank_transfer", bank: "bca", ...base } : {
+    ...kind,
+    ...base,
+  };
+  const answer = await (await payments.post("/charge/", body)).json();
+  assert.equal(answer.outcome, "unknown", JSON.stringify(answer));
+  const payment = await payments.read(answer.payment_id);
+  assert.equal(payment.transaction_id, null);
+  await payments.sandbox.settled();
+  const hook = payments.sandbox.hooks.findLast(({ body }) => body.order_id === order_id)!;
+  return [payment, hook.body];
+}
+
+/** Every way to push another's transaction under a payment that waits; each time it is found again. */
+async function assertTakesOnlyItsOwn(payments: TestPayments, transaction_id: string) {
+  for (const transaction_status of ["pending", "expire", "settlement"]) {
+    const [target, pending] = await waiting(payments);
+    await send(payments, { ...pending, transaction_id, transaction_status }, transaction_status);
+    await assertUnpaid(payments, target, transaction_id);
+    const found = await payments.refresh(target.id);
+    await assertUnpaid(payments, target, `${transaction_id}, after a look at the gateway`);
+    assert.equal(found.transaction_id, pending.transaction_id);
+    assert.equal(found.transaction_status, "pending");
+  }
+}
+
+Deno.test("a payment that waits for its first answer is not given another payment's transaction", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const helper = await payments.paid("gopay");
+  await assertTakesOnlyItsOwn(payments, helper.transaction_id!);
+  assert.deepEqual(await payments.read(helper.id), helper);
+});
+
+Deno.test("a payment that waits for its first answer is not given a paid transaction from outside", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const order_id = randomUUID();
+  const foreign = await payments.sandbox.paid("bca", { transaction_details: { order_id } });
+  await assertTakesOnlyItsOwn(payments, foreign.transaction_id);
+});
+
+Deno.test("a payment that waits for its first answer is not given a transaction that nobody has", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  await assertTakesOnlyItsOwn(payments, randomUUID());
+});
+
+Deno.test("a payment that waits is not paid by its own pending notification", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const transaction_status of ["settlement", "capture", "refund"]) {
+    for (
+      const change of [{}, { transaction_id: null }, { metadata: null }, { payment_type: "x" }]
+    ) {
+      const [target, pending] = await waiting(payments);
+      const forged = { ...pending, transaction_status, fraud_status: "accept", ...change };
+      assert.equal(await send(payments, forged, JSON.stringify(change)), 200);
+      await assertUnpaid(payments, target, transaction_status);
+    }
+  }
+});
+
+Deno.test("a transaction from outside is nobody's: it pays no order, whatever it says it was made for", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  const target = await payments.charge("bca");
+  const [unanswered] = await waiting(payments);
+  for (const { id } of [target, unanswered]) {
+    const foreign = await sandbox.paid("bca", {
+      transaction_details: { order_id: randomUUID() },
+      metadata: { payment_ref: id },
+    });
+    const told = await notified(payments, await hookOf(payments, foreign.order_id, "settlement"));
+    assert.equal(told.status, "processed");
+    assert.ok(told.payment_id !== target.id && told.payment_id !== unanswered.id);
+    await assertProblem(await payments.get(`/payments/${told.payment_id}/`), 404, "not_found");
+  }
+  await assertUnpaid(payments, target);
+  await assertUnpaid(payments, unanswered);
+});
+
+Deno.test("a card's money that is only held is not made taken by its notification", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  for (const transaction_status of ["capture", "settlement"]) {
+    const token_id = await sandbox.token("4811111111111114");
+    const target = await payments.charge("card_3ds", { token_id, authorize: true });
+    assert.equal(target.transaction_status, "pending");
+    await sandbox.control(`transactions/${target.transaction_id}/three_ds`, { result: "success" });
+    const held = await hookOf(payments, target.order_id, "authorize");
+    assert.equal(held.status_code, "200");
+    assert.equal(await send(payments, { ...held, transaction_status }), 200);
+    await assertUnpaid(payments, target, transaction_status);
+    const { signature_key: _, ...status } = await sandbox.status(target.transaction_id!);
+    assert.equal(status.transaction_status, "authorize");
+  }
+});
+
+Deno.test("refunds that only a notification tells of are not believed, whatever else it tells", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  const invented = {
+    refund_amount: "44000.00",
+    refunds: [
+      { refund_key: "mine", refund_amount: "44000.00" },
+      { refund_key: "more", refund_amount: "1000000.00" },
+    ],
+  };
+  for (
+    const [kind, control, status] of [
+      ["bca", "pay", "settlement"],
+      ["bca", "expire", "expire"],
+      ["gopay", "deny", "deny"],
+    ] as const
+  ) {
+    const target = await payments.charge(kind);
+    await sandbox.control(`transactions/${target.transaction_id}/${control}`);
+    const told = await hookOf(payments, target.order_id, status);
+    assert.equal(await send(payments, { ...told, ...invented }), 200);
+    const { payment, events } = await known(payments, target);
+    assert.deepEqual([payment.refund_amount, payment.refunds], ["0.00", []], status);
+    assert.ok(!events.includes("payment_refunded"), status);
+  }
+  const [target, pending] = await waiting(payments);
+  assert.equal(await send(payments, { ...pending, ...invented }), 200);
+  const { payment, events } = await known(payments, target);
+  assert.deepEqual([payment.refund_amount, payment.refunds], ["0.00", []]);
+  assert.ok(!events.includes("payment_refunded"));
+});
+
+Deno.test("where and how a customer pays is not to be had from a notification", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const misleading = {
+    bank: "bni",
+    va_numbers: [{ bank: "bni", va_number: "6666666666" }],
+    permata_va_number: "6666666666",
+    bill_key: "6666666666",
+    biller_code: "66666",
+    payment_code: "6666666666",
+    store: "alfamart",
+    acquirer: "gopay",
+    qr_string: "6666666666",
+    redirect_url: "https://6666666666.example/",
+    actions: ["generate-qr-code", "generate-qr-code-v2", "deeplink-redirect"].map((name) => ({
+      name,
+      method: "GET",
+      url: "https://6666666666.example/",
+    })),
+    expiry_time: "2066-06-06 06:06:06",
+  };
+  for (
+    const kind of ["bca", { payment_type: "gopay" }, { payment_type: "cstore", store: "indomaret" }]
+  ) {
+    const [target, pending] = await waiting(payments, kind);
+    assert.equal(await send(payments, { ...pending, ...misleading }), 200);
+    const shown = JSON.stringify((await known(payments, target)).payment);
+    assert.ok(!/66666|2066|bni/.test(shown), shown);
+    const found = JSON.stringify(await payments.refresh(target.id));
+    assert.ok(!/66666|2066|bni/.test(found), found);
+  }
+  for (const kind of ["bca", "gopay", "cstore"] as const) {
+    const target = await payments.charge(kind);
+    await payments.sandbox.control(`transactions/${target.transaction_id}/pay`);
+    const paid = await hookOf(payments, target.order_id, "settlement");
+    assert.equal(await send(payments, { ...paid, ...misleading }), 200);
+    const shown = JSON.stringify((await known(payments, target)).payment);
+    assert.ok(!/66666|2066|bni/.test(shown), shown);
+  }
+});
+
+Deno.test("JSON that can be read in two ways is read in the one that was signed", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  const target = await payments.charge("bca");
+  const helper = await payments.charge("bca");
+  await sandbox.control(`transactions/${helper.transaction_id}/pay`);
+  const paid = await hookOf(payments, helper.order_id, "settlement");
+  const pending = await hookOf(payments, target.order_id, "pending");
+  const { order_id, transaction_id } = target;
+  const wanted = { order_id, transaction_id, metadata: { payment_ref: target.id } };
+  const open = (body: Json) => JSON.stringify(body).slice(1, -1);
+  const { order_id: _order, transaction_id: _id, ...nameless } = paid;
+  const texts = [
+    // Members twice, the true ones first or last.
+    `{${open(paid)},${open(wanted)}}`,
+    `{${open(wanted)},${open(paid)}}`,
+    `{${open(pending)},"status_code":"200","transaction_status":"settlement"}`,
+    `{"status_code":"200",${open({ ...pending, transaction_status: "settlement" })}}`,
+    `{"transaction_status":"settlement",${open(pending)}}`,
+    `{${open(pending)},"transaction_status":"settlement"}`,
+    // Members by way of a prototype.
+    `{${open(paid)},"__proto__":${JSON.stringify(wanted)}}`,
+    `{${open(nameless)},"__proto__":${JSON.stringify(wanted)}}`,
+    `{"__proto__":${JSON.stringify(paid)},${open(wanted)}}`,
+    `{${open(pending)},"constructor":{"prototype":{"transaction_status":"settlement"}}}`,
+    // Names and values in another spelling.
+    `{${open(pending)},"Transaction_Status":"settlement","transaction_status ":"settlement"}`,
+    `{${open(pending)},"transaction\\u005fstatus":"settlement"}`,
+    JSON.stringify({ ...pending, status_code: 200, transaction_status: "settlement" }),
+    JSON.stringify({ ...pending, gross_amount: 44000, transaction_status: "settlement" }),
+    JSON.stringify({ ...pending, gross_amount: ["44000.00"] }),
+    JSON.stringify({ ...paid, order_id: [order_id] }),
+    JSON.stringify({ ...paid, order_id: { toString: order_id } }),
+    JSON.stringify({ ...paid, order_id: `${order_id}\u0000` }),
+    JSON.stringify({ ...paid, order_id: order_id.replace("-", "\u2010") }),
+    JSON.stringify({ ...paid, signature_key: paid.signature_key.toUpperCase() }),
+    JSON.stringify({ ...paid, signature_key: [paid.signature_key] }),
+    JSON.stringify({ ...pending, signature_key: { length: 128 } }),
+    JSON.stringify([{ ...pending, transaction_status: "settlement" }]),
+    `\ufeff${JSON.stringify({ ...pending, transaction_status: "settlement" })}`,
+    // And whatever a parser may stumble over.
+    `{${open(pending)},"deep":${"[".repeat(60_000)}${"]".repeat(60_000)}}`,
+    `{${open(pending)},"deep":${'{"a":'.repeat(30_000)}1${"}".repeat(30_000)}}`,
+    `{${open(pending)},"big":1e999,"small":-0,"long":${"9".repeat(1_000)}}`,
+    `{${open(pending)},"metadata":${'{"extra_info":'.repeat(9_000)}1${"}".repeat(9_000)}}`,
+  ];
+  for (const text of texts) {
+    const response = await sendText(payments, text);
+    const answer = await response.text();
+    const says = `${text.slice(0, 200)}: ${response.status} ${answer}`;
+    assert.ok([200, 400, 403].includes(response.status), says);
+    await assertUnpaid(payments, target, says);
+  }
+  assert.deepEqual(await payments.events(target.id), ["payment_received"]);
+});
+
+Deno.test("with NOTIFICATION_CONFIRM=paid not even one who can sign makes an order paid", async () => {
+  await using payments = await openRelayed({
+    databaseUrl,
+    env: { NOTIFICATION_CONFIRM: "paid" },
+  });
+  const { relay } = payments;
+  const states = ["settlement", "capture", "partial_refund", "refund", "partial_chargeback"];
+  const hold = await payments.charge("card_3ds");
+  for (const target of [await payments.charge("bca"), hold, (await waiting(payments))[0]]) {
+    for (const state of states) {
+      const asked = relay.times("GET /v2/:id/status");
+      await send(payments, telling(target, state));
+      await send(payments, telling(target, state.toUpperCase(), { fraud_status: "Accept" }));
+      assert.equal(relay.times("GET /v2/:id/status"), asked + 2, "each time the gateway is asked");
+      await assertUnpaid(payments, target, state);
+    }
+  }
+  await assertStillWorks(payments);
+});
+
+/** What the gateway really tells is taken, and what pays nothing is believed without asking. */
+async function assertStillWorks(payments: RelayedPayments): Promise<void> {
+  const { sandbox, relay } = payments;
+  const real = await payments.charge("bca");
+  await sandbox.control(`transactions/${real.transaction_id}/pay`);
+  await notified(payments, await hookOf(payments, real.order_id, "settlement"));
+  assert.equal((await payments.read(real.id)).is_paid, true);
+  const asked = relay.times("GET /v2/:id/status");
+  // Ends in a letter: what is signed of it can be read in one way only.
+  const late = await payments.charge("bca", { order_id: `${randomUUID()}-x` });
+  await notified(payments, telling(late, "expire"));
+  assert.equal((await payments.read(late.id)).is_expired, true);
+  assert.equal(relay.times("GET /v2/:id/status"), asked);
+}
+
+Deno.test("without a key, or with another installation's, nothing can be signed", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const target = await payments.charge("bca");
+  const { signature_key: _, ...unsigned } = telling(target, "settlement");
+  const keys = ["", "undefined", "null", "SB-Mid-client-sandbox", `${SERVER_KEY} `, payments.key];
+  const forged = [
+    ...keys.map((key) => sign(unsigned, key)),
+    ...["", " ", "0", "a".repeat(128), "\u0000".repeat(128), "é".repeat(64), "a".repeat(200_000)]
+      .map((signature_key) => ({ ...unsigned, signature_key })),
+  ];
+  for (const body of forged) {
+    const response = await notify(payments, body);
+    if (body.signature_key === "") await assertProblem(response, 400, "validation_error");
+    else await assertProblem(response, 403, "signature_invalid");
+  }
+  await assertUnpaid(payments, target);
+  assert.deepEqual(await payments.story(target.id), [">pending charge"]);
+});

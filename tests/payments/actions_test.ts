@@ -1,0 +1,552 @@
+import assert from "node:assert/strict";
+import type { Caller } from "../../core/auth/caller.ts";
+import { ServiceError } from "../../core/errors.ts";
+import { approvePayment, denyPayment } from "../../core/payments/review.ts";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { PaymentStatusCheckSchema } from "../../routes/payments/check_status.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { openProxiedPayments, type ProxiedPayments } from "../support/gateway/proxy.ts";
+import {
+  assertMembers,
+  type ChargeKind,
+  chargeRequest,
+  openPayments,
+  parsePayment,
+  type Payment,
+  type TestPayments,
+} from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
+
+const databaseUrl = await createDatabase();
+
+const DENIED_BY_BANK = "4911111111111113";
+const DENIED_AS_FRAUD = "4611111111111116";
+
+const ALICE: Caller = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null };
+const BOB: Caller = { ...ALICE, userId: "bob" };
+const STAFF: Caller = { ...ALICE, userId: "carol", isStaff: true };
+
+/** How a payment gets into each state, and what can be done to it there. */
+const STATES: Record<string, { make(payments: TestPayments): Promise<string>; can: string[] }> = {
+  pending: { make: (payments) => made(payments, "gopay"), can: ["cancel", "expire"] },
+  authorize: { make: (payments) => made(payments, "card_auth"), can: ["cancel", "capture"] },
+  capture: { make: (payments) => made(payments, "card"), can: ["cancel"] },
+  challenge: {
+    make: async (payments) => (await chargeCard(payments, CHALLENGED_CARD)).id,
+    can: ["cancel", "approve", "deny"],
+  },
+  settlement: { make: (payments) => after(payments, "gopay", "pay"), can: [] },
+  deny: {
+    make: async (payments) => (await chargeCard(payments, DENIED_BY_BANK)).id,
+    can: [],
+  },
+  cancel: { make: (payments) => acted(payments, "cancel"), can: [] },
+  expire: { make: (payments) => acted(payments, "expire"), can: [] },
+  failure: { make: (payments) => after(payments, "card_3ds", "fail"), can: [] },
+  refused: { make: refusedCharge, can: [] },
+  refund: { make: (payments) => refunded(payments, {}), can: [] },
+  partial_refund: { make: (payments) => refunded(payments, { amount: 1_000 }), can: [] },
+  chargeback: { make: (payments) => chargedBack(payments, {}), can: [] },
+  partial_chargeback: { make: (payments) => chargedBack(payments, { amount: 1_000 }), can: [] },
+};
+
+const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
+
+/** The state it is in by its own name, where the one above is another. */
+const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
+
+Deno.test("these tests have a payment in every state", () => {
+  const statuses = Object.keys(STATES).map((name) => STATUS[name] ?? name);
+  assert.deepEqual(new Set(statuses), new Set(PAYMENT_STATUSES));
+});
+
+for (const [name, { make, can }] of Object.entries(STATES)) {
+  Deno.test(`${name}: what its state forbids is refused, and the gateway is not asked`, async () => {
+    await using payments = await openProxiedPayments({ databaseUrl });
+    const id = await make(payments);
+    const before = await payments.read(id);
+    assert.equal(before.transaction_status, STATUS[name] ?? name);
+    const asked = payments.proxy.received.length;
+    for (const action of ACTIONS.filter((each) => !can.includes(each))) {
+      const { code, members } = await refusalOf(payments, id, action);
+      assert.equal(code, "invalid_state", action);
+      assert.equal(members.outcome, "refused");
+      assert.equal(members.payment_id, id);
+      assert.equal(members.order_id, before.order_id);
+      assert.equal(members.transaction_status, before.transaction_status);
+    }
+    assert.equal(payments.proxy.received.length, asked);
+    assert.deepEqual(await payments.read(id), before);
+  });
+}
+
+for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
+  Deno.test(`${kind} is cancelled, here and at the gateway`, async () => {
+    await using payments = await openPayments({ databaseUrl });
+    const { id, transaction_id, transaction_status } = await payments.charge(kind);
+    const eventsBefore = await payments.events(id);
+    const response = await payments.post(`/payments/${id}/cancel/`);
+    const cancelled = await parsePayment(response, 200);
+    assertMembers(cancelled, {
+      id,
+      transaction_id,
+      transaction_status: "cancel",
+      status_code: "200",
+      captured_amount: null,
+      net_amount: "0.00",
+      is_paid: false,
+      is_pending: false,
+      is_failed: true,
+    });
+    assert.deepEqual(await payments.read(id), cancelled);
+    const seen = await payments.sandbox.status(transaction_id!);
+    assert.equal(seen.transaction_status, "cancel");
+    assert.equal((await payments.story(id)).at(-1), `${transaction_status}>cancel cancel`);
+    assert.deepEqual(await payments.events(id), [...eventsBefore, "payment_cancelled"]);
+  });
+}
+
+Deno.test("a challenge that nobody answered can be cancelled", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id } = await chargeCard(payments, CHALLENGED_CARD);
+  const cancelled = await parsePayment(await payments.post(`/payments/${id}/cancel/`), 200);
+  assert.equal(cancelled.transaction_status, "cancel");
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
+});
+
+Deno.test("a pending payment is expired, here and at the gateway", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id, transaction_id } = await payments.charge("qris");
+  const expired = await parsePayment(await payments.post(`/payments/${id}/expire/`), 200);
+  assertMembers(expired, {
+    transaction_status: "expire",
+    status_code: "407",
+    is_expired: true,
+    is_failed: false,
+    is_pending: false,
+  });
+  const seen = await payments.sandbox.status(transaction_id!);
+  assert.equal(seen.transaction_status, "expire");
+  assert.deepEqual(await payments.story(id), [">pending charge", "pending>expire expire"]);
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_expired"]);
+});
+
+Deno.test("a hold is captured whole where no amount is given", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const body of [undefined, {}]) {
+    const held = await payments.charge("card_auth");
+    assertMembers(held, {
+      transaction_status: "authorize",
+      captured_amount: null,
+      net_amount: "0.00",
+      is_paid: false,
+      is_pending: true,
+    });
+    const response = await payments.post(`/payments/${held.id}/capture/`, body);
+    const captured = await parsePayment(response, 200);
+    assertMembers(captured, {
+      transaction_status: "capture",
+      gross_amount: "44000.00",
+      captured_amount: "44000.00",
+      net_amount: "44000.00",
+      is_paid: true,
+      is_pending: false,
+    });
+    assert.deepEqual(await payments.story(held.id), [
+      ">pending charge",
+      "pending>authorize charge",
+      "authorize>capture capture",
+    ]);
+    assert.deepEqual(await payments.events(held.id), ["payment_received", "payment_settled"]);
+  }
+});
+
+Deno.test("a hold is captured in part: the rest is let go, and the part is what counts", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id, transaction_id } = await payments.charge("card_auth");
+  const response = await payments.post(`/payments/${id}/capture/`, { amount: 20_000 });
+  const part = { gross_amount: "44000.00", captured_amount: "20000.00", net_amount: "20000.00" };
+  assertMembers(await parsePayment(response, 200), { transaction_status: "capture", ...part });
+  const seen = await payments.sandbox.status(transaction_id!);
+  assert.equal(seen.gross_amount, "20000.00");
+  assertMembers(await payments.refresh(id), { transaction_status: "capture", ...part });
+
+  await payments.sandbox.control(`transactions/${transaction_id}/settle`);
+  assertMembers(await payments.refresh(id), { transaction_status: "settlement", ...part });
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("a hold captured in part elsewhere counts with that part", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id, transaction_id } = await payments.charge("card_auth");
+  await payments.sandbox.post("/v2/capture", { transaction_id, gross_amount: 7_000 });
+  const captured = await payments.refresh(id);
+  assertMembers(captured, {
+    transaction_status: "capture",
+    gross_amount: "44000.00",
+    captured_amount: "7000.00",
+  });
+});
+
+Deno.test("more than is held cannot be captured, and the gateway is not asked", async () => {
+  await using payments = await openProxiedPayments({ databaseUrl });
+  const held = await payments.charge("card_auth");
+  const asked = payments.proxy.received.length;
+  const response = await payments.post(`/payments/${held.id}/capture/`, { amount: 44_001 });
+  const { errors } = await assertProblem(response, 400, "validation_error");
+  assert.deepEqual(errors!.map(({ field }) => field), ["amount"]);
+  assert.equal(payments.proxy.received.length, asked);
+  assert.deepEqual(await payments.read(held.id), held);
+});
+
+Deno.test("a capture that the bank refuses leaves the hold, to be tried again or cancelled", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const next of ["capture", "cancel"]) {
+    const { id, order_id, transaction_id } = await payments.charge("card_auth");
+    await payments.sandbox.fault("capture", "bank_refuses");
+    const response = await payments.post(`/payments/${id}/capture/`);
+    const problem = await assertProblem(response, 400, "capture_denied");
+    assert.equal(problem.outcome, "refused");
+    assert.equal(problem.payment_id, id);
+    assert.equal(problem.order_id, order_id);
+    assertMembers(problem.payment!, {
+      id,
+      transaction_id,
+      transaction_status: "authorize",
+      captured_amount: null,
+      is_paid: false,
+    });
+    assert.equal((await payments.read(id)).transaction_status, "authorize");
+    assert.deepEqual(await payments.events(id), ["payment_received"]);
+    const seen = await payments.sandbox.status(transaction_id!);
+    assert.equal(seen.transaction_status, "authorize");
+
+    const done = await parsePayment(await payments.post(`/payments/${id}/${next}/`), 200);
+    assert.equal(done.transaction_status, next);
+  }
+});
+
+Deno.test("a bank that says no to a charge is an answer", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const [card, fraud_status] of [[DENIED_BY_BANK, "accept"], [DENIED_AS_FRAUD, "deny"]]) {
+    const denied = await chargeCard(payments, card!);
+    assertMembers(denied, {
+      transaction_status: "deny",
+      fraud_status: fraud_status!,
+      status_code: "202",
+      captured_amount: null,
+      is_paid: false,
+      is_pending: false,
+      is_failed: true,
+    });
+    assert.match(denied.status_message!, /^(Deny by Bank|Denied by)/);
+    assert.deepEqual(await payments.read(denied.id), denied);
+    assert.deepEqual(await payments.story(denied.id), [">pending charge", "pending>deny charge"]);
+    assert.deepEqual(await payments.events(denied.id), ["payment_denied"]);
+  }
+});
+
+Deno.test("a challenged card is approved: from then on it is paid", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const challenged = await chargeCard(payments, CHALLENGED_CARD);
+  assertMembers(challenged, {
+    transaction_status: "capture",
+    fraud_status: "challenge",
+    captured_amount: null,
+    net_amount: "0.00",
+    is_paid: false,
+    is_pending: true,
+  });
+  const { id } = challenged;
+  const { body } = await approvePayment(payments.app.deps, ALICE, id);
+  assertMembers(body, {
+    transaction_status: "capture",
+    fraud_status: "accept",
+    captured_amount: "44000.00",
+    is_paid: true,
+    is_pending: false,
+  });
+  assert.deepEqual(await payments.read(id), body);
+  assert.deepEqual(await payments.story(id), [
+    ">pending charge",
+    "pending>capture charge",
+    "capture>capture approve",
+  ]);
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("a challenged card is denied", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
+  const { body } = await denyPayment(payments.app.deps, ALICE, id);
+  assertMembers(body, { transaction_status: "deny", fraud_status: "deny", is_failed: true });
+  const seen = await payments.sandbox.status(transaction_id!);
+  assert.equal(seen.transaction_status, "deny");
+  assert.equal((await payments.story(id)).at(-1), "capture>deny deny");
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_denied"]);
+});
+
+Deno.test("a hold that was challenged is approved, and stays a hold", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id } = await chargeCard(payments, CHALLENGED_CARD, "card_auth");
+  const { body } = await approvePayment(payments.app.deps, ALICE, id);
+  assertMembers(body, {
+    transaction_status: "authorize",
+    fraud_status: "accept",
+    captured_amount: null,
+    is_paid: false,
+  });
+  const response = await payments.post(`/payments/${id}/capture/`);
+  assert.equal((await parsePayment(response, 200)).captured_amount, "44000.00");
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("only its owner and staff review a payment, and no route leads to it", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id } = await chargeCard(payments, CHALLENGED_CARD);
+  for (const review of [approvePayment, denyPayment]) {
+    await assert.rejects(
+      review(payments.app.deps, BOB, id),
+      (error) => error instanceof ServiceError && error.code === "not_found",
+    );
+  }
+  for (const action of ["approve", "deny"]) {
+    await assertProblem(await payments.post(`/payments/${id}/${action}/`), 404, "not_found");
+  }
+  assert.equal((await payments.read(id)).fraud_status, "challenge");
+  const { body } = await approvePayment(payments.app.deps, STAFF, id);
+  assert.equal(body.fraud_status, "accept");
+});
+
+/** What the gateway knows already, and the service does not. */
+const OVERTAKEN: { action: string; kind: ChargeKind; happens: string; found: string }[] = [
+  { action: "cancel", kind: "gopay", happens: "pay", found: "settlement" },
+  { action: "cancel", kind: "card", happens: "settle", found: "settlement" },
+  { action: "expire", kind: "bca", happens: "pay", found: "settlement" },
+  { action: "expire", kind: "gopay", happens: "deny", found: "deny" },
+];
+
+for (const { action, kind, happens, found } of OVERTAKEN) {
+  Deno.test(`${action} of a ${kind} after ${happens}: the gateway's state is taken over first`, async () => {
+    await using payments = await openPayments({ databaseUrl });
+    const { id, transaction_id } = await payments.charge(kind);
+    await payments.sandbox.control(`transactions/${transaction_id}/${happens}`);
+    const response = await payments.post(`/payments/${id}/${action}/`);
+    const problem = await assertProblem(response, 400, "invalid_state");
+    assert.equal(problem.outcome, "refused");
+    assert.equal(problem.payment_id, id);
+    assert.equal(problem.transaction_status, found);
+    assert.equal((await payments.read(id)).transaction_status, found);
+    const [, ...story] = await payments.story(id);
+    assert.match(story.at(-1)!, new RegExp(`>${found} ${action}$`));
+  });
+}
+
+Deno.test("a capture of what was cancelled meanwhile takes that over first", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { id, transaction_id } = await payments.charge("card_auth");
+  await payments.sandbox.post(`/v2/${transaction_id}/cancel`);
+  const response = await payments.post(`/payments/${id}/capture/`);
+  const problem = await assertProblem(response, 400, "invalid_state");
+  assert.equal(problem.transaction_status, "cancel");
+  assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
+});
+
+Deno.test("a review of what was decided meanwhile takes that over first", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const review of [approvePayment, denyPayment]) {
+    const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
+    await payments.sandbox.post(`/v2/${transaction_id}/approve`);
+    await assert.rejects(
+      review(payments.app.deps, ALICE, id),
+      (error) => error instanceof ServiceError && error.code === "invalid_state",
+    );
+    const payment = await payments.read(id);
+    assertMembers(payment, { transaction_status: "capture", fraud_status: "accept" });
+    assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
+  }
+});
+
+Deno.test("a 412 whose reason cannot be had is refused, and changes nothing", async () => {
+  await using payments = await openPayments({
+    databaseUrl,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const { id, transaction_id } = await payments.charge("gopay");
+  await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+  await payments.sandbox.fault("status", "error_500", { count: 10 });
+  const response = await payments.post(`/payments/${id}/cancel/`);
+  const problem = await assertProblem(response, 400, "gateway_error");
+  assert.equal(problem.outcome, "refused");
+  assert.equal((await payments.read(id)).transaction_status, "pending");
+  await payments.sandbox.control("faults", undefined, "DELETE");
+  assert.equal((await payments.refresh(id)).transaction_status, "settlement");
+});
+
+Deno.test("an action on a charge whose answer was lost finds its transaction first", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const action of ["cancel", "expire"]) {
+    await payments.sandbox.fault("charge", "answer_lost");
+    const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
+    const { payment_id, detail } = await assertProblem(response, 502, "gateway_unreachable");
+    assert.equal(detail, null, "there is no more to say");
+    const done = await parsePayment(await payments.post(`/payments/${payment_id}/${action}/`), 200);
+    assert.equal(done.transaction_status, action);
+    const expected = [
+      "payment_received",
+      action === "cancel" ? "payment_cancelled" : "payment_expired",
+    ];
+    assert.deepEqual(await payments.events(done.id), expected);
+  }
+});
+
+Deno.test("check_status has the payment and the gateway's words, without their signature", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  for (const kind of ["bca", "card", "qris", "card_auth"] as const) {
+    const { id, transaction_id } = await payments.charge(kind);
+    const { signature_key, ...said } = await payments.sandbox.status(transaction_id!);
+    assert.match(signature_key, /^[0-9a-f]{128}$/);
+    const response = await payments.get(`/payments/${id}/check_status/`);
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    assert.ok(!text.includes(signature_key));
+    assert.ok(!text.includes("signature_key"));
+    const { payment, gateway_response } = PaymentStatusCheckSchema.parse(JSON.parse(text));
+    assert.deepEqual(gateway_response, said, "word for word");
+    assert.deepEqual(payment, await payments.read(id));
+  }
+});
+
+Deno.test("check_status of a charge that was refused has nothing of the gateway's, nor asks it", async () => {
+  await using payments = await openProxiedPayments({ databaseUrl });
+  const id = await refusedCharge(payments);
+  const asked = payments.proxy.received.length;
+  const response = await payments.get(`/payments/${id}/check_status/`);
+  const { payment, gateway_response } = PaymentStatusCheckSchema.parse(await response.json());
+  assert.equal(gateway_response, null);
+  assert.equal(payment.transaction_status, "failure");
+  assert.equal(payments.proxy.received.length, asked);
+});
+
+Deno.test("a gateway that cannot say how a payment stands leaves it as it is", async () => {
+  await using payments = await openPayments({
+    databaseUrl,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const payment = await payments.charge("bca");
+  await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+  const faults = [["error_500", 400, "gateway_error"], ["reset", 502, "gateway_unreachable"]];
+  for (const [fault, status, code] of faults as [string, number, "gateway_error"][]) {
+    await payments.sandbox.fault("status", fault, { count: 10 });
+    const response = await payments.get(`/payments/${payment.id}/check_status/`);
+    const problem = await assertProblem(response, status, code);
+    assert.equal(problem.payment_id, payment.id);
+    assert.deepEqual(await payments.read(payment.id), payment);
+    await payments.sandbox.control("faults", undefined, "DELETE");
+  }
+});
+
+Deno.test("a saved token shows in the gateway's words of check_status, and nowhere else", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { sandbox } = payments;
+  const request = await chargeRequest(sandbox, "card");
+  const response = await payments.post("/charge/", { ...request, save_token_id: true });
+  const text = await response.clone().text();
+  const { id, transaction_id } = await parsePayment(response, 201);
+  const { saved_token_id } = await sandbox.status(transaction_id!);
+  assert.match(saved_token_id, /^48111111.{20}1114$/);
+
+  const checked = await (await payments.get(`/payments/${id}/check_status/`)).json();
+  assert.equal(checked.gateway_response.saved_token_id, saved_token_id);
+  await sandbox.control(`transactions/${transaction_id}/settle`);
+  await payments.refresh(id);
+  const elsewhere = [
+    text,
+    JSON.stringify(checked.payment),
+    await (await payments.get(`/payments/${id}/`)).text(),
+    await (await payments.get("/payments/")).text(),
+    JSON.stringify(await payments.app.database.query((sql) => sql`select * from gateway.events`)),
+    JSON.stringify(await payments.app.database.query((sql) => sql`select * from gateway.payments`)),
+    JSON.stringify(payments.app.logged()),
+  ];
+  for (const each of elsewhere) {
+    assert.ok(!each.includes(saved_token_id));
+    assert.ok(!each.includes(request.token_id));
+  }
+});
+
+Deno.test("to read a payment is not to ask the gateway", async () => {
+  await using payments = await openProxiedPayments({ databaseUrl });
+  const payment = await payments.charge("bca");
+  await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+  const asked = payments.proxy.received.length;
+  assert.deepEqual(await payments.read(payment.id), payment);
+  assert.equal((await payments.get("/payments/")).status, 200);
+  assert.equal(payments.proxy.received.length, asked);
+});
+
+async function made(payments: TestPayments, kind: ChargeKind): Promise<string> {
+  return (await payments.charge(kind)).id;
+}
+
+async function chargeCard(
+  payments: TestPayments,
+  card: string,
+  kind: ChargeKind = "card",
+): Promise<Payment> {
+  const token_id = await payments.sandbox.token(card);
+  return await payments.charge(kind, { token_id });
+}
+
+/** A payment to which something happened at the gateway that is known here. */
+async function after(payments: TestPayments, kind: ChargeKind, happens: string): Promise<string> {
+  const { id, transaction_id } = await payments.charge(kind);
+  await payments.sandbox.control(`transactions/${transaction_id}/${happens}`);
+  return (await payments.refresh(id)).id;
+}
+
+async function acted(payments: TestPayments, action: string): Promise<string> {
+  const { id } = await payments.charge("bca");
+  return (await parsePayment(await payments.post(`/payments/${id}/${action}/`), 200)).id;
+}
+
+async function refunded(payments: TestPayments, input: Json): Promise<string> {
+  const { id } = await payments.paid("gopay");
+  assert.equal((await payments.post(`/payments/${id}/refund/`, input)).status, 200);
+  return id;
+}
+
+async function chargedBack(payments: TestPayments, particulars: Json): Promise<string> {
+  const { id, transaction_id } = await payments.paid("card");
+  await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, particulars);
+  return (await payments.refresh(id)).id;
+}
+
+/** The gateway knows no such token. */
+async function refusedCharge(payments: TestPayments): Promise<string> {
+  const request = await chargeRequest(payments.sandbox, "card");
+  const response = await payments.post("/charge/", { ...request, token_id: "of-nobody" });
+  const { payment_id, outcome } = await assertProblem(response, 400, "gateway_error");
+  assert.equal(outcome, "refused");
+  return payment_id!;
+}
+
+interface Refusal {
+  code: string;
+  members: Record<string, unknown>;
+}
+
+/** Through the route where there is one, else by the verb itself. */
+async function refusalOf(payments: ProxiedPayments, id: string, action: string): Promise<Refusal> {
+  const review = { approve: approvePayment, deny: denyPayment }[action];
+  if (!review) {
+    const response = await payments.post(`/payments/${id}/${action}/`);
+    const { code, ...members } = await assertProblem(response, 400, "invalid_state");
+    return { code, members };
+  }
+  const error = await review(payments.app.deps, ALICE, id).then(() => null, (thrown) => thrown);
+  assert.ok(error instanceof ServiceError, action);
+  return error;
+}

@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { ProblemSchema } from "../../routes/problem.ts";
+import { askService } from "../support/client.ts";
+import { type Arbitrary, fc } from "../support/fast_check.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+interface Operation {
+  method: string;
+  path: string;
+  responses: Record<string, { description: string }>;
+}
+
+/** All that the document says about charges and payments. */
+function operationsOf({ app }: TestPayments): Operation[] {
+  return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
+    /^\/(charge|payments)\//.test(path)
+      ? Object.entries<Json>(methods!).map(([method, { responses }]) => ({
+        method: method.toUpperCase(),
+        path,
+        responses,
+      }))
+      : []
+  );
+}
+
+/** An answer, or a problem as the document declares it; never a mistake of ours. */
+async function assertAnswered(response: Response, { method, path, responses }: Operation) {
+  const text = await response.text();
+  const says = `${method} ${path}: ${response.status} ${text.slice(0, 500)}`;
+  assert.ok(response.status < 500, says);
+  const declared = responses[response.status];
+  assert.ok(declared, says);
+  const body = JSON.parse(text);
+  if (response.status < 400) return null;
+  assert.equal(response.headers.get("content-type"), "application/problem+json", says);
+  const problem = ProblemSchema.parse(body);
+  assert.equal(problem.instance, response.headers.get("x-request-id"), says);
+  assert.ok(declared.description.includes(`\`${problem.code}\``), says);
+  const isNamed = problem.errors?.every(({ field, message }) => field !== "" && message !== "");
+  if (problem.code === "validation_error") assert.ok(isNamed && problem.errors!.length > 0, says);
+  return problem;
+}
+
+const NASTY = [
+  null,
+  true,
+  "",
+  "0",
+  "NaN",
+  "\u0000",
+  "\ud83d",
+  "a\nb",
+  "..",
+  "'; drop table gateway.payments; --",
+  "x".repeat(3000),
+  0,
+  -1,
+  0.5,
+  10_000_000_000_000,
+  1e308,
+  [],
+  [[]],
+  [null],
+  {},
+  { a: { b: {} } },
+];
+
+const anyJson: Arbitrary<Json> = fc.oneof(
+  fc.constantFrom<Json>(...NASTY),
+  fc.json().map((text) => JSON.parse(text)),
+  fc.string({ unit: "binary" }),
+  fc.integer(),
+);
+
+Deno.test("whatever is sent to whichever route is answered, or refused with a problem", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const operations = operationsOf(payments);
+  assert.equal(operations.length, 8);
+  const paid = await payments.paid("gopay");
+  const held = await payments.charge("card_auth");
+  const ids = [paid.id, held.id, "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5", "x", "%00", "%ff", "'"];
+  const input = fc.record({ amount: anyJson, reason: anyJson, direct: anyJson });
+  const text = fc.oneof(
+    fc.oneof(anyJson, input).map((value) => JSON.stringify(value)),
+    fc.json(),
+    fc.string(),
+  );
+  const headers = fc.record({
+    "Content-Type": fc.constantFrom(
+      "application/json",
+      "application/json; charset=utf-8",
+      "text/a",
+    ),
+    // As far as a client can send it.
+    "Idempotency-Key": fc.oneof(
+      fc.string({ maxLength: 300 }),
+      fc.constantFrom("", "k", "ключ", "k".repeat(256)),
+    ).map((value) => value.replaceAll(/[^\x20-\xff]|\x7f/g, "")),
+  });
+  const property = fc.asyncProperty(
+    fc.constantFrom(...operations),
+    fc.constantFrom(...ids),
+    text,
+    headers,
+    async (operation, id, body, headers) => {
+      const path = operation.path.replace("{pk}", id);
+      const { method } = operation;
+      const response = method === "GET"
+        ? await app.as(key, path)
+        : await app.as(key, path, { method, headers, body });
+      await assertAnswered(response, operation);
+    },
+  );
+  await fc.assert(property, { numRuns: 4_000 });
+});
+
+Deno.test("a charge with one member spoiled goes through, or is refused by that member's name", async () => {
+  await using payments = await openPayments();
+  const operation = operationsOf(payments).find(({ path }) => path === "/charge/")!;
+  const { requestBody } = payments.app.document.paths!["/charge/"]!.post as Json;
+  const examples = Object.values<Json>(requestBody.content["application/json"].examples)
+    .map(({ value }) => ({ ...ALL_MEMBERS, ...value }));
+  const spoiled = fc.oneof(...examples.map((example) =>
+    fc.record<Json>({
+      example: fc.constantFrom(example),
+      path: fc.constantFrom(...placesIn(example)),
+      value: anyJson,
+    })
+  ));
+  const property = fc.asyncProperty(spoiled, async ({ example, path, value }) => {
+    const response = await payments.post("/charge/", spoil(example, path, value));
+    const problem = await assertAnswered(response, operation);
+    if (problem?.code !== "validation_error") return;
+    for (const { field } of problem.errors!) {
+      const where = path.join(".");
+      // A price, a quantity or the amount itself spoils the sum.
+      const isSum = field === "item_details" && /^(item_details|gross_amount)/.test(where);
+      const isThere = `${field}.`.startsWith(`${where}.`) || `${where}.`.startsWith(`${field}.`);
+      assert.ok(isThere || isSum, `${where} was spoiled, ${field} is blamed`);
+    }
+  });
+  await fc.assert(property, { numRuns: 5_000 });
+});
+
+/** What the examples of the document do not have, but may. */
+const ALL_MEMBERS = {
+  order_id: undefined,
+  item_details: [{ name: "A", price: 150_000, quantity: 1, brand: "b", merchant_name: "m" }],
+  customer_details: {
+    first_name: "B",
+    billing_address: { city: "Jakarta", postal_code: "1", country_code: "IDN" },
+  },
+  metadata: { a: { b: 1 } },
+  custom_fields: ["a", "b"],
+  custom_expiry: { expiry_duration: 1, unit: "day" },
+};
+
+/** The paths of all members, whole objects and lists included. */
+function placesIn(value: Json, path: string[] = []): string[][] {
+  if (typeof value !== "object" || value === null) return [path];
+  const below = Object.entries(value).flatMap(([name, member]) =>
+    placesIn(member, [...path, name])
+  );
+  return path.length === 0 ? below : [path, ...below];
+}
+
+function spoil(target: Json, [name, ...rest]: string[], value: Json): Json {
+  if (name === undefined) return value;
+  const copy = Array.isArray(target) ? [...target] : { ...target };
+  copy[name] = spoil(copy[name], rest, value);
+  return copy;
+}
+
+Deno.test("whatever is asked of a list is answered, or refused by the parameter's name", async () => {
+  await using payments = await openPayments();
+  await payments.charge();
+  const operation = operationsOf(payments).find(({ path }) => path === "/payments/")!;
+  const names = ["payment_type", "status", "limit", "cursor", "unknown"];
+  const pair = fc.record({
+    name: fc.constantFrom(...names),
+    value: fc.oneof(
+      fc.constantFrom("", "0", "1", "100", "gopay", "pending", "AZejwl9OfWGfCyxk0bCn5Q", "null"),
+      fc.string({ unit: "binary" }),
+    ),
+  });
+  const property = fc.asyncProperty(fc.array(pair, { maxLength: 4 }), async (pairs) => {
+    const query = pairs.map(({ name, value }) =>
+      `${name}=${encodeURIComponent(value.toWellFormed())}`
+    );
+    const response = await payments.get(`/payments/?${query.join("&")}`);
+    const problem = await assertAnswered(response, operation);
+    for (const { field } of problem?.errors ?? []) {
+      assert.ok(pairs.some(({ name }) => name === field), field);
+    }
+  });
+  await fc.assert(property, { numRuns: 1_000 });
+});
+
+const ACTIONS = ["cancel", "expire", "refund", "capture"];
+
+Deno.test("actions need no body, whether or not it is called JSON", async () => {
+  await using payments = await openPayments();
+  // Over a wire, where a body can be read but once.
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using server = Deno.serve(options, payments.app.fetch);
+  const bodies: [body: string | undefined, type: string | undefined][] = [
+    [undefined, undefined],
+    [undefined, "application/json"],
+    ["", "application/json"],
+    ["{}", "application/json"],
+    ['{"unknown":1}', "application/json; charset=utf-8"],
+  ];
+  for (const [body, type] of bodies) {
+    const ids: Record<string, string> = {
+      cancel: (await payments.charge("bca")).id,
+      expire: (await payments.charge("bca")).id,
+      refund: (await payments.paid("gopay")).id,
+      capture: (await payments.charge("card_auth")).id,
+    };
+    for (const action of ACTIONS) {
+      const headers = new Headers(type ? { "Content-Type": type } : {});
+      headers.set("Authorization", `Bearer ${payments.key}`);
+      const url = `http://127.0.0.1:${server.addr.port}/payments/${ids[action]}/${action}/`;
+      const response = await askService(url, { method: "POST", headers, body });
+      assert.equal(response.status, 200, `${action} ${body} ${type}: ${await response.text()}`);
+    }
+  }
+});
+
+Deno.test("a body that is there has to be an object, and JSON", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const { id } = await payments.charge();
+  const before = await payments.read(id);
+  for (const action of ACTIONS) {
+    const send = (body: string, type = "application/json") =>
+      app.as(key, `/payments/${id}/${action}/`, {
+        method: "POST",
+        headers: { "Content-Type": type },
+        body,
+      });
+    for (const body of ["[]", "null", '"{}"', "7", "true"]) {
+      const { errors } = await assertProblem(await send(body), 400, "validation_error");
+      assert.deepEqual(errors, [{ field: "body", message: "must be an object" }]);
+    }
+    for (const body of ["{", "x", "{}}"]) {
+      await assertProblem(await send(body), 400, "malformed_json");
+    }
+    await assertProblem(await send("{}", "text/plain"), 415, "unsupported_media_type");
+    const large = JSON.stringify({ reason: "x".repeat(256 * 1024) });
+    await assertProblem(await send(large), 413, "payload_too_large");
+  }
+  assert.deepEqual(await payments.read(id), before);
+});
+
+Deno.test("an amount to refund or capture is a whole number above 0", async () => {
+  await using payments = await openPayments();
+  const paid = await payments.paid("gopay");
+  const held = await payments.charge("card_auth");
+  const amounts = [0, -1, 0.5, 100.01, 1e308, 10_000_000_000_000, "100", "NaN", true, [1], {}];
+  for (const [path, payment] of [["refund", paid], ["capture", held]] as const) {
+    for (const amount of amounts) {
+      const response = await payments.post(`/payments/${payment.id}/${path}/`, { amount });
+      const { errors } = await assertProblem(response, 400, "validation_error");
+      assert.deepEqual(errors!.map(({ field }) => field), ["amount"], `${path} ${amount}`);
+    }
+    assert.deepEqual(await payments.read(payment.id), payment);
+  }
+});
+
+Deno.test("a refund's reason is a line of up to 255 characters, and direct is yes or no", async () => {
+  await using payments = await openPayments();
+  const paid = await payments.paid("gopay");
+  const cases: [Json, string][] = [
+    [{ reason: "x".repeat(256) }, "reason"],
+    [{ reason: "" }, "reason"],
+    [{ reason: 7 }, "reason"],
+    [{ reason: "a\u0000b" }, "reason"],
+    [{ direct: "yes" }, "direct"],
+    [{ direct: 1 }, "direct"],
+  ];
+  for (const [body, field] of cases) {
+    const response = await payments.post(`/payments/${paid.id}/refund/`, body);
+    const { errors } = await assertProblem(response, 400, "validation_error");
+    assert.deepEqual(errors!.map(({ field }) => field), [field]);
+  }
+  assert.deepEqual(await payments.read(paid.id), paid);
+});
+
+Deno.test("a refund of more than is left is refused, to the last rupiah", async () => {
+  await using payments = await openPayments();
+  const { id } = await payments.paid("gopay", { gross_amount: 44_000 });
+  const refund = (amount?: number) => payments.post(`/payments/${id}/refund/`, { amount });
+  const refused = async (amount: number) => {
+    const problem = await assertProblem(await refund(amount), 400, "validation_error");
+    assert.deepEqual(problem.errors!.map(({ field }) => field), ["amount"]);
+    assert.equal(problem.payment_id, id);
+    assert.equal(problem.outcome, "refused");
+  };
+  await refused(44_001);
+  assert.equal((await refund(40_000)).status, 200);
+  await refused(4_001);
+  await refused(44_000);
+  assert.equal((await refund(3_999)).status, 200);
+  await refused(2);
+  assert.equal((await refund()).status, 200);
+  const { refund_amount, net_amount, transaction_status } = await payments.read(id);
+  assert.deepEqual(
+    { refund_amount, net_amount, transaction_status },
+    { refund_amount: "44000.00", net_amount: "0.00", transaction_status: "refund" },
+  );
+  await assertProblem(await refund(1), 400, "invalid_state");
+});
+
+Deno.test("a capture of more than is held is refused, to the last rupiah", async () => {
+  await using payments = await openPayments();
+  const { id } = await payments.charge("card_auth", { gross_amount: 44_000 });
+  const capture = (amount?: number) => payments.post(`/payments/${id}/capture/`, { amount });
+  const { errors } = await assertProblem(await capture(44_001), 400, "validation_error");
+  assert.deepEqual(errors!.map(({ field }) => field), ["amount"]);
+  assert.equal((await capture(43_999)).status, 200);
+  assert.equal((await payments.read(id)).captured_amount, "43999.00");
+});
+
+Deno.test("an Idempotency-Key that is none is refused by every route that takes one", async () => {
+  await using payments = await openPayments();
+  const { id } = await payments.charge();
+  for (const { method, path } of operationsOf(payments)) {
+    if (method !== "POST") continue;
+    const response = await payments.post(path.replace("{pk}", id), {
+      payment_type: "gopay",
+      gross_amount: 1,
+    }, { "Idempotency-Key": "x".repeat(256) });
+    const { errors } = await assertProblem(response, 400, "validation_error");
+    assert.deepEqual(errors!.map(({ field }) => field), ["Idempotency-Key"], path);
+  }
+});
+
+Deno.test("the case of an id and the slash at the end are nothing to an Idempotency-Key", async () => {
+  await using payments = await openPayments();
+  const { id } = await payments.charge("bca");
+  const headers = { "Idempotency-Key": "cancel-1" };
+  const first = await payments.post(`/payments/${id}/cancel/`, undefined, headers);
+  assert.equal(first.headers.get("idempotency-replayed"), null);
+  const again = await payments.post(`/payments/${id.toUpperCase()}/cancel`, {}, headers);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(await again.json(), await first.json());
+  const problem = await payments.post(`/payments/${id}/expire/`, undefined, headers);
+  await assertProblem(problem, 400, "invalid_state");
+  assert.equal(problem.headers.get("idempotency-replayed"), null, "of another path");
+});

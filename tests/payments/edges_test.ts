@@ -1,0 +1,497 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { PutOff } from "../../core/jobs/task.ts";
+import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
+import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newKey } from "../support/idempotency.ts";
+import { chargeRequest, parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
+
+const databaseUrl = await createDatabase();
+const MINUTE = 60_000;
+
+/** An app whose time a test holds in its hands. */
+async function openTimed() {
+  const time = { now: Date.now() };
+  const payments = await openRelayed({
+    databaseUrl,
+    now: () => time.now,
+    gatewayOptions: { clock: () => time.now },
+  });
+  return { payments, time, [Symbol.asyncDispose]: () => payments[Symbol.asyncDispose]() };
+}
+
+/** Lets the gateway do what it is asked, and puts a page of somebody in between for its answer. */
+function hideAnswers({ relay }: RelayedPayments, status: number) {
+  relay.meddle = async (request, pass) => {
+    const answer = await pass();
+    if (request.method === "GET") return answer;
+    await answer.body?.cancel();
+    return new Response("<html>Blocked</html>", { status });
+  };
+}
+
+function showAnswers({ relay }: RelayedPayments) {
+  relay.meddle = (_request, pass) => pass();
+}
+
+/** Changes what the gateway answers with. */
+function rewrite({ relay }: RelayedPayments, change: (answer: Json) => Json) {
+  relay.meddle = async (_request, pass) => Response.json(change(await (await pass()).json()));
+}
+
+async function rowOf({ app }: RelayedPayments, id: string) {
+  const [row] = await app.database.query((sql) =>
+    sql`select * from gateway.payments where id = ${id}`
+  );
+  return row!;
+}
+
+for (const status of [400, 401, 403, 404, 406, 429]) {
+  Deno.test(`a ${status} page in place of an answer does not hide a charge or a refund`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const sold = await payments.paid("gopay");
+    const body = { ...await chargeRequest(payments.sandbox, "card"), order_id: randomUUID() };
+    hideAnswers(payments, status);
+    const charge = await (await payments.post("/charge/", body)).json();
+    const refund = await (await payments.post(`/payments/${sold.id}/refund/`, { amount: 1_000 }))
+      .json();
+    assert.deepEqual([charge.outcome, refund.outcome], ["unknown", "unknown"]);
+    showAnswers(payments);
+    assert.equal((await payments.refresh(charge.payment_id)).transaction_status, "capture");
+    const refunded = await payments.refresh(sold.id);
+    assert.equal(refunded.refund_amount, "1000.00");
+    assert.equal(refunded.refunds.length, 1);
+  });
+}
+
+Deno.test("a 404 page, whoever sent it, does not mean that the gateway knows no such charge", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  await payments.sandbox.fault("charge", "answer_lost");
+  const body = await chargeRequest(payments.sandbox, "card");
+  const { payment_id } = await (await payments.post("/charge/", body)).json();
+  time.now += 16 * MINUTE;
+  payments.relay.meddle = () => new Response("<html>No such site</html>", { status: 404 });
+  await assert.rejects(payments.check(payment_id));
+  assert.equal((await payments.read(payment_id)).transaction_status, "pending");
+  showAnswers(payments);
+  await payments.check(payment_id);
+  assert.equal((await payments.read(payment_id)).transaction_status, "capture");
+});
+
+Deno.test("what no database can keep of the gateway's words does not cost a charge its answer", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (const [said, kept] of [["a\0b", "ab"], ["a\ud800b", "a\ufffdb"]]) {
+    rewrite(payments, (answer) => ({ ...answer, status_message: said }));
+    assert.equal((await payments.charge("bca")).status_message, kept);
+  }
+});
+
+Deno.test("a charge that is made anew under its key keeps its order id, made up or not", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const body = await chargeRequest(payments.sandbox, "bca");
+  for (const order of [{}, { order_id: randomUUID() }]) {
+    const key = newKey();
+    await payments.sandbox.fault("charge", "reset");
+    const first = await (await payments.post("/charge/", { ...body, ...order }, key)).json();
+    time.now += 16 * MINUTE;
+    await payments.check(first.payment_id);
+    const second = await payments.post("/charge/", { ...body, ...order }, key);
+    const payment = await parsePayment(second, 201);
+    assert.notEqual(payment.id, first.payment_id);
+    assert.equal(payment.order_id, first.order_id);
+  }
+});
+
+Deno.test("while one call tries whether the gateway is back, others write nothing", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const body = { payment_type: "gopay", gross_amount: 1_000 };
+  await payments.sandbox.fault("charge", "reset", { count: 5 });
+  for (let i = 0; i < 5; i++) await (await payments.post("/charge/", body)).body?.cancel();
+  time.now += 11_000;
+  const held = payments.relay.holdNext("POST /v2/charge");
+  const probe = payments.post("/charge/", body);
+  await held.arrived;
+  const count = () =>
+    payments.app.database.query((sql) => sql`select count(*) from gateway.payments`);
+  const before = await count();
+  for (let i = 0; i < 10; i++) {
+    const problem = await assertProblem(
+      await payments.post("/charge/", body),
+      502,
+      "gateway_unreachable",
+    );
+    assert.equal(problem.outcome, "refused");
+  }
+  assert.deepEqual(await count(), before);
+  held.release();
+  assert.equal((await probe).status, 201);
+});
+
+Deno.test("a job that was put off for a day does not keep a refund waiting for as long", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const key = newKey();
+  const body = { payment_type: "dana", gross_amount: 1_000 };
+  await payments.sandbox.fault("charge", "reset");
+  await (await payments.post("/charge/", body, key)).body?.cancel();
+  time.now += 61_000;
+  await runDueJobs(payments.app);
+  const payment = await parsePayment(await payments.post("/charge/", body, key), 201);
+  await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+  await payments.refresh(payment.id);
+  await payments.sandbox.fault("refund", "answer_lost");
+  await (await payments.post(`/payments/${payment.id}/refund/`)).body?.cancel();
+  const [waiting, ...others] = (await jobsOf(payments.app, payment.id))
+    .filter(({ status }) => status === "queued");
+  assert.deepEqual(others, []);
+  assert.equal(waiting!.run_at.getTime(), time.now + 60_000);
+  assert.ok(payments.app.carried.some(({ id }) => id === waiting!.id));
+  time.now += 61_000;
+  await runDueJobs(payments.app);
+  assert.deepEqual(
+    (await payments.read(payment.id)).refunds.map(({ status }) => status),
+    ["succeeded"],
+  );
+});
+
+Deno.test("a refund that finds no end does not keep the next from its own", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const { id } = await payments.paid("gopay");
+  for (const amount of [1_000, 2_000]) {
+    await payments.sandbox.fault("refund", "reset");
+    await (await payments.post(`/payments/${id}/refund/`, { amount })).body?.cancel();
+  }
+  payments.relay.meddle = (request, pass) =>
+    request.body.includes('"amount":1000')
+      ? Response.json({ status_code: "500", status_message: "Sorry" })
+      : pass();
+  time.now += 2 * MINUTE;
+  await assert.rejects(payments.check(id));
+  const { refunds } = await payments.read(id);
+  assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]), [
+    ["1000.00", "pending"],
+    ["2000.00", "succeeded"],
+  ]);
+});
+
+Deno.test("a charge that is being sent again is not given up by a look from before", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const key = newKey();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  await payments.sandbox.fault("charge", "reset");
+  const { payment_id } = await (await payments.post("/charge/", body, key)).json();
+  time.now += 16 * MINUTE;
+  const look = payments.relay.holdAnswer("GET /v2/:id/status");
+  const job = payments.check(payment_id);
+  await look.arrived;
+  const send = payments.relay.holdNext("POST /v2/charge");
+  const again = payments.post("/charge/", body, key);
+  await send.arrived;
+  look.release();
+  await assert.rejects(job, PutOff);
+  send.release();
+  await parsePayment(await again, 201);
+  assert.deepEqual(await payments.story(payment_id), [">pending charge"]);
+  assert.deepEqual(await payments.events(payment_id), ["payment_received"]);
+});
+
+Deno.test("what is refunded is what the gateway lists, also where it does not name our key", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.paid("gopay");
+  rewrite(payments, (answer) => ({
+    ...answer,
+    refunds: answer.refunds?.map(({ refund_key: _, ...refund }: Json) => refund),
+  }));
+  await (await payments.post(`/payments/${id}/refund/`, { amount: 30_000 })).body?.cancel();
+  const { refund_amount, net_amount } = await payments.refresh(id);
+  assert.deepEqual([refund_amount, net_amount], ["30000.00", "14000.00"]);
+});
+
+Deno.test("a charge that was given up for good is not looked at for ever", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const key = newKey();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  await payments.sandbox.fault("charge", "reset");
+  const { payment_id } = await (await payments.post("/charge/", body, key)).json();
+  time.now += 16 * MINUTE;
+  await runDueJobs(payments.app);
+  payments.relay.meddle = () => Response.json({ status_code: "500" });
+  await (await payments.post("/charge/", body, key)).body?.cancel();
+  assert.notEqual((await rowOf(payments, payment_id)).check_at, null);
+  showAnswers(payments);
+  time.now += 2 * MINUTE;
+  await checkPendingPayments(payments.app.deps);
+  await runDueJobs(payments.app);
+  const { transaction_status, check_at } = await rowOf(payments, payment_id);
+  assert.deepEqual([transaction_status, check_at], ["failure", null]);
+});
+
+Deno.test("a column that a later release adds does not stop this one", async () => {
+  await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+  for (
+    const table of ["payments", "payment_items", "refunds", "events", "idempotency_keys", "jobs"]
+  ) {
+    await payments.app.database.query((sql) =>
+      sql.unsafe(`alter table gateway.${table} add column note text not null default 'new'`)
+    );
+  }
+  const item_details = [{ name: "Coffee", price: 44_000, quantity: 1 }];
+  const body = { ...await chargeRequest(payments.sandbox, "gopay"), item_details };
+  const { id, transaction_id } = await parsePayment(
+    await payments.post("/charge/", body, newKey()),
+    201,
+  );
+  await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+  await payments.refresh(id);
+  await payments.sandbox.fault("refund", "answer_lost");
+  await (await payments.post(`/payments/${id}/refund/`, {}, newKey())).body?.cancel();
+  assert.equal((await jobsOf(payments.app, id)).length, 1);
+});
+
+Deno.test("a mistake of ours after the payment was written is told with the payment", async () => {
+  await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+  await payments.app.database.query((sql) =>
+    sql.unsafe("alter table gateway.events add constraint never check (name = 'never')")
+  );
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const problem = await assertProblem(
+    await payments.post("/charge/", body),
+    500,
+    "internal_error",
+  );
+  assert.equal(problem.outcome, "unknown");
+  assert.equal((await payments.read(problem.payment_id!)).order_id, problem.order_id);
+});
+
+Deno.test("refunds never come to more than was paid, though the gateway lists but the latest", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.paid("gopay");
+  rewrite(payments, (answer) => ({ ...answer, refunds: answer.refunds?.slice(-1) }));
+  const answers = [];
+  for (let i = 0; i < 5; i++) {
+    const response = await payments.post(`/payments/${id}/refund/`, { amount: 20_000 });
+    answers.push(response.status);
+    await response.body?.cancel();
+  }
+  assert.deepEqual(answers, [200, 200, 400, 400, 400]);
+  assert.equal((await payments.refresh(id)).refund_amount, "40000.00");
+});
+
+Deno.test("an answer that is about nothing does not end the watch over a payment", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const odd: Json[] = [
+    { transaction_id: undefined },
+    { transaction_id: randomUUID() },
+    { transaction_status: "teleported" },
+  ];
+  for (const change of odd) {
+    const { id, transaction_id } = await payments.charge("bca");
+    rewrite(payments, (answer) => ({ ...answer, ...change }));
+    await assert.rejects(payments.check(id));
+    showAnswers(payments);
+    assert.notEqual((await rowOf(payments, id)).check_at, null);
+    await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+    time.now += 10 * MINUTE;
+    await checkPendingPayments(payments.app.deps);
+    await runDueJobs(payments.app);
+    assert.equal((await payments.read(id)).transaction_status, "settlement");
+  }
+});
+
+Deno.test("a time that is none is left out, and what was paid is paid", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (const time of ["0001-01-01 00:00:00", "0000-00-00 00:00:00", "2026-13-45 99:99:99"]) {
+    const times = { transaction_time: time, expiry_time: time, settlement_time: time };
+    rewrite(payments, (answer) => ({ ...answer, ...times }));
+    const { id, transaction_id, expiry_time } = await payments.charge("bca");
+    assert.equal(expiry_time, null);
+    await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+    const { transaction_status, settlement_time } = await payments.refresh(id);
+    assert.deepEqual([transaction_status, settlement_time], ["settlement", null]);
+  }
+});
+
+Deno.test("a capture whose answer does not name the amount is looked into", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.charge("card_auth");
+  rewrite(payments, ({ gross_amount: _, ...answer }) => answer);
+  const response = await payments.post(`/payments/${id}/capture/`, { amount: 10_000 });
+  assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
+  showAnswers(payments);
+  await payments.check(id);
+  assert.equal((await payments.read(id)).captured_amount, "10000.00");
+});
+
+Deno.test("another currency is another amount", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  rewrite(payments, (answer) => ({ ...answer, currency: "USD" }));
+  const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
+  assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
+});
+
+Deno.test("ids of any length cost nobody an error of ours", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const body = await chargeRequest(payments.sandbox, "gopay");
+  rewrite(payments, (answer) => ({ ...answer, transaction_id: "x".repeat(20_000) }));
+  const response = await payments.post("/charge/", body);
+  assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
+  showAnswers(payments);
+  const { id } = await payments.paid("gopay");
+  const refund = { refund_key: "x".repeat(20_000), refund_amount: "1000.00" };
+  rewrite(payments, (answer) => ({ ...answer, refunds: [refund] }));
+  assert.equal((await payments.refresh(id)).refund_amount, "1000.00");
+});
+
+Deno.test("a look that finds another payment's transaction is the gateway's error", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { transaction_id } = await payments.charge("bca");
+  await payments.sandbox.fault("charge", "answer_lost");
+  const lost = await (await payments.post(
+    "/charge/",
+    await chargeRequest(payments.sandbox, "bca"),
+  )).json();
+  rewrite(payments, (answer) => ({ ...answer, transaction_id }));
+  for (const [method, path] of [["GET", "check_status"], ["POST", "cancel"]]) {
+    const response = await payments.app.as(
+      payments.key,
+      `/payments/${lost.payment_id}/${path}/`,
+      { method },
+    );
+    await assertProblem(response, 400, "gateway_error");
+  }
+  showAnswers(payments);
+  assert.equal((await payments.refresh(lost.payment_id)).transaction_status, "pending");
+});
+
+Deno.test("an amount of null is no amount: it refunds and captures nothing", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.paid("gopay");
+  const hold = await payments.charge("card_auth");
+  for (const path of [`/payments/${id}/refund/`, `/payments/${hold.id}/capture/`]) {
+    const problem = await assertProblem(
+      await payments.post(path, { amount: null }),
+      400,
+      "validation_error",
+    );
+    assert.deepEqual(problem.errors?.map(({ field }) => field), ["amount"]);
+  }
+  assert.equal((await payments.refresh(id)).refund_amount, "0.00");
+});
+
+Deno.test("a charge that was given up and went through late is found by the next one of its order", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const order_id = randomUUID();
+  const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id };
+  // It is under way for a quarter of an hour, and we hear of an error meanwhile.
+  payments.relay.meddle = () => Response.json({ status_code: "500" });
+  const first = await (await payments.post("/charge/", body)).json();
+  const sent = JSON.parse(payments.relay.received.at(-1)!.body);
+  showAnswers(payments);
+  time.now += 16 * MINUTE;
+  await payments.check(first.payment_id);
+  assert.equal((await payments.read(first.payment_id)).transaction_status, "failure");
+  await payments.sandbox.post("/v2/charge", sent);
+  await assertProblem(await payments.post("/charge/", body), 400, "duplicate_order");
+  await runDueJobs(payments.app);
+  const found = await payments.read(first.payment_id);
+  assert.equal(found.transaction_status, "pending");
+  assert.ok(found.va_number);
+});
+
+Deno.test("an order id that is a transaction's id is taken", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { transaction_id } = await payments.charge("bca");
+  const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id: transaction_id };
+  const mallory = await payments.app.createKey({ userId: "mallory" });
+  await assertProblem(await payments.post("/charge/", body, {}, mallory), 400, "duplicate_order");
+});
+
+Deno.test("a clock that went wrong and was put right does not hold a key for hours", async () => {
+  await using timed = await openTimed();
+  const { payments, time } = timed;
+  const key = newKey();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const right = time.now;
+  time.now += 3 * 60 * MINUTE;
+  const held = payments.relay.holdNext("POST /v2/charge");
+  const first = payments.post("/charge/", body, key);
+  await held.arrived;
+  time.now = right;
+  held.release();
+  const { id } = await parsePayment(await first, 201);
+  await payments.app.database.query((sql) =>
+    sql`update gateway.idempotency_keys
+      set reply = null, lease_until = ${new Date(
+      right + 3 * 60 * MINUTE,
+    )} where resource_id = ${id}`
+  );
+  const again = await parsePayment(await payments.post("/charge/", body, key), 201);
+  assert.equal(again.id, id);
+});
+
+Deno.test("a key that runs elsewhere is left alone, though the clock there is ahead of ours", async () => {
+  await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + 5_000 });
+  await using behind = await openApp({
+    databaseUrl,
+    serverKey: SERVER_KEY,
+    gatewayUrl: payments.relay.url,
+  });
+  const key = newKey();
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const held = payments.relay.holdNext("POST /v2/charge");
+  const first = payments.post("/charge/", body, key);
+  await held.arrived;
+  const beside = await behind.as(payments.key, "/charge/", {
+    method: "POST",
+    headers: { ...key, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  await assertProblem(beside, 409, "idempotency_in_progress");
+  held.release();
+  await parsePayment(await first, 201);
+  assert.equal(payments.relay.times("POST /v2/charge"), 1);
+});
+
+Deno.test("many refunds at once do not get slower with each: few statements for each of them", async () => {
+  const statements = new Map<string, number>();
+  await using payments = await openRelayed({
+    databaseUrl,
+    poolSize: 10,
+    wrapDatabase: (database) => ({
+      ...database,
+      query(work, name = "query") {
+        statements.set(name, (statements.get(name) ?? 0) + 1);
+        return database.query(work, name);
+      },
+    }),
+  });
+  const { id } = await payments.paid("gopay");
+  const before = statements.get("write payment") ?? 0;
+  const REFUNDS = 60;
+  const answers = await Promise.all(
+    Array.from(
+      { length: REFUNDS },
+      () => payments.post(`/payments/${id}/refund/`, { amount: 100 }),
+    ),
+  );
+  for (const answer of answers) {
+    assert.equal(answer.status, 200);
+    await answer.body?.cancel();
+  }
+  assert.equal((await payments.read(id)).refund_amount, `${REFUNDS * 100}.00`);
+  const writes = statements.get("write payment")! - before;
+  assert.ok(writes < REFUNDS * 8, `${writes} writes for ${REFUNDS} refunds`);
+});

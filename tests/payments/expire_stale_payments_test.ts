@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
+import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
+import { openApp, REAL_INSTALLATION } from "../support/app.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { notify } from "../support/gateway/notifications.ts";
+import type { Payment } from "../support/payments/payments.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+
+const EXPIRE = "POST /v2/:id/expire";
+const LOOK = "GET /v2/:id/status";
+
+interface Stale extends RelayedPayments {
+  /** The app's clock alone: the gateway has not noticed. */
+  pass(ms: number): void;
+  /** The app's clock goes to so long after the payment's last moment. */
+  passExpiry(payment: Payment, ms?: number): void;
+  /** The task, and what it queued. */
+  sweep(): Promise<number>;
+  /** What was asked of the gateway since the last sweep began. */
+  asked(): string[];
+}
+
+async function openStale(): Promise<Stale> {
+  let ahead = 0;
+  let asked = 0;
+  const relayed = await openRelayed({
+    now: () => Date.now() + ahead,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const { app, relay } = relayed;
+  return {
+    ...relayed,
+    pass: (ms) => void (ahead += ms),
+    passExpiry: ({ expiry_time }, ms = MINUTE) =>
+      void (ahead += Date.parse(expiry_time!) + ms - app.deps.clock()),
+    async sweep() {
+      asked = relay.received.length;
+      const queued = await expireStalePayments(app.deps);
+      while (await runDueJobs(app) > 0);
+      return queued;
+    },
+    asked: () => relay.asked().slice(asked),
+  };
+}
+
+Deno.test("a payment past its time is ended at the gateway, once, and told", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("gopay");
+  stale.passExpiry(payment);
+  assert.equal(await stale.sweep(), 1);
+  assert.deepEqual(stale.asked(), [EXPIRE]);
+  assert.equal((await stale.sandbox.status(payment.transaction_id!)).transaction_status, "expire");
+  const { is_expired, is_pending } = await stale.read(payment.id);
+  assert.deepEqual([is_expired, is_pending], [true, false]);
+  assert.deepEqual(await stale.story(payment.id), [
+    ">pending charge",
+    "pending>expire expire_stale_payments",
+  ]);
+  assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
+
+  stale.pass(HOUR);
+  assert.equal(await stale.sweep(), 0);
+  assert.deepEqual(stale.asked(), []);
+});
+
+Deno.test("nothing is ended before its time, nor in the minute after it", async () => {
+  await using stale = await openStale();
+  const [short, long] = [await stale.charge("gopay"), await stale.charge("bca")];
+  for (const ms of [-MINUTE, 0, MINUTE - 10 * SECOND]) {
+    stale.passExpiry(short, ms);
+    assert.equal(await stale.sweep(), 0);
+  }
+  stale.pass(HOUR);
+  assert.equal(await stale.sweep(), 1, "not the one that can be paid for a day");
+  assert.equal((await stale.read(long.id)).transaction_status, "pending");
+});
+
+Deno.test("a payment whose next look is hours away is ended when its time is over all the same", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("bca");
+  stale.pass(20 * HOUR);
+  assert.equal(await checkPendingPayments(stale.app.deps), 1);
+  await runDueJobs(stale.app);
+  // By its age alone the next look would be five hours later.
+  stale.passExpiry(payment);
+  assert.equal(await stale.sweep(), 1);
+  assert.equal((await stale.read(payment.id)).transaction_status, "expire");
+});
+
+Deno.test("where the gateway refuses, its state is taken instead", async (test) => {
+  await test.step("it has ended by itself", async () => {
+    await using stale = await openStale();
+    const payment = await stale.charge("gopay");
+    await stale.sandbox.advance(HOUR / SECOND);
+    stale.passExpiry(payment);
+    await stale.sweep();
+    assert.deepEqual(stale.asked(), [EXPIRE, LOOK]);
+    assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
+  });
+
+  await test.step("it was paid in the last second", async () => {
+    await using stale = await openStale();
+    const payment = await stale.charge("gopay");
+    await stale.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+    stale.passExpiry(payment);
+    await stale.sweep();
+    assert.deepEqual(stale.asked(), [EXPIRE, LOOK]);
+    assert.equal((await stale.read(payment.id)).is_paid, true);
+    assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_settled"]);
+  });
+
+  await test.step("it cannot be ended, and nobody says why", async () => {
+    await using stale = await openStale();
+    const payment = await stale.charge("gopay");
+    stale.relay.meddle = async (request, pass) =>
+      request.method === "POST"
+        ? Response.json({ status_code: "412", status_message: "Merchant cannot modify" })
+        : await pass();
+    stale.passExpiry(payment);
+    assert.equal(await stale.sweep(), 1);
+    assert.equal((await stale.read(payment.id)).transaction_status, "pending");
+    // Not every ten minutes from now on, but not never either.
+    stale.pass(2 * MINUTE);
+    assert.equal(await stale.sweep(), 0);
+    stale.pass(HOUR);
+    assert.equal(await stale.sweep(), 1);
+  });
+});
+
+Deno.test("one that is paid while it is about to be ended is paid", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("gopay");
+  stale.passExpiry(payment);
+  const held = stale.relay.holdNext(EXPIRE);
+  const swept = stale.sweep();
+  await held.arrived;
+  await stale.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+  await stale.sandbox.settled();
+  await notify(stale, stale.sandbox.hooks.at(-1)!.body);
+  assert.equal((await stale.read(payment.id)).is_paid, true);
+  held.release();
+  await swept;
+  assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("an end that is overtaken by better news steps nothing back", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("gopay");
+  stale.passExpiry(payment);
+  const held = stale.relay.holdAnswer(EXPIRE);
+  const swept = stale.sweep();
+  await held.arrived;
+  // The gateway may take it back: the customer's money came after all.
+  stale.relay.meddle = async ({ method }, pass) => {
+    const answer = await (await pass()).json();
+    const revived = { transaction_status: "settlement", status_code: "200" };
+    return Response.json(method === "GET" ? { ...answer, ...revived } : answer);
+  };
+  assert.equal((await stale.refresh(payment.id)).is_paid, true);
+  held.release();
+  await swept;
+  assert.equal((await stale.read(payment.id)).is_paid, true);
+  assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("a gateway that does not know the transaction takes nothing away, and somebody hears of it", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("gopay");
+  stale.relay.meddle = () =>
+    Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
+  stale.passExpiry(payment);
+  assert.equal(await stale.sweep(), 1);
+  assert.deepEqual(stale.asked(), [EXPIRE, LOOK]);
+  assert.equal((await stale.read(payment.id)).transaction_status, "pending");
+  const alerts = stale.app.logged().filter(({ event }) =>
+    event === "transaction_unknown_to_gateway"
+  );
+  assert.deepEqual(alerts.map(({ payment_id }) => payment_id), [payment.id]);
+  const [job] = await jobsOf(stale.app, payment.id);
+  assert.match(job!.error!, /doesn't exist/);
+});
+
+Deno.test("a charge that was never answered is not ended, but looked for", async () => {
+  await using stale = await openStale();
+  stale.relay.meddle = () => new Response("<h1>Bad Gateway</h1>", { status: 502 });
+  const response = await stale.post("/charge/", { payment_type: "gopay", gross_amount: 44_000 });
+  const { payment_id, outcome } = await response.json();
+  assert.equal(outcome, "unknown");
+  stale.relay.meddle = (_, pass) => pass();
+  stale.pass(HOUR);
+  assert.equal(await expireStalePayments(stale.app.deps), 0);
+  while (await runDueJobs(stale.app) > 0);
+  assert.equal(stale.relay.times(EXPIRE), 0);
+  assert.equal((await stale.read(payment_id)).transaction_status, "failure");
+});
+
+Deno.test("a sweep whose gateway gives no answer is tried again, and ends the payment once", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("gopay");
+  stale.passExpiry(payment);
+  stale.relay.meddle = async ({ method }, pass) => {
+    if (method === "POST") await (await pass()).body?.cancel();
+    return new Response("<h1>Bad Gateway</h1>", { status: 502 });
+  };
+  await stale.sweep();
+  assert.equal((await stale.read(payment.id)).transaction_status, "pending");
+  stale.relay.meddle = (_, pass) => pass();
+  stale.pass(2 * MINUTE);
+  while (await runDueJobs(stale.app) > 0);
+  assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
+});
+
+Deno.test("several instances at once end each payment once", async () => {
+  await using stale = await openStale();
+  const payments = await Promise.all(Array.from({ length: 20 }, () => stale.charge("gopay")));
+  stale.passExpiry(payments.at(-1)!);
+  const open = () =>
+    openApp({
+      databaseUrl: stale.databaseUrl,
+      gatewayUrl: stale.relay.url,
+      serverKey: SERVER_KEY,
+      env: REAL_INSTALLATION,
+      now: stale.app.deps.clock,
+    });
+  await using one = await open();
+  await using two = await open();
+  const apps = [stale.app, one, two];
+  await Promise.all(apps.map(({ deps }) => expireStalePayments(deps)));
+  await Promise.all(apps.map(runDueJobs));
+  while (await runDueJobs(stale.app) > 0);
+  for (const { id } of payments) {
+    assert.deepEqual(await stale.events(id), ["payment_received", "payment_expired"]);
+  }
+});
+
+Deno.test("the look at what is pending leaves what is past its time to this task, but not for ever", async () => {
+  await using stale = await openStale();
+  const payment = await stale.charge("gopay");
+  // A look just before its time is over: the next one is due when it is.
+  stale.passExpiry(payment, -SECOND);
+  assert.equal(await checkPendingPayments(stale.app.deps), 1);
+  await runDueJobs(stale.app);
+  stale.passExpiry(payment, MINUTE + SECOND);
+  assert.equal(await checkPendingPayments(stale.app.deps), 0);
+  stale.pass(11 * MINUTE);
+  assert.equal(await checkPendingPayments(stale.app.deps), 1);
+});

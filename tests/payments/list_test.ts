@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { z } from "@hono/zod-openapi";
+import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { listPayments } from "../../db/payments.ts";
+import { PaymentSummarySchema } from "../../routes/payments/schemas.ts";
+import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const Page = z.array(PaymentSummarySchema);
+
+/** The ids of so many new payments, newest first. */
+async function chargeMany(payments: TestPayments, count: number, more?: Json): Promise<string[]> {
+  const ids = [];
+  for (let made = 0; made < count; made++) ids.unshift((await payments.charge("gopay", more)).id);
+  return ids;
+}
+
+async function readPage(payments: TestPayments, path: string) {
+  const response = await payments.get(path);
+  assert.equal(response.status, 200);
+  const page = Page.parse(await response.json());
+  const link = response.headers.get("link");
+  const next = link === null ? null : link.match(/^<([^<>\s]+)>; rel="next"$/)?.[1];
+  assert.notEqual(next, undefined, `a link as it should be: ${link}`);
+  return { page, ids: page.map(({ id }) => id), next: next ?? null };
+}
+
+/** Follows the links to the end; `between` happens before each page but the first. */
+async function readAll(payments: TestPayments, path: string, between = async () => {}) {
+  const pages: string[][] = [];
+  for (let next: string | null = path; next !== null;) {
+    if (pages.length > 0) await between();
+    const read = await readPage(payments, next);
+    pages.push(read.ids);
+    next = read.next;
+  }
+  return pages;
+}
+
+Deno.test("a list is a bare array of payments in short, newest first", async () => {
+  await using payments = await openPayments();
+  const first = await payments.charge();
+  const second = await payments.charge("qris", {
+    customer_details: { email: "budi@shop.example" },
+  });
+  const response = await payments.get("/payments/");
+  assert.equal(response.headers.get("link"), null);
+  assert.deepEqual(
+    await response.json(),
+    [second, first].map((payment) => ({
+      id: payment.id,
+      order_id: payment.order_id,
+      payment_type: payment.payment_type,
+      gross_amount: payment.gross_amount,
+      transaction_status: payment.transaction_status,
+      customer_email: payment.customer_email,
+      is_paid: payment.is_paid,
+      created_at: payment.created_at,
+    })),
+  );
+});
+
+Deno.test("whoever has no payments gets an empty list, with or without the slash", async () => {
+  await using payments = await openPayments();
+  for (const path of ["/payments/", "/payments"]) {
+    assert.deepEqual(await readPage(payments, path), { page: [], ids: [], next: null });
+  }
+});
+
+Deno.test("the links lead through all payments, once each, while new ones arrive", async () => {
+  await using payments = await openPayments();
+  const ids = await chargeMany(payments, 7);
+  const pages = await readAll(
+    payments,
+    "/payments/?limit=3",
+    async () => void await payments.charge(),
+  );
+  assert.deepEqual(pages, [ids.slice(0, 3), ids.slice(3, 6), ids.slice(6)]);
+});
+
+Deno.test("there is no link where the last page is just full", async () => {
+  await using payments = await openPayments();
+  const ids = await chargeMany(payments, 4);
+  assert.deepEqual(await readAll(payments, "/payments/?limit=2"), [ids.slice(0, 2), ids.slice(2)]);
+  assert.deepEqual(await readAll(payments, "/payments/?limit=4"), [ids]);
+});
+
+Deno.test("limit is 50 where left out, and 1 to 100", async () => {
+  await using payments = await openPayments();
+  const ids = await chargeMany(payments, 51);
+  const { ids: page, next } = await readPage(payments, "/payments/");
+  assert.deepEqual(page, ids.slice(0, 50));
+  assert.equal(new URL(next!, "http://localhost").searchParams.get("limit"), "50");
+  assert.deepEqual((await readPage(payments, "/payments/?limit=100")).ids, ids);
+  for (const limit of ["0", "101", "-1", "1.5", "ten", "", "1e1", " 5", "1&limit=2"]) {
+    const response = await payments.get(`/payments/?limit=${limit}`);
+    const { errors } = await assertProblem(response, 400, "validation_error");
+    assert.deepEqual(errors, [{
+      field: "limit",
+      message: "must be a whole number from 1 to 100",
+    }]);
+  }
+});
+
+Deno.test("payments are filtered by type and status, and the link keeps the filters", async () => {
+  await using payments = await openPayments();
+  const wallets = await chargeMany(payments, 3);
+  const codes = await chargeMany(payments, 3, { payment_type: "qris" });
+  for (const id of [wallets[0], codes[0], codes[2]]) {
+    const path = `/payments/${id}/cancel/`;
+    assert.equal((await payments.post(path)).status, 200);
+  }
+  const cases: [query: string, expected: (string | undefined)[]][] = [
+    ["payment_type=gopay", wallets],
+    ["payment_type=qris", codes],
+    ["payment_type=ovo", []],
+    ["status=cancel", [codes[0], codes[2], wallets[0]]],
+    ["status=pending", [codes[1], wallets[1], wallets[2]]],
+    ["status=settlement", []],
+    ["payment_type=qris&status=cancel", [codes[0], codes[2]]],
+    ["payment_type=gopay&status=pending", [wallets[1], wallets[2]]],
+  ];
+  for (const [query, expected] of cases) {
+    const pages = await readAll(payments, `/payments/?${query}&limit=1`);
+    assert.deepEqual(pages.flat(), expected, query);
+    assert.deepEqual((await readPage(payments, `/payments/?${query}`)).ids, expected, query);
+  }
+});
+
+Deno.test("a payment is found by its order, by whoever may see it and without a walk through others", async () => {
+  await using payments = await openPayments();
+  const { app, databaseUrl } = payments;
+  const [bob, staff] = [
+    await app.createKey({ userId: "bob" }),
+    await app.createKey({ userId: "carol", isStaff: true }),
+  ];
+  const others = await chargeMany(payments, 30);
+  const { id } = await payments.charge("gopay", { order_id: "order-1017" });
+  await chargeMany(payments, 3);
+  const find = async (query: string, key?: string) => {
+    const response = await payments.get(`/payments/?${query}`, key);
+    return Page.parse(await response.json()).map((payment) => payment.id);
+  };
+  assert.deepEqual(await find("order_id=order-1017"), [id]);
+  assert.deepEqual(await find("order_id=order-1017", staff), [id]);
+  assert.deepEqual(await find("order_id=order-1017", bob), []);
+  assert.deepEqual(await find("order_id=order-101"), []);
+  assert.deepEqual(await find("order_id=order-1017&payment_type=gopay&status=pending"), [id]);
+  assert.deepEqual(await find("order_id=order-1017&payment_type=qris"), []);
+  assert.deepEqual(await find("order_id=order-1017&status=settlement"), []);
+  assert.deepEqual(await find(`order_id=order-1017&invoice_id=${id}`), []);
+  assert.deepEqual(await find(`subscription_id=${id}`), []);
+  const read = await rowsRead(
+    databaseUrl,
+    (database) =>
+      database.query((sql) =>
+        listPayments(sql, {
+          owner: "alice",
+          parents: { order_id: "order-1017" },
+          paymentType: null,
+          status: null,
+          before: null,
+          limit: 50,
+        })
+      ),
+  );
+  assert.ok(read < others.length, `${read} rows were read for one`);
+});
+
+Deno.test("an order, invoice or subscription that cannot be is 400", async () => {
+  await using payments = await openPayments();
+  const cases = [
+    ["order_id", "", "must not be empty"],
+    ["order_id", "%00", "must not hold control characters"],
+    ["invoice_id", "17", "must be an id"],
+    ["subscription_id", "", "must be an id"],
+  ] as const;
+  for (const [field, value, message] of cases) {
+    const response = await payments.get(`/payments/?${field}=${value}`);
+    const { errors } = await assertProblem(response, 400, "validation_error");
+    assert.deepEqual(errors, [{ field, message }]);
+  }
+});
+
+Deno.test("a type or a status that there is not is 400, and says which there are", async () => {
+  await using payments = await openPayments();
+  const cases = [
+    [
+      "payment_type",
+      ["paypal", "", "QRIS", "gopay,qris", "gopay&payment_type=qris"],
+      PAYMENT_TYPES,
+    ],
+    ["status", ["paid", "", "Pending", "pending'--"], PAYMENT_STATUSES],
+  ] as const;
+  for (const [field, values, all] of cases) {
+    for (const value of values) {
+      const response = await payments.get(`/payments/?${field}=${value}`);
+      const { errors } = await assertProblem(response, 400, "validation_error");
+      assert.deepEqual(errors, [{ field, message: `must be one of ${all.join(", ")}` }]);
+    }
+  }
+});
+
+Deno.test("a cursor that no list gave is 400", async () => {
+  await using payments = await openPayments();
+  const [newest] = await chargeMany(payments, 2);
+  const { next } = await readPage(payments, "/payments/?limit=1");
+  const cursor = new URL(next!, "http://localhost").searchParams.get("cursor")!;
+  assert.ok(!cursor.includes(newest!), "what it holds is nobody's business");
+  const wrong = [
+    "",
+    "x",
+    newest!,
+    cursor.slice(1),
+    `${cursor}A`,
+    `${cursor}=`,
+    `${cursor}&cursor=${cursor}`,
+    encodeURIComponent(`${cursor.slice(0, -1)}/`),
+    "%00",
+    "0",
+  ];
+  for (const value of wrong) {
+    const response = await payments.get(`/payments/?cursor=${value}`);
+    const { errors } = await assertProblem(response, 400, "validation_error");
+    assert.deepEqual(errors!.map(({ field }) => field), ["cursor"], value);
+  }
+});
+
+Deno.test("the link follows BASE_PATH", async () => {
+  await using payments = await openPayments({ env: { BASE_PATH: "/shop/pay" } });
+  const charge = { payment_type: "gopay", gross_amount: 44_000 };
+  const older = await parsePayment(await payments.post("/shop/pay/charge/", charge), 201);
+  assert.equal((await payments.post("/shop/pay/charge/", charge)).status, 201);
+  const { next } = await readPage(payments, "/shop/pay/payments?limit=1&status=pending");
+  assert.ok(next!.startsWith("/shop/pay/payments/?"), next!);
+  assert.deepEqual(await readAll(payments, next!), [[older.id]]);
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+
+/** Every route of the document that names one payment by its id. */
+function routesOfOne(app: TestPayments["app"]): { method: string; path: string }[] {
+  return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
+    path.startsWith("/payments/{")
+      ? Object.keys(methods!).map((method) => ({ method: method.toUpperCase(), path }))
+      : []
+  );
+}
+
+async function charge(
+  { post }: TestPayments,
+  key: string,
+  more: Json = {},
+  headers: HeadersInit = {},
+) {
+  const body = { payment_type: "gopay", gross_amount: 44_000, ...more };
+  return await parsePayment(await post("/charge/", body, headers, key), 201);
+}
+
+/** All of a problem but the request's own id. */
+async function notFound(response: Response): Promise<Json> {
+  const { instance: _, ...rest } = await assertProblem(response, 404, "not_found");
+  return rest;
+}
+
+Deno.test("somebody else's payment is 404 on every route, just as one that is not there", async () => {
+  await using payments = await openPayments();
+  const { app, key, sandbox } = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  const alices = await charge(payments, key);
+  const seen = (await sandbox.control("transactions", undefined, "GET"))[0];
+
+  const routes = routesOfOne(app);
+  assert.ok(routes.length >= 6);
+  for (const { method, path } of routes) {
+    const ask = (id: string) => app.as(bob, path.replace("{pk}", id), { method });
+    const answers = [
+      await notFound(await ask(alices.id)),
+      await notFound(await ask(NOBODYS)),
+      await notFound(await ask("order-1")),
+      await notFound(await ask(alices.id.toUpperCase())),
+      await notFound(await ask(encodeURIComponent(`${alices.id}'--`))),
+    ];
+    for (const answer of answers) assert.deepEqual(answer, answers[0], `${method} ${path}`);
+  }
+
+  const after = await app.as(key, `/payments/${alices.id}/`);
+  assert.deepEqual(await after.json(), alices, "nothing came of it here");
+  const [now] = await sandbox.control("transactions", undefined, "GET");
+  assert.deepEqual(now, seen, "nor at the gateway");
+});
+
+Deno.test("to its owner and to staff the same payment is there on every route", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  for (const { method, path } of routesOfOne(app)) {
+    for (const allowed of [key, staff]) {
+      const { id } = await charge(payments, key);
+      for (const written of [id, id.toUpperCase()]) {
+        const response = await app.as(allowed, path.replace("{pk}", written), { method });
+        const text = await response.text();
+        // A second time, or in this state, it may be refused; but it is known.
+        assert.ok([200, 400].includes(response.status), `${method} ${path}: ${text}`);
+        assert.ok(text.includes(id), `${method} ${path}: ${text}`);
+      }
+    }
+  }
+});
+
+Deno.test("a list holds one's own payments, and for staff everybody's", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const owners = [key, bob, key, bob, staff];
+  const made = [];
+  for (const owner of owners) made.unshift((await charge(payments, owner)).id);
+  const listed = async (caller: string, query = "") => {
+    const page = await (await app.as(caller, `/payments/${query}`)).json();
+    return page.map(({ id }: Json) => id);
+  };
+  for (const query of ["", "?status=pending", "?payment_type=gopay&status=pending"]) {
+    assert.deepEqual(await listed(key, query), [made[2], made[4]]);
+    assert.deepEqual(await listed(bob, query), [made[1], made[3]]);
+    assert.deepEqual(await listed(staff, query), made);
+  }
+});
+
+Deno.test("a page of one's own begins nowhere else for somebody else's cursor", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  const bobs = await charge(payments, bob);
+  await charge(payments, key);
+  await charge(payments, key);
+  const response = await app.as(key, "/payments/?limit=1");
+  const next = response.headers.get("link")!.match(/<(.+)>/)![1]!;
+  const page = await (await app.as(bob, next)).json();
+  assert.deepEqual(page.map(({ id }: Json) => id), [bobs.id]);
+});
+
+Deno.test("an Idempotency-Key is its caller's own: nobody hears another's answer", async () => {
+  await using payments = await openPayments();
+  const bob = await payments.app.createKey({ userId: "bob" });
+  const headers = { "Idempotency-Key": "cart-7" };
+  const alices = await charge(payments, payments.key, {}, headers);
+  const bobs = await charge(payments, bob, { gross_amount: 7 }, headers);
+  assert.notEqual(bobs.id, alices.id);
+  assert.equal(bobs.gross_amount, "7.00");
+});
+
+Deno.test("an order id that somebody else has is taken, and tells nothing about theirs", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  const alices = await charge(payments, key, { order_id: "order-1" });
+  const charged = { payment_type: "gopay", gross_amount: 7, order_id: "order-1" };
+  const response = await payments.post("/charge/", charged, {}, bob);
+  const problem = await assertProblem(response, 400, "duplicate_order");
+  assert.ok(!JSON.stringify(problem).includes(alices.id));
+  assert.ok(!JSON.stringify(problem).includes("alice"));
+});

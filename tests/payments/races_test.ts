@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { createDatabase } from "../support/database/database.ts";
+import { parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { REFUND, refund } from "../support/payments/refunds.ts";
+
+const databaseUrl = await createDatabase();
+
+const ROUNDS = 8;
+
+/** Afterwards the payment is what the gateway says, and its story is one. */
+async function assertConverges(payments: RelayedPayments, id: string): Promise<string> {
+  const refreshed = await payments.refresh(id);
+  const transaction = await payments.sandbox.status(refreshed.transaction_id!);
+  assert.equal(refreshed.transaction_status, transaction.transaction_status);
+  assert.equal(refreshed.refund_amount, transaction.refund_amount ?? "0.00");
+  const story = await payments.story(id);
+  const steps = story.map((each) => each.split(" ")[0]!.split(">"));
+  for (const [index, [from]] of steps.entries()) {
+    assert.equal(from, steps[index - 1]?.[1] ?? "", `${story}`);
+  }
+  const events = await payments.events(id);
+  assert.equal(new Set(events).size, events.length, `${events}`);
+  const [{ count }] = await payments.app.database.query((sql) =>
+    sql<[{ count: number }]>`
+      select count(*)::int from gateway.events
+      where resource_id = ${id} and name = 'payment_settled'`
+  );
+  assert.ok(count <= 1);
+  return refreshed.transaction_status;
+}
+
+Deno.test("whoever comes first, a payment ends in what the gateway says, and once", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post, sandbox } = payments;
+  for (let round = 0; round < ROUNDS; round++) {
+    const { id, transaction_id } = await payments.charge("gopay");
+    const happenings = [
+      () => post(`/payments/${id}/cancel/`),
+      () => post(`/payments/${id}/expire/`),
+      () => payments.refresh(id),
+      () => payments.check(id),
+      // Who pays is nearer to the gateway than the others, and would always win.
+      ...round % 2
+        ? [() => sandbox.call("POST", `/_sandbox/transactions/${transaction_id}/pay`)]
+        : [],
+    ];
+    // Each round somebody else is first.
+    const order = happenings.map((_, index) => happenings[(index + round) % happenings.length]!);
+    await Promise.all(order.map((happen) => happen()));
+    await assertConverges(payments, id);
+  }
+});
+
+for (const action of ["cancel", "expire"] as const) {
+  Deno.test(`a customer who pays while the ${action} is on its way has paid`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const { post, relay, sandbox } = payments;
+    const { id, transaction_id } = await payments.charge("gopay");
+    const held = relay.holdNext(`POST /v2/:id/${action}`);
+    const acting = post(`/payments/${id}/${action}/`);
+    await held.arrived;
+    await sandbox.control(`transactions/${transaction_id}/pay`);
+    held.release();
+    const problem = await assertProblem(await acting, 400, "invalid_state");
+    assert.equal(problem.transaction_status, "settlement");
+    assert.deepEqual([problem.payment_id, problem.outcome], [id, "refused"]);
+    assert.equal((await payments.read(id)).is_paid, true);
+    assert.equal(await assertConverges(payments, id), "settlement");
+  });
+
+  Deno.test(`a look at the payment before the ${action} is answered changes nothing`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const { post, relay } = payments;
+    const { id } = await payments.charge("gopay");
+    const held = relay.holdAnswer(`POST /v2/:id/${action}`);
+    const acting = post(`/payments/${id}/${action}/`);
+    await held.arrived;
+    assert.equal((await payments.refresh(id)).transaction_status, action);
+    held.release();
+    assert.equal((await parsePayment(await acting, 200)).transaction_status, action);
+    assert.equal(await assertConverges(payments, id), action);
+  });
+}
+
+Deno.test("a hold is captured or cancelled, not both", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { post } = payments;
+  for (let round = 0; round < ROUNDS; round++) {
+    const { id } = await payments.charge("card_auth");
+    const answers = await Promise.all([
+      post(`/payments/${id}/capture/`, { amount: 40_000 }),
+      post(`/payments/${id}/cancel/`),
+      post(`/payments/${id}/capture/`, { amount: 30_000 }),
+    ]);
+    const told = await Promise.all(answers.map(async (each) => [each.status, await each.json()]));
+    const status = await assertConverges(payments, id);
+    const payment = await payments.read(id);
+    // A capture can still be cancelled, so both may have been done, one after the other.
+    assert.ok(["capture", "cancel"].includes(status));
+    for (const [http, body] of told) {
+      if (http === 200) continue;
+      assert.equal(http, 400, JSON.stringify(body));
+      assert.ok(["invalid_state", "gateway_error"].includes(body.code), body.code);
+    }
+    const captures = [told[0]!, told[2]!].filter(([http]) => http === 200);
+    assert.ok(captures.length <= 1);
+    if (status === "capture") {
+      assert.equal(captures[0]![1].captured_amount, payment.captured_amount);
+    }
+  }
+});
+
+Deno.test("a refund that many look at meanwhile is made and told once", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (let round = 0; round < ROUNDS; round++) {
+    const payment = await payments.paid("gopay");
+    const { id } = payment;
+    const looks = Array.from({ length: 10 }, () => payments.refresh(id));
+    const [answer] = await Promise.all([refund(payments, payment, { amount: 40_000 }), ...looks]);
+    assert.equal(answer.status, 200);
+    assert.equal(await assertConverges(payments, id), "partial_refund");
+    const { refunds } = await payments.read(id);
+    assert.deepEqual(refunds.map(({ status, amount }) => [status, amount]), [[
+      "succeeded",
+      "40000.00",
+    ]]);
+  }
+  assert.equal(payments.relay.times(REFUND), ROUNDS);
+});
+
+Deno.test("a charge that others look at while it is made is taken over once", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { app, post, relay } = payments;
+  for (let round = 0; round < ROUNDS; round++) {
+    const order_id = `race-${round}-${crypto.randomUUID()}`;
+    const answered = relay.holdAnswer("POST /v2/charge");
+    const charging = post("/charge/", {
+      payment_type: "gopay",
+      gross_amount: 44_000,
+      order_id,
+    });
+    await answered.arrived;
+    const [row] = await app.database.query((sql) =>
+      sql`select id from gateway.payments where order_id = ${order_id}`
+    );
+    const { id } = row!;
+    const looks = Array.from({ length: 5 }, () => payments.refresh(id));
+    answered.release();
+    const [answer] = await Promise.all([charging, ...looks]);
+    assert.equal(answer.status, 201);
+    assert.equal((await answer.json()).id, id);
+    assert.equal(await assertConverges(payments, id), "pending");
+    assert.deepEqual(await payments.events(id), ["payment_received"]);
+  }
+});

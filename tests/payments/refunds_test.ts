@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { createDatabase } from "../support/database/database.ts";
+import { newKey } from "../support/idempotency.ts";
+import type { ChargeKind, Payment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import {
+  assertAgree,
+  DIRECT_REFUND,
+  parseRefunded,
+  REFUND,
+  refund,
+} from "../support/payments/refunds.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { AMOUNT } from "../support/gateway/sandbox.ts";
+
+const databaseUrl = await createDatabase();
+
+Deno.test("a payment is refunded in parts until nothing is left", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  const first = await parseRefunded(
+    await refund(payments, payment, { amount: 10_000, reason: "Out of stock" }),
+  );
+  assert.equal(first.refund.amount, "10000.00");
+  assert.equal(first.refund.reason, "Out of stock");
+  assert.equal(first.refund.status, "succeeded");
+  assert.equal(first.refund.is_direct, false);
+  assert.equal(first.refund.status_code, "200");
+  assert.equal(first.payment.transaction_status, "partial_refund");
+  assert.equal(first.payment.refund_amount, "10000.00");
+  assert.equal(first.payment.net_amount, "34000.00");
+  assert.equal(first.payment.is_paid, true);
+
+  const second = await parseRefunded(await refund(payments, payment, { amount: 10_000 }));
+  assert.equal(second.payment.refund_amount, "20000.00", "added, not overwritten");
+  assert.deepEqual(await payments.read(payment.id), second.payment);
+
+  const tooMuch = await refund(payments, payment, { amount: 24_001 });
+  const problem = await assertProblem(tooMuch, 400, "validation_error");
+  assert.equal(problem.errors![0]!.field, "amount");
+  assert.match(problem.errors![0]!.message, /24000/);
+  assert.deepEqual([problem.payment_id, problem.outcome], [payment.id, "refused"]);
+
+  const rest = await parseRefunded(await refund(payments, payment));
+  assert.equal(rest.refund.amount, "24000.00");
+  assert.equal(rest.payment.transaction_status, "refund");
+  assert.equal(rest.payment.net_amount, "0.00");
+  assert.equal(rest.payment.is_paid, false);
+  assert.equal(rest.payment.refunds.length, 3);
+
+  await assertProblem(await refund(payments, payment, { amount: 1 }), 400, "invalid_state");
+  await assertAgree(payments, payment.id);
+  assert.equal(payments.relay.times(REFUND), 3);
+  assert.deepEqual(
+    (await payments.events(payment.id)).filter((name) => name === "payment_refunded").length,
+    3,
+  );
+});
+
+Deno.test("amounts are whole rupiah: a fraction is refused, never rounded", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  for (const amount of [0.999, 10_000.5, 0, -1, 1e308, "10000", "NaN", true]) {
+    const answer = await refund(payments, payment, { amount });
+    const problem = await assertProblem(answer, 400, "validation_error");
+    assert.equal(problem.errors![0]!.field, "amount");
+  }
+  assert.equal(payments.relay.times(REFUND), 0);
+  assert.deepEqual((await payments.read(payment.id)).refunds, []);
+});
+
+Deno.test("of 50 refunds at once as many are made as there is money for, and no other is asked for", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay", { gross_amount: 100_000 });
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => refund(payments, payment, { amount: 6_000 })),
+  );
+  const accepted = answers.filter(({ status }) => status === 200);
+  assert.equal(accepted.length, 16);
+  for (const each of answers) {
+    if (each.status === 200) await parseRefunded(each);
+    else await assertProblem(each, 400, "validation_error");
+  }
+  assert.equal(payments.relay.times(REFUND), 16);
+  const after = await assertAgree(payments, payment.id);
+  assert.equal(after.refund_amount, "96000.00");
+  assert.equal(after.refunds.length, 16);
+});
+
+Deno.test("of 20 refunds of all that is left one is made", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  const answers = await Promise.all(Array.from({ length: 20 }, () => refund(payments, payment)));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  for (const each of answers) {
+    if (each.status !== 200) await assertProblem(each, 400, "invalid_state");
+  }
+  assert.equal(payments.relay.times(REFUND), 1);
+  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "44000.00");
+});
+
+Deno.test("a direct refund asks the bank itself, and is told apart", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  const { refund: made, payment: after } = await parseRefunded(
+    await refund(payments, payment, { amount: 10_000, direct: true }),
+  );
+  assert.deepEqual([made.is_direct, made.status], [true, "succeeded"]);
+  assert.equal(after.refund_amount, "10000.00");
+  const again = await parseRefunded(
+    await refund(payments, payment, { amount: 5_000, direct: true }),
+  );
+  assert.equal(again.payment.refund_amount, "15000.00");
+  assert.equal(payments.relay.times(DIRECT_REFUND), 2);
+  assert.equal(payments.relay.times(REFUND), 0);
+  await assertAgree(payments, payment.id);
+});
+
+for (const direct of [false, true]) {
+  const operation = direct ? "direct_refund" : "refund";
+  Deno.test(`${operation}: one that the bank refuses is denied, and the payment is as it was`, async () => {
+    await using payments = await openRelayed({ databaseUrl });
+    const payment = await payments.paid("gopay");
+    await payments.sandbox.fault(operation, "bank_refuses");
+    const answer = await refund(payments, payment, { direct });
+    const problem = await assertProblem(answer, 400, "refund_denied");
+    assert.equal(problem.refund!.status, "denied");
+    assert.equal(problem.refund!.status_code, "202");
+    assert.deepEqual([problem.payment_id, problem.outcome], [payment.id, "refused"]);
+    const after = await payments.read(payment.id);
+    assert.deepEqual(after.refunds, [problem.refund]);
+    const unchanged = { ...after, refunds: [], updated_at: payment.updated_at };
+    assert.deepEqual(unchanged, payment);
+    assert.deepEqual(await payments.events(payment.id), ["payment_received", "payment_settled"]);
+    // What was reserved is free again: all of it can be refunded.
+    const { payment: refunded } = await parseRefunded(await refund(payments, payment, { direct }));
+    assert.equal(refunded.transaction_status, "refund");
+  });
+}
+
+Deno.test("one that the gateway refuses has failed, and what it reserved is free", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  // OVO is refunded whole or not at all.
+  const payment = await payments.paid("ovo");
+  const part = await refund(payments, payment, { amount: 1_000 });
+  const problem = await assertProblem(part, 400, "gateway_error");
+  assert.deepEqual([problem.payment_id, problem.outcome], [payment.id, "refused"]);
+  const [failed] = (await payments.read(payment.id)).refunds;
+  assert.deepEqual([failed!.status, failed!.status_code], ["failed", "414"]);
+  const { payment: whole } = await parseRefunded(await refund(payments, payment));
+  assert.equal(whole.refund_amount, "44000.00");
+  assert.deepEqual(whole.refunds.map(({ status }) => status), ["failed", "succeeded"]);
+});
+
+Deno.test("a payment type that cannot be refunded stays paid", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("bca");
+  await assertProblem(await refund(payments, payment), 400, "invalid_state");
+  const after = await payments.read(payment.id);
+  assert.equal(after.transaction_status, "settlement");
+  assert.deepEqual(after.refunds.map(({ status }) => status), ["failed"]);
+});
+
+const NOT_REFUNDABLE: Record<string, (payments: RelayedPayments) => Promise<Payment>> = {
+  pending: (payments) => payments.charge("gopay"),
+  authorize: (payments) => payments.charge("card_auth"),
+  capture: (payments) => payments.charge("card"),
+  async cancel(payments) {
+    const payment = await payments.charge("gopay");
+    assert.equal((await payments.post(`/payments/${payment.id}/cancel/`)).status, 200);
+    return payment;
+  },
+  async refund(payments) {
+    const payment = await payments.paid("gopay");
+    await parseRefunded(await refund(payments, payment));
+    return payment;
+  },
+  async chargeback(payments) {
+    const payment = await payments.paid("card");
+    await payments.sandbox.control(`transactions/${payment.transaction_id}/chargeback`);
+    return await payments.refresh(payment.id);
+  },
+};
+
+Deno.test("what is not paid, or not settled yet, is not refunded", async (t) => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (const [status, make] of Object.entries(NOT_REFUNDABLE)) {
+    await t.step(status, async () => {
+      const payment = await make(payments);
+      const asked = payments.relay.received.length;
+      const problem = await assertProblem(await refund(payments, payment), 400, "invalid_state");
+      assert.equal(problem.transaction_status, status);
+      assert.equal(payments.relay.received.length, asked);
+    });
+  }
+});
+
+Deno.test("what was captured is all that can be refunded", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.charge("card_auth");
+  const captured = await payments.post(`/payments/${payment.id}/capture/`, { amount: 40_000 });
+  assert.equal(captured.status, 200);
+  await payments.sandbox.control(`transactions/${payment.transaction_id}/settle`);
+  await payments.refresh(payment.id);
+  const tooMuch = await assertProblem(
+    await refund(payments, payment, { amount: 40_001 }),
+    400,
+    "validation_error",
+  );
+  assert.match(tooMuch.errors![0]!.message, /40000/);
+  assert.equal(payments.relay.times(REFUND), 0);
+  const { payment: refunded } = await parseRefunded(await refund(payments, payment));
+  assert.equal(refunded.refund_amount, "40000.00");
+  assert.equal(refunded.net_amount, "0.00");
+  assert.equal(refunded.gross_amount, "44000.00");
+  assert.equal(refunded.transaction_status, "refund");
+});
+
+Deno.test("refunds made elsewhere become rows, and count", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  const refund_key = `dashboard-${randomUUID()}`;
+  await sandbox.post(`/v2/${payment.transaction_id}/refund`, {
+    refund_key,
+    amount: 14_000,
+    reason: "By hand",
+  });
+  const seen = await payments.refresh(payment.id);
+  assert.equal(seen.transaction_status, "partial_refund");
+  const [elsewhere] = seen.refunds;
+  assert.deepEqual(
+    [elsewhere!.refund_key, elsewhere!.amount, elsewhere!.reason, elsewhere!.status],
+    [refund_key, "14000.00", "By hand", "succeeded"],
+  );
+  await payments.refresh(payment.id);
+  assert.equal((await assertAgree(payments, payment.id)).refunds.length, 1);
+  await assertProblem(await refund(payments, payment, { amount: 30_001 }), 400, "validation_error");
+  const { payment: after } = await parseRefunded(await refund(payments, payment));
+  assert.equal(after.refund_amount, "44000.00");
+  assert.equal(after.transaction_status, "refund");
+  await assertAgree(payments, payment.id);
+});
+
+Deno.test("a refund made elsewhere that nobody here knows of yet is not refunded twice", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  await payments.sandbox.post(`/v2/${payment.transaction_id}/refund`, { amount: 40_000 });
+  const answer = await refund(payments, payment, { amount: 10_000 });
+  const problem = await assertProblem(answer, 400, "gateway_error");
+  assert.equal(problem.outcome, "refused");
+  await payments.refresh(payment.id);
+  const after = await assertAgree(payments, payment.id);
+  assert.equal(after.refund_amount, "40000.00");
+  assert.deepEqual(after.refunds.map(({ status }) => status).sort(), ["failed", "succeeded"]);
+});
+
+Deno.test("the same refund by two who do not know of each other is made once by each key", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  const keys = [newKey(), newKey()];
+  const answers = await Promise.all(
+    Array.from(
+      { length: 20 },
+      (_, index) => refund(payments, payment, { amount: 10_000 }, keys[index % 2]),
+    ),
+  );
+  for (const each of answers) assert.ok([200, 409].includes(each.status), await each.text());
+  const after = await assertAgree(payments, payment.id);
+  assert.equal(after.refund_amount, "20000.00");
+  assert.equal(payments.relay.times(REFUND), 2);
+});
+
+Deno.test("types that can be refunded are, in parts and whole", async (t) => {
+  await using payments = await openRelayed({ databaseUrl });
+  const kinds: ChargeKind[] = ["card", "gopay", "shopeepay", "qris", "akulaku", "kredivo", "dana"];
+  for (const kind of kinds) {
+    await t.step(kind, async () => {
+      const payment = await payments.paid(kind);
+      const part = await parseRefunded(await refund(payments, payment, { amount: 4_000 }));
+      assert.equal(part.payment.transaction_status, "partial_refund");
+      const rest = await parseRefunded(await refund(payments, payment));
+      assert.equal(rest.refund.amount, `${AMOUNT - 4_000}.00`);
+      assert.equal(rest.payment.transaction_status, "refund");
+      await assertAgree(payments, payment.id);
+    });
+  }
+});

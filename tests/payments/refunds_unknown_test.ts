@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { createDatabase } from "../support/database/database.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import type { Payment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import {
+  assertAgree,
+  keysSent,
+  parseRefunded,
+  REFUND,
+  refund,
+} from "../support/payments/refunds.ts";
+import { nameOf, openRelayed } from "../support/gateway/relay.ts";
+
+const databaseUrl = await createDatabase();
+
+const MINUTE_MS = 60_000;
+
+Deno.test("refunds of different sizes, whose answers get lost, never come to more than was paid", async () => {
+  let now = Date.now();
+  // The breaker would keep some of them from being tried.
+  const gatewayOptions = { wait: createWaits().wait, breaker: alwaysClosed() };
+  await using payments = await openRelayed({ databaseUrl, gatewayOptions, now: () => now });
+  const { sandbox } = payments;
+  const payment = await payments.paid("gopay", { gross_amount: 100_000 });
+  for (const fault of ["answer_lost", "reset", "error_500", "broken_json"]) {
+    await sandbox.fault("refund", fault, { count: 10, rate: 0.25 });
+  }
+  const answers = await Promise.all(
+    Array.from(
+      { length: 40 },
+      (_, index) => refund(payments, payment, { amount: 1_000 * (index % 7 + 1) }, newKey()),
+    ),
+  );
+  const outcomes = await Promise.all(answers.map((each) => each.json()));
+  const unknown = outcomes.filter(({ outcome }) => outcome === "unknown");
+  assert.ok(unknown.length > 0);
+  const between = await payments.read(payment.id);
+  const taken = between.refunds.filter(({ status }) => status !== "failed");
+  assert.ok(taken.reduce((sum, { amount }) => sum + Number(amount), 0) <= 100_000);
+
+  await sandbox.control("faults", undefined, "DELETE");
+  now += 2 * MINUTE_MS;
+  await payments.check(payment.id);
+  const after = await assertAgree(payments, payment.id);
+  assert.deepEqual(
+    after.refunds.map(({ id, status }) => [id, status]),
+    taken.map(({ id }) => [id, "succeeded"]),
+  );
+  assert.ok(Number(after.refund_amount) <= 100_000);
+});
+
+function alwaysClosed() {
+  const permit = { answered() {}, unanswered() {}, abandoned() {} };
+  return { state: () => "closed" as const, admit: () => permit };
+}
+
+Deno.test("a refund whose end is unknown stays reserved, and the same refund_key is sent until it is known", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("refund", "error_503", { count: 2 });
+  const answer = await refund(payments, payment, { amount: 40_000 });
+  const problem = await assertProblem(answer, 400, "gateway_error");
+  assert.equal(problem.outcome, "unknown");
+  const reserved = await payments.read(payment.id);
+  assert.deepEqual(reserved.refunds.map(({ status }) => status), ["pending"]);
+  assert.equal(reserved.refund_amount, "0.00");
+  const beside = await refund(payments, payment, { amount: 4_001 });
+  const tooMuch = await assertProblem(beside, 400, "validation_error");
+  assert.match(tooMuch.errors![0]!.message, /4000/);
+
+  // Too early: whoever asked for it may still be at it.
+  await assert.rejects(payments.check(payment.id), { name: "PutOff" });
+  assert.equal(payments.relay.times(REFUND), 1);
+  now += 2 * MINUTE_MS;
+  await assert.rejects(payments.check(payment.id), "the gateway is still of no use");
+  assert.equal((await payments.read(payment.id)).refunds[0]!.status, "pending");
+  await payments.check(payment.id);
+  assert.equal((await payments.read(payment.id)).refunds[0]!.status, "succeeded");
+  const [{ refund_key }] = reserved.refunds as [Payment["refunds"][0]];
+  assert.deepEqual(keysSent(payments), [refund_key, refund_key, refund_key]);
+  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "40000.00");
+});
+
+Deno.test("a refund that was made after all is found, and not sent again", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const payment = await payments.paid("gopay");
+  await payments.sandbox.fault("refund", "answer_lost");
+  assert.equal((await refund(payments, payment, { amount: 40_000 })).status, 502);
+  now += 2 * MINUTE_MS;
+  await payments.check(payment.id);
+  assert.equal(payments.relay.times(REFUND), 1);
+  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "40000.00");
+  assert.deepEqual(
+    (await payments.events(payment.id)).filter((name) => name === "payment_refunded").length,
+    1,
+  );
+});
+
+Deno.test("that our own refund_key is taken means that the refund is made", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { relay, sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("refund", "answer_lost");
+  assert.equal((await refund(payments, payment, { amount: 40_000 })).status, 502);
+  // The status lags behind, and the gateway's own idempotency has forgotten.
+  await sandbox.advance(301);
+  now += 2 * MINUTE_MS;
+  const { meddle } = relay;
+  relay.meddle = async (request, pass) => {
+    const answer = await pass();
+    if (request.method !== "GET") return answer;
+    const { refunds: _, refund_amount: __, ...rest } = await answer.json();
+    return Response.json({ ...rest, transaction_status: "settlement" });
+  };
+  await payments.check(payment.id);
+  const after = await payments.read(payment.id);
+  assert.equal(after.refunds[0]!.status, "succeeded");
+  assert.equal(after.refund_amount, "40000.00");
+  assert.equal(relay.times(REFUND), 2);
+  assert.deepEqual(new Set(keysSent(payments)).size, 1);
+  relay.meddle = meddle;
+  await payments.refresh(payment.id);
+  await assertAgree(payments, payment.id);
+});
+
+Deno.test("only an answer about the refund itself frees what it reserved", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  const headers = newKey();
+  const send = () => refund(payments, payment, { amount: 40_000 }, headers);
+  await sandbox.fault("refund", "reset");
+  assert.equal((await send()).status, 502);
+  // It may still be on its way, whatever becomes of the second.
+  await sandbox.fault("refund", "rate_limit");
+  const problem = await assertProblem(await send(), 400, "gateway_rate_limited");
+  assert.equal(problem.outcome, "unknown");
+  await sandbox.fault("refund", "rate_limit");
+  now += 2 * MINUTE_MS;
+  await assert.rejects(payments.check(payment.id));
+  assert.deepEqual(
+    (await payments.read(payment.id)).refunds.map(({ status }) => status),
+    ["pending"],
+  );
+  await parseRefunded(await send());
+  assert.equal(new Set(keysSent(payments)).size, 1);
+  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "40000.00");
+});
+
+Deno.test("a refund that the bank refuses to the task is denied, and frees what it reserved", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("refund", "reset");
+  assert.equal((await refund(payments, payment)).status, 502);
+  await sandbox.fault("refund", "bank_refuses");
+  now += 2 * MINUTE_MS;
+  await payments.check(payment.id);
+  const after = await payments.read(payment.id);
+  assert.deepEqual(after.refunds.map(({ status }) => status), ["denied"]);
+  assert.equal(after.transaction_status, "settlement");
+  await parseRefunded(await refund(payments, payment));
+});
+
+Deno.test("after a timeout the same request sends the same keys again, and refunds once", async () => {
+  const waits = createWaits();
+  await using payments = await openRelayed({
+    databaseUrl,
+    gatewayOptions: { wait: waits.wait },
+  });
+  const { relay } = payments;
+  const payment = await payments.paid("gopay");
+  const headers = newKey();
+  const send = () => refund(payments, payment, { amount: 40_000 }, headers);
+  // A slow bank: the first time arrives, and is worked on while nobody waits any more.
+  const held = relay.holdNext(REFUND);
+  const first = send();
+  await held.arrived;
+  waits.passDeadlines();
+  const problem = await assertProblem(await first, 504, "gateway_timeout");
+  assert.equal(problem.outcome, "unknown");
+  const second = await parseRefunded(await send());
+  held.release();
+  const sent = relay.received.filter((each) => nameOf(each) === REFUND);
+  assert.equal(sent.length, 2);
+  assert.equal(sent[0]!.body, sent[1]!.body);
+  for (const name of ["Idempotency-Key", "Authorization"]) {
+    assert.equal(sent[0]!.headers.get(name), sent[1]!.headers.get(name));
+  }
+  assert.equal(second.refund.refund_key, JSON.parse(sent[0]!.body).refund_key);
+  await payments.refresh(payment.id);
+  assert.equal((await assertAgree(payments, payment.id)).refunds.length, 1);
+  assert.equal(isReplayed(await send()), true);
+});
+
+Deno.test("a refund that is accepted while its status cannot be had is made all the same", async () => {
+  await using payments = await openRelayed({
+    databaseUrl,
+    gatewayOptions: { wait: createWaits().wait },
+  });
+  const { app, sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("status", "error_500", { count: 4 });
+  const { refund: made, payment: after } = await parseRefunded(
+    await refund(payments, payment, { amount: 40_000 }),
+  );
+  assert.equal(made.status, "succeeded");
+  assert.equal(after.transaction_status, "partial_refund");
+  assert.equal(after.refund_amount, "40000.00");
+  const [row] = await app.database.query((sql) =>
+    sql`select id from gateway.jobs where subject_id = ${payment.id} and status = 'queued'`
+  );
+  assert.ok(app.carried.some(({ id }) => id === row!.id), "and somebody looks later");
+  await payments.check(payment.id);
+  await assertAgree(payments, payment.id);
+});
+
+Deno.test("a refund that its caller and tasks go on with at once is made once", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { sandbox } = payments;
+  for (const fault of ["reset", "answer_lost"]) {
+    const payment = await payments.paid("gopay");
+    const headers = newKey();
+    const send = () => refund(payments, payment, { amount: 40_000 }, headers);
+    await sandbox.fault("refund", fault);
+    assert.equal((await send()).status, 502);
+    now += 2 * MINUTE_MS;
+    const [answer] = await Promise.all([
+      send(),
+      // Told that another still runs, a task fails and is tried again.
+      ...Array.from({ length: 3 }, () => payments.check(payment.id).catch(() => {})),
+    ]);
+    const told = await answer.json();
+    assert.ok(answer.status === 200 || told.outcome === "unknown", JSON.stringify(told));
+    await parseRefunded(await send());
+    const after = await assertAgree(payments, payment.id);
+    assert.deepEqual(after.refunds.map(({ status }) => status), ["succeeded"]);
+  }
+});

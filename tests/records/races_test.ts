@@ -1,0 +1,533 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
+import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
+import { invoiceKind } from "../../core/invoices/kind.ts";
+import { changeRecord } from "../../core/records/change.ts";
+import { checkSubscriptionStatus } from "../../core/subscriptions/check_subscription_status.ts";
+import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
+import { findInvoice } from "../../db/invoices.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { assertProblem } from "../support/problem.ts";
+import { type Instances, race } from "../support/records/instances.ts";
+import {
+  assertOneStory,
+  type Invoice,
+  invoiceRequest,
+  parseInvoice,
+  parseSubscription,
+  type Subscription,
+  subscriptionRequest,
+} from "../support/records/requests.ts";
+import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+
+const DAY = 86_400;
+
+const MANY = 50;
+
+/** The answers' statuses, and how many there were of each. */
+function counted(answers: Response[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+async function count({ app }: Instances, table: string): Promise<number> {
+  const [{ count }] = await app.database.query((sql) =>
+    sql<[{ count: number }]>`select count(*)::int from gateway.${sql.unsafe(table)}`
+  );
+  return count;
+}
+
+/** Both instances do this at once. */
+async function onBoth(instances: Instances, work: (app: Instances["app"]) => Promise<unknown>) {
+  await Promise.all(instances.apps.map(work));
+}
+
+/** The customer opens the page and chooses how to pay, as often as wanted; nothing is paid yet. */
+async function start(instances: Instances, invoice: Invoice, times = 1): Promise<string[]> {
+  const started: string[] = [];
+  for (let time = 0; time < times; time++) {
+    const path = `invoices/${invoice.gateway_invoice_id}/pay`;
+    const body = { payment_type: "gopay", only_start: true };
+    const { transaction } = await instances.sandbox.control(path, body);
+    started.push(transaction.transaction_id);
+  }
+  return started;
+}
+
+/** What became of an invoice is what the gateway says, its story is one, each event came once. */
+async function assertInvoiceAgrees(instances: Instances, id: string): Promise<string[]> {
+  const invoice = await instances.readInvoice(id);
+  const there = await instances.invoiceThere(invoice);
+  const expected: Record<string, string> = {
+    pending: "sent",
+    overdue: "overdue",
+    voided: "void",
+    paid: "paid",
+  };
+  assert.equal(invoice.status, expected[there.status], there.status);
+  assert.equal(invoice.paid_at !== null, invoice.status === "paid");
+  if (invoice.status === "void") assert.equal(invoice.void_reason, there.void_reason ?? null);
+  const names = await assertOneStory(instances.app.database, "invoices", id);
+  assert.equal(new Set(names).size, names.length, `${names}`);
+  assert.equal(names[0], "invoice_created");
+  assert.equal(names.includes("invoice_paid"), invoice.status === "paid", `${names}`);
+  if (invoice.status === "void") assert.equal(names.at(-1), "invoice_voided");
+  return names;
+}
+
+/** As above; and every charge is one payment and was told of once. */
+async function assertSubscriptionAgrees(instances: Instances, id: string): Promise<string[]> {
+  const subscription = await instances.readSubscription(id);
+  const there = await instances.subscriptionThere(subscription);
+  assert.equal(subscription.status === "active", there.status === "active", subscription.status);
+  assert.equal(subscription.current_interval, there.schedule.current_interval);
+  const payments = await instances.app.database.query((sql) =>
+    sql`select transaction_id from gateway.payments where subscription_id = ${id}
+      and paid_at is not null`
+  );
+  const known = payments.map(({ transaction_id }) => transaction_id).sort();
+  assert.deepEqual(known, [...there.transaction_ids].sort());
+  const events = await instances.app.database.query((sql) =>
+    sql`select data ->> 'payment_id' as payment from gateway.events
+      where resource_id = ${id} and name = 'subscription_charged'`
+  );
+  assert.equal(events.length, known.length);
+  assert.equal(new Set(events.map(({ payment }) => payment)).size, known.length);
+  return await assertOneStory(instances.app.database, "subscriptions", id);
+}
+
+const CREATIONS = [
+  {
+    path: "/invoices/",
+    table: "invoices",
+    call: "POST /v1/invoices",
+    request: () => Promise.resolve(invoiceRequest()),
+    parse: parseInvoice,
+    made: "invoice_created",
+  },
+  {
+    path: "/subscriptions/",
+    table: "subscriptions",
+    call: "POST /v1/subscriptions",
+    request: ({ sandbox }: Instances) => subscriptionRequest(sandbox),
+    parse: parseSubscription,
+    made: "subscription_created",
+  },
+] as const;
+
+for (const { path, table, call, request, parse, made } of CREATIONS) {
+  race(`${MANY} clients with one key make one of ${path}`, async (instances) => {
+    const body = await request(instances);
+    const headers = newKey();
+    const answers = await Promise.all(
+      Array.from({ length: MANY }, () => instances.send(path, body, headers)),
+    );
+    const counts = counted(answers);
+    assert.deepEqual(Object.keys(counts).filter((status) => !["201", "409"].includes(status)), []);
+    assert.ok(counts[201]! >= 1);
+    const again = await instances.send(path, body, headers);
+    assert.equal(isReplayed(again), true);
+    const { id } = await parse(again, 201);
+    for (const answer of answers.filter(({ status }) => status === 201)) {
+      assert.equal((await answer.json()).id, id);
+    }
+    assert.equal(await count(instances, table), 1);
+    assert.equal(instances.relay.times(call), 1);
+    assert.deepEqual(await assertOneStory(instances.app.database, table, id), [made]);
+  });
+}
+
+race(
+  "20 voids at once: one is done and told of, with its own reason; the others hear 400",
+  async (instances) => {
+    for (let round = 0; round < 3; round++) {
+      const { id } = await instances.invoice();
+      const answers = await Promise.all(
+        Array.from(
+          { length: 20 },
+          (_, number) => instances.send(`/invoices/${id}/void/`, { reason: `Reason ${number}` }),
+        ),
+      );
+      assert.deepEqual(counted(answers), { 200: 1, 400: 19 });
+      for (const answer of answers) {
+        if (answer.status === 400) await assertProblem(answer, 400, "invalid_state");
+      }
+      const voided = await parseInvoice(answers.find(({ status }) => status === 200)!, 200);
+      assert.equal(voided.status, "void");
+      const names = await assertInvoiceAgrees(instances, id);
+      assert.deepEqual(names, ["invoice_created", "invoice_voided"]);
+      assert.equal((await instances.readInvoice(id)).void_reason, voided.void_reason);
+      await instances.work();
+    }
+  },
+);
+
+race(
+  "overdue task, check, void and a customer who pays at once: each is told once, and the gateway is right",
+  async (instances) => {
+    instances.connect();
+    const { sandbox } = instances;
+    const today = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+    const invoices: Invoice[] = [];
+    for (let number = 0; number < 12; number++) {
+      invoices.push(await instances.invoice({ due_date: today }));
+    }
+    await sandbox.advance(2 * DAY);
+    instances.pass(2 * DAY * 1_000);
+    const transactions = await Promise.all(invoices.map((each) => start(instances, each)));
+    await Promise.all(invoices.flatMap(({ id }, number) => {
+      const happenings: (() => Promise<unknown>)[] = [
+        () => instances.send(`/invoices/${id}/void/`, { reason: "Late" }),
+        () => onBoth(instances, ({ deps }) => checkOverdueInvoices(deps)),
+        () => onBoth(instances, runDueJobs),
+        () => onBoth(instances, ({ deps }) => checkInvoiceStatus(deps, id)),
+        ...number % 3 > 0
+          ? [() => sandbox.control(`transactions/${transactions[number]}/pay`)]
+          : [],
+      ];
+      // Each time somebody else is first.
+      const order = happenings.map((_, index) => happenings[(index + number) % happenings.length]!);
+      return order.map((happen) => happen());
+    }));
+    await sandbox.settled();
+    await instances.work();
+    for (const [number, { id }] of invoices.entries()) {
+      await assertInvoiceAgrees(instances, id);
+      const { status } = await instances.readInvoice(id);
+      if (number % 3 > 0) assert.equal(status, "paid");
+      else assert.ok(["void", "overdue"].includes(status), status);
+    }
+  },
+);
+
+race(
+  "200 notifications in opposite orders, voids and syncs at once wait for nobody in a circle",
+  async (instances) => {
+    const { sandbox } = instances;
+    const invoices: Invoice[] = [];
+    const subscriptions: Subscription[] = [];
+    for (let number = 0; number < 12; number++) {
+      invoices.push(await instances.invoice());
+      if (number % 2) subscriptions.push(await instances.subscription());
+    }
+    const transactions: string[][] = [];
+    for (const invoice of invoices) transactions.push(await start(instances, invoice, 2));
+    for (const id of transactions.flat()) await sandbox.control(`transactions/${id}/pay`);
+    await sandbox.advance(2 * DAY + 60);
+    await sandbox.settled();
+    const told: Json[] = sandbox.hooks.map(({ body }) => body);
+    assert.ok(told.length >= 70, `${told.length}`);
+
+    const [forth, back] = [told, told.toReversed()];
+    const both = Array.from({ length: told.length }, (_, index) => [forth[index]!, back[index]!]);
+    const notifying = [...both, ...both].slice(0, 100).flat().map((body) => instances.tell(body));
+    assert.equal(notifying.length, 200);
+    const voiding = invoices.map(({ id }) => instances.send(`/invoices/${id}/void/`));
+    const syncing = [1, 2, 3].map(() =>
+      onBoth(instances, async (app) => {
+        await syncSubscriptionStatus(app.deps);
+        await checkOverdueInvoices(app.deps);
+        await runDueJobs(app);
+      })
+    );
+    const [voids] = await Promise.all([Promise.all(voiding), ...notifying, ...syncing]);
+    for (const answer of voids) await assertProblem(answer, 400, "invalid_state");
+    for (const body of told) await instances.tell(body);
+    await instances.work();
+    instances.pass(2 * 60_000);
+    await instances.work();
+    for (const { id } of invoices) {
+      const names = await assertInvoiceAgrees(instances, id);
+      assert.deepEqual(names, ["invoice_created", "invoice_paid"]);
+    }
+    for (const { id } of subscriptions) {
+      const names = await assertSubscriptionAgrees(instances, id);
+      assert.deepEqual(names, [
+        "subscription_created",
+        "subscription_charged",
+        "subscription_charged",
+      ]);
+    }
+    assert.equal(
+      await count(instances, "payments"),
+      2 * invoices.length + 2 * subscriptions.length,
+    );
+  },
+);
+
+race(
+  "looks that are queued and changes of the same invoices never wait for each other in a circle",
+  async (instances) => {
+    const { database, deps } = instances.app;
+    const ids: string[] = [];
+    for (let number = 0; number < 4; number++) ids.push((await instances.invoice()).id);
+    const [, low, middle, high] = ids;
+    const rows = await Promise.all(ids.map((id) => database.query((sql) => findInvoice(sql, id))));
+    // The one that was made last is due first.
+    const due = (id: string, ms: number) =>
+      database.query((sql) =>
+        sql`update gateway.invoices set check_at = ${new Date(deps.clock() - ms)} where id = ${id}`
+      );
+    await Promise.all([due(low!, 1_000), due(high!, 2_000)]);
+
+    const locked = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const holding = database.transaction(async (sql) => {
+      await sql`select from gateway.invoices where id = ${middle!} for update`;
+      locked.resolve();
+      await released.promise;
+    });
+    await locked.promise;
+    // The first goes alone, the others together.
+    const writing = rows.map((row) => changeRecord(deps, invoiceKind, row!, () => ({ set: {} })));
+    await untilWaiting(instances, 1);
+    const queuing = checkOverdueInvoices(instances.apps[1]!.deps);
+    await untilWaiting(instances, 2);
+    released.resolve();
+    const [queued] = await Promise.all([queuing, holding, ...writing]);
+    assert.equal(queued, 2);
+  },
+);
+
+async function untilWaiting({ app }: Instances, statements: number): Promise<void> {
+  await until(`${statements} wait for a row`, async () => {
+    const rows = await app.database.query((sql) =>
+      sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+    );
+    return rows.length === statements;
+  });
+}
+
+race(
+  "of many invoices with one order at once there is one, be the others charges",
+  async (instances) => {
+    const order_id = randomUUID();
+    const charge = { payment_type: "gopay", gross_amount: AMOUNT, order_id };
+    const answers = await Promise.all(
+      Array.from(
+        { length: MANY },
+        (_, number) =>
+          number % 2
+            ? instances.send("/charge/", charge)
+            : instances.send("/invoices/", invoiceRequest({ order_id })),
+      ),
+    );
+    assert.deepEqual(counted(answers), { 201: 1, 400: MANY - 1 });
+    for (const answer of answers) {
+      if (answer.status === 201) continue;
+      const problem = await assertProblem(answer, 400, "duplicate_order");
+      assert.equal(problem.outcome, "refused");
+    }
+    assert.equal(await count(instances, "invoices") + await count(instances, "payments"), 1);
+  },
+);
+
+race(
+  "of many invoices with one number at once there is one, the others are told why",
+  async (instances) => {
+    const answers = await Promise.all(
+      Array.from(
+        { length: MANY },
+        () => instances.send("/invoices/", invoiceRequest({ invoice_number: "2031/0001" })),
+      ),
+    );
+    assert.deepEqual(counted(answers), { 201: 1, 400: MANY - 1 });
+    for (const answer of answers) {
+      if (answer.status === 201) continue;
+      const { errors } = await assertProblem(answer, 400, "validation_error");
+      assert.deepEqual(errors?.map(({ field }) => field), ["invoice_number"]);
+    }
+    assert.equal(await count(instances, "invoices"), 1);
+    assert.equal(instances.relay.times("POST /v1/invoices"), 1);
+  },
+);
+
+race(
+  "an unknown transaction that many tell of at once becomes one payment of its invoice",
+  async (instances) => {
+    const { sandbox } = instances;
+    const invoice = await instances.invoice();
+    const [transaction] = await start(instances, invoice);
+    await sandbox.control(`transactions/${transaction}/pay`);
+    await sandbox.settled();
+    const told = sandbox.hooks.map(({ body }) => body);
+    await Promise.all(
+      Array.from({ length: 20 }, () => told.map((body) => instances.tell(body))).flat(),
+    );
+    await instances.work();
+    const rows = await instances.app.database.query((sql) =>
+      sql`select invoice_id, transaction_id from gateway.payments`
+    );
+    assert.deepEqual([...rows], [{ invoice_id: invoice.id, transaction_id: transaction }]);
+    assert.deepEqual(await assertInvoiceAgrees(instances, invoice.id), [
+      "invoice_created",
+      "invoice_paid",
+    ]);
+  },
+);
+
+race(
+  "a cycle that hints, notifications, jobs and looks find at once is told of once",
+  async (instances) => {
+    const { sandbox } = instances;
+    const { id } = await instances.subscription();
+    for (let round = 1; round <= 4; round++) {
+      sandbox.hooks.length = 0;
+      await sandbox.advance(DAY);
+      await sandbox.settled();
+      instances.pass(DAY * 1_000);
+      const told = sandbox.hooks.map(({ body }) => body);
+      await Promise.all([
+        ...Array.from(
+          { length: 5 },
+          () => onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, id)),
+        ),
+        ...[...told, ...told].map((body) => instances.tell(body)),
+        onBoth(instances, ({ deps }) => syncSubscriptionStatus(deps)),
+        onBoth(instances, runDueJobs),
+      ]);
+      await instances.work();
+      const names = await assertSubscriptionAgrees(instances, id);
+      assert.deepEqual(names, [
+        "subscription_created",
+        ...Array.from({ length: round }, () => "subscription_charged"),
+      ]);
+    }
+  },
+);
+
+race(
+  "disable, enable and cancel by many at once end as the gateway has it, each told once",
+  async (instances) => {
+    for (let round = 0; round < 6; round++) {
+      const { id } = await instances.subscription();
+      const paused = round % 2 === 1;
+      if (paused) {
+        await parseSubscription(
+          await instances.send(`/subscriptions/${id}/disable/`),
+          200,
+        );
+      }
+      const actions = paused ? ["enable", "cancel"] : ["disable", "cancel"];
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => round % 3 ? actions : actions.toReversed()).flat()
+          .map((action) => instances.send(`/subscriptions/${id}/${action}/`)),
+      );
+      for (const answer of answers) {
+        if (answer.status === 400) await assertProblem(answer, 400, "invalid_state");
+        else await parseSubscription(answer, 200);
+      }
+      await onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, id));
+      const names = await assertSubscriptionAgrees(instances, id);
+      assert.equal((await instances.readSubscription(id)).status, "cancelled");
+      assert.equal(names.filter((name) => name === "subscription_cancelled").length, 1);
+      assert.ok(names.filter((name) => name === "subscription_disabled").length <= 1, `${names}`);
+      assert.equal(names.at(-1), "subscription_cancelled");
+    }
+  },
+);
+
+race(
+  "an answer to disable that comes after it was enabled again undoes nothing",
+  async (instances) => {
+    const { relay, send } = instances;
+    const { id, gateway_subscription_id } = await instances.subscription();
+    const held = relay.holdAnswer(`POST /v1/subscriptions/${gateway_subscription_id}/disable`);
+    const first = send(`/subscriptions/${id}/disable/`);
+    await held.arrived;
+    await parseSubscription(await send(`/subscriptions/${id}/disable/`), 200);
+    await parseSubscription(await send(`/subscriptions/${id}/enable/`), 200);
+    held.release();
+    await parseSubscription(await first, 200);
+    const names = await assertSubscriptionAgrees(instances, id);
+    assert.equal((await instances.readSubscription(id)).status, "active");
+    assert.deepEqual(names, ["subscription_created", "subscription_disabled"]);
+  },
+);
+
+race(
+  "a subscription that the gateway tells of before it answers is made once",
+  async (instances) => {
+    const { sandbox } = instances;
+    sandbox.receiver.answer = async ({ body }) => {
+      await instances.tell(body);
+      await instances.work();
+      return new Response("OK");
+    };
+    await sandbox.fault("subscription_create", "webhook_first");
+    const { id, status, gateway_subscription_id } = await instances.subscription();
+    assert.equal(status, "active");
+    assert.ok(gateway_subscription_id);
+    assert.deepEqual(await assertSubscriptionAgrees(instances, id), ["subscription_created"]);
+  },
+);
+
+race(
+  "an invoice that is paid before the gateway answers to its creation is made and paid once",
+  async (instances) => {
+    instances.connect();
+    const { relay, sandbox } = instances;
+    const held = relay.holdAnswer("POST /v1/invoices");
+    const request = invoiceRequest();
+    const headers = newKey();
+    const creating = instances.send("/invoices/", request, headers);
+    await held.arrived;
+    const [sent] = relay.received.slice(-1);
+    // The answer is known to the gateway alone: asked with the same key it gives it again.
+    const there = await sandbox.post("/v1/invoices", JSON.parse(sent!.body), {
+      "X-Idempotency-Key": sent!.headers.get("X-Idempotency-Key")!,
+    });
+    await sandbox.control(`invoices/${there.id}/pay`, { payment_type: "gopay" });
+    await sandbox.settled();
+    await instances.work();
+    held.release();
+    const invoice = await parseInvoice(await creating, 201);
+    assert.equal(invoice.gateway_invoice_id, there.id);
+    assert.ok(invoice.payment_link_url);
+    const names = await assertInvoiceAgrees(instances, invoice.id);
+    assert.deepEqual(names, ["invoice_created", "invoice_paid"]);
+    assert.equal(isReplayed(await instances.send("/invoices/", request, headers)), true);
+  },
+);
+
+race(
+  "a look at a subscription while it is made does not lose what the gateway answers",
+  async (instances) => {
+    const { app, relay } = instances;
+    const held = relay.holdAnswer("POST /v1/subscriptions");
+    const request = await subscriptionRequest(instances.sandbox);
+    const creating = instances.send("/subscriptions/", request, newKey());
+    await held.arrived;
+    const [row] = await app.database.query((sql) => sql`select id from gateway.subscriptions`);
+    await onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, row!.id));
+    held.release();
+    const subscription = await parseSubscription(await creating, 201);
+    assert.equal(subscription.status, "active");
+    assert.ok(subscription.gateway_subscription_id);
+    assert.deepEqual(await assertSubscriptionAgrees(instances, subscription.id), [
+      "subscription_created",
+    ]);
+  },
+);
+
+race(
+  "a second send of an invoice that fails does not lose what the first is answered",
+  async (instances) => {
+    const { app, relay, sandbox } = instances;
+    const held = relay.holdAnswer("POST /v1/invoices");
+    const creating = instances.send("/invoices/", invoiceRequest(), newKey());
+    await held.arrived;
+    const [row] = await app.database.query((sql) => sql`select id from gateway.invoices`);
+    await sandbox.fault("invoice_create", "error_500");
+    await assert.rejects(checkInvoiceStatus(app.deps, row!.id));
+    held.release();
+    const invoice = await parseInvoice(await creating, 201);
+    assert.equal(invoice.status, "sent");
+    assert.deepEqual(await assertInvoiceAgrees(instances, invoice.id), ["invoice_created"]);
+  },
+);

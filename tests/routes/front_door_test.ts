@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { createRoute, z } from "@hono/zod-openapi";
+import { Hono } from "hono";
+import { createRouter } from "../../routes/router.ts";
+import { openApp, REAL_INSTALLATION } from "../support/app.ts";
+import { askService } from "../support/client.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { serveApp } from "../support/events/event_stream.ts";
+import { assertProblem } from "../support/problem.ts";
+
+const databaseUrl = await createDatabase();
+
+/** A resource that does what real ones do: take JSON, have an id in its path, fail unforeseen. */
+function echoResource() {
+  const echo = createRouter();
+  const body = z.object({
+    name: z.string().max(5),
+    items: z.array(z.object({ price: z.int() })).optional(),
+  });
+  echo.openapi(
+    createRoute({
+      method: "post",
+      path: "/echo/{id}/",
+      request: { body: { required: true, content: { "application/json": { schema: body } } } },
+      responses: { 200: { description: "What was sent" } },
+    }),
+    (c) => c.json(c.req.valid("json")),
+  );
+  echo.openapi(
+    createRoute({ method: "get", path: "/boom/", responses: { 200: { description: "Never" } } }),
+    () => {
+      throw new Error("the password is hunter2", { cause: new Error("deeper reason") });
+    },
+  );
+  echo.openapi(
+    createRoute({ method: "get", path: "/string/", responses: { 200: { description: "Never" } } }),
+    () => {
+      throw "no error at all";
+    },
+  );
+  echo.openapi(
+    createRoute({ method: "get", path: "/moved/", responses: { 302: { description: "Away" } } }),
+    () => Response.redirect("http://localhost/me/"),
+  );
+  return echo;
+}
+
+async function openEcho(env: Record<string, string> = REAL_INSTALLATION) {
+  const app = await openApp({ databaseUrl, env, resources: [echoResource()] });
+  const key = await app.createKey();
+  const post = (body: BodyInit | null, headers: Record<string, string> = {}, path = "/echo/1/") =>
+    app.as(key, path, {
+      method: "POST",
+      body,
+      headers: { "Content-Type": "application/json", ...headers },
+    });
+  return { app, key, post, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+Deno.test("an unknown path is 404, with or without a credential", async () => {
+  await using echo = await openEcho();
+  await assertProblem(await echo.app.request("/nope/"), 404, "not_found");
+  await assertProblem(await echo.app.as(echo.key, "/nope/"), 404, "not_found");
+  await assertProblem(await echo.app.request("/"), 404, "not_found");
+});
+
+Deno.test("a method the path does not take is 405 and names those it does", async () => {
+  await using echo = await openEcho();
+  for (const path of ["/me/", "/me"]) {
+    const response = await echo.app.request(path, { method: "PUT", body: "{}" });
+    assert.equal(response.headers.get("allow"), "HEAD, GET");
+    await assertProblem(response, 405, "method_not_allowed");
+  }
+  const response = await echo.app.request("/echo/7");
+  assert.equal(response.headers.get("allow"), "POST");
+  await assertProblem(response, 405, "method_not_allowed");
+});
+
+Deno.test("a path serves the same with and without its last slash", async () => {
+  await using echo = await openEcho();
+  for (const path of ["/echo/1/", "/echo/1"]) {
+    const response = await echo.post('{"name":"ada"}', {}, path);
+    assert.deepEqual(await response.json(), { name: "ada" });
+  }
+});
+
+Deno.test("HEAD answers as GET does, without a body", async () => {
+  await using echo = await openEcho();
+  const response = await echo.app.as(echo.key, "/me/", { method: "HEAD" });
+  assert.equal(response.status, 200);
+  assert.equal(await response.text(), "");
+  assert.ok(response.headers.get("x-request-id"));
+});
+
+Deno.test("HEAD names no length that GET does not have", async () => {
+  await using echo = await openEcho();
+  await using server = serveApp(echo.app);
+  for (const path of ["/me/", "/nowhere/", "/reference/", "/openapi.json"]) {
+    const lengths = await Promise.all(["HEAD", "GET"].map(async (method) => {
+      const headers = { Authorization: `Bearer ${echo.key}`, "Accept-Encoding": "identity" };
+      const response = await askService(server.url + path, { method, headers });
+      await response.body?.cancel();
+      return response.headers.get("content-length");
+    }));
+    assert.ok(lengths[0] === null || lengths[0] === lengths[1], `${path}: ${lengths}`);
+  }
+});
+
+Deno.test("a body over 256 KiB is 413, announced or not", async () => {
+  await using echo = await openEcho();
+  const large = JSON.stringify({ name: "x".repeat(256 * 1024) });
+  await assertProblem(await echo.post(large), 413, "payload_too_large");
+  const streamed = new Blob([large]).stream();
+  await assertProblem(await echo.post(streamed), 413, "payload_too_large");
+  const announced = await echo.post("{}", { "Content-Length": String(10 ** 12) });
+  await assertProblem(announced, 413, "payload_too_large");
+});
+
+Deno.test("a body of another type than JSON is 415", async () => {
+  await using echo = await openEcho();
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""]) {
+    const response = await echo.post('{"name":"ada"}', { "Content-Type": type });
+    await assertProblem(response, 415, "unsupported_media_type");
+  }
+  for (const type of ["application/vnd.x+json", "application/json; charset=utf-8"]) {
+    assert.equal((await echo.post('{"name":"ada"}', { "Content-Type": type })).status, 200);
+  }
+  // Spelled in ways that a framework may refuse: refused, but never a 500.
+  for (const type of ["application/json;", "application/json ; a=b", "application/vnd.x1+json"]) {
+    const { status } = await echo.post('{"name":"ada"}', { "Content-Type": type });
+    assert.ok(status === 200 || status === 415, `${type}: ${status}`);
+  }
+});
+
+Deno.test("a body that is not JSON is malformed_json", async () => {
+  await using echo = await openEcho();
+  for (const body of ["{", "", "name=ada", "{'name': 'ada'}", "\u0000", "[".repeat(100_000)]) {
+    await assertProblem(await echo.post(body), 400, "malformed_json");
+  }
+});
+
+Deno.test("a body that breaks off is malformed_json, not our error", async () => {
+  await using echo = await openEcho();
+  const broken = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"name":'));
+    },
+    pull(controller) {
+      controller.error(new Error("connection reset"));
+    },
+  });
+  await assertProblem(await echo.post(broken), 400, "malformed_json");
+  assert.deepEqual(echo.app.logged().map(({ event }) => event), ["request"]);
+});
+
+Deno.test("wrong input is told field by field", async () => {
+  await using echo = await openEcho();
+  const wrong = await echo.post(JSON.stringify({ name: "toolong", items: [{ price: 1.5 }] }));
+  const { errors, detail } = await assertProblem(wrong, 400, "validation_error");
+  assert.deepEqual(errors?.map(({ field }) => field), ["name", "items.0.price"]);
+  assert.match(detail ?? "", /items\.0\.price/);
+  for (const body of ["null", "[]", "1", '"x"', "[".repeat(900) + "]".repeat(900)]) {
+    const { errors } = await assertProblem(await echo.post(body), 400, "validation_error");
+    assert.equal(errors?.[0]?.field, "body");
+  }
+  const none = await echo.app.as(echo.key, "/echo/1/", { method: "POST" });
+  await assertProblem(none, 400, "validation_error");
+});
+
+Deno.test("an unexpected error says nothing to the caller and everything to the log", async () => {
+  await using echo = await openEcho();
+  const response = await echo.app.as(echo.key, "/boom/");
+  const problem = await assertProblem(response, 500, "internal_error");
+  assert.equal(problem.detail, null);
+  assert.doesNotMatch(JSON.stringify(problem), /hunter2|boom|stack/i);
+  const line = echo.app.logged().find(({ event }) => event === "internal_error");
+  assert.equal(line?.request_id, problem.instance);
+  assert.match(JSON.stringify(line?.error), /hunter2.*front_door_test.*deeper reason/);
+});
+
+Deno.test("even what is thrown and is no error becomes a problem document", async () => {
+  await using echo = await openEcho();
+  await assertProblem(await echo.app.as(echo.key, "/string/"), 500, "internal_error");
+  assert.deepEqual(echo.app.logged().map(({ event }) => event), ["internal_error", "request"]);
+});
+
+Deno.test("an answer that was made elsewhere is sealed like any other", async () => {
+  await using echo = await openEcho();
+  const response = await echo.app.as(echo.key, "/moved/");
+  assert.equal(response.status, 302);
+  assert.ok(response.headers.get("x-request-id"));
+});
+
+Deno.test("of very many mistakes the first are told", async () => {
+  await using echo = await openEcho();
+  const items = Array.from({ length: 5_000 }, () => ({ price: "x" }));
+  const response = await echo.post(JSON.stringify({ name: "ada", items }));
+  const { errors } = await assertProblem(response, 400, "validation_error");
+  assert.equal(errors?.length, 20);
+});
+
+Deno.test("others can mount the app in theirs", async () => {
+  await using echo = await openEcho({ ...REAL_INSTALLATION, BASE_PATH: "/pay" });
+  const theirs = new Hono();
+  theirs.get("/", (c) => c.text("theirs"));
+  theirs.all("/pay/*", (c) => echo.app.fetch(c.req.raw));
+  assert.equal(await (await theirs.request("/")).text(), "theirs");
+  const headers = { Authorization: `Bearer ${echo.key}` };
+  assert.equal((await theirs.request("/pay/me/", { headers })).status, 200);
+  await assertProblem(await theirs.request("/pay/me/"), 401, "unauthenticated");
+});
+
+Deno.test("every answer carries a request id: the caller's own if it is a sane one", async () => {
+  await using echo = await openEcho();
+  const answered = async (id: string) =>
+    (await echo.app.request("/nope/", { headers: { "X-Request-Id": id } }))
+      .headers.get("x-request-id");
+  for (const sane of ["7", "order-17:retry.2", "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5"]) {
+    assert.equal(await answered(sane), sane);
+  }
+  const strange = [
+    ...["", "x".repeat(129), 'a"b"c"d"e', "a b c d e f", "<script>alert(1)</script>"],
+    ...["4811111111111114", echo.key],
+  ];
+  for (const id of strange) {
+    assert.match(await answered(id) ?? "", /^[0-9a-f-]{36}$/, id);
+  }
+});
+
+Deno.test("answers are kept out of caches and bear safe headers", async () => {
+  await using echo = await openEcho();
+  for (const path of ["/me/", "/nope/", "/boom/"]) {
+    const { headers } = await echo.app.as(echo.key, path);
+    assert.equal(headers.get("cache-control"), "no-store");
+    assert.equal(headers.get("x-content-type-options"), "nosniff");
+  }
+});
+
+Deno.test("a request leaves one line in the log, without secrets, bodies or paths", async () => {
+  await using echo = await openEcho();
+  await echo.post('{"name":"card"}', { "X-Request-Id": "request-1" }, "/echo/4811111111111114/");
+  const lines = echo.app.logged();
+  assert.equal(lines.length, 1);
+  const { time, duration_ms, ...rest } = lines[0]!;
+  assert.ok(Date.parse(time as string) > 0 && (duration_ms as number) >= 0);
+  assert.deepEqual(rest, {
+    level: "info",
+    event: "request",
+    method: "POST",
+    route: "/echo/:id/",
+    status: 200,
+    caller: "alice",
+    request_id: "request-1",
+  });
+  await echo.app.request("/gk_secret_in_a_path/");
+  const unmatched = echo.app.logged()[1]!;
+  assert.equal(unmatched.route, null);
+  assert.equal(unmatched.caller, null);
+  assert.doesNotMatch(JSON.stringify(echo.app.logged()), /gk_|481111|"card"/);
+});
+
+Deno.test("a method that nobody means is not logged as it came", async () => {
+  await using echo = await openEcho();
+  await assertProblem(
+    await echo.app.request("/me/", { method: echo.key }),
+    405,
+    "method_not_allowed",
+  );
+  assert.equal(echo.app.logged()[0]!.method, "other");
+});
+
+Deno.test("a user's name cannot break the log's lines", async () => {
+  await using echo = await openEcho();
+  const key = await echo.app.createKey({ userId: 'a"},\n{"level":"error' });
+  await echo.app.as(key, "/me/");
+  assert.equal(echo.app.logged()[0]!.caller, 'a"},\n{"level":"error');
+});
+
+Deno.test("BASE_PATH mounts everything under the prefix, and the document says so", async () => {
+  await using echo = await openEcho({ ...REAL_INSTALLATION, BASE_PATH: "/pay/v" });
+  assert.equal((await echo.app.as(echo.key, "/pay/v/me/")).status, 200);
+  assert.equal((await echo.app.request("/pay/v/health/live")).status, 200);
+  assert.equal((await echo.app.request("/pay/v/openapi.json")).status, 200);
+  const page = await (await echo.app.request("/pay/v/reference")).text();
+  assert.match(page, /"\/pay\/v\/openapi\.json"/);
+  for (const path of ["/me/", "/health/live/", "/openapi.json", "/reference", "/pay/v"]) {
+    await assertProblem(await echo.app.request(path), 404, "not_found");
+  }
+  assert.equal(echo.app.document.servers?.[0]?.url, "/pay/v");
+  assert.ok(echo.app.document.paths?.["/me/"]);
+});

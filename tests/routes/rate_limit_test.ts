@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { createTokenBuckets } from "../../core/token_bucket.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { assertProblem } from "../support/problem.ts";
+
+const databaseUrl = await createDatabase();
+const SMALL = { ...REAL_INSTALLATION, RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
+
+async function statuses(times: number, ask: () => Response | Promise<Response>): Promise<number[]> {
+  const result: number[] = [];
+  for (let i = 0; i < times; i++) result.push((await ask()).status);
+  return result;
+}
+
+/** Asks with a wrong key from an address, as a proxy may report it. */
+function refusedFrom(app: TestApp, hostname: string, forwardedFor?: string) {
+  const request = new Request("http://localhost/me/", {
+    headers: {
+      Authorization: "Bearer wrong",
+      ...forwardedFor && { "X-Forwarded-For": forwardedFor },
+    },
+  });
+  return app.fetch(request, { remoteAddr: { transport: "tcp", hostname, port: 1 } });
+}
+
+Deno.test("a caller may burst, then goes on at the steady rate; others are not held up", async () => {
+  let now = 1_000_000;
+  await using app = await openApp({ databaseUrl, env: SMALL, now: () => now });
+  const [ada, bob] = [
+    await app.createKey({ userId: "ada" }),
+    await app.createKey({ userId: "bob" }),
+  ];
+  const ask = () => app.as(ada, "/me/");
+  assert.deepEqual(await statuses(5, ask), [200, 200, 200, 429, 429]);
+  assert.equal((await app.as(bob, "/me/")).status, 200);
+  now += 1_000;
+  assert.deepEqual(await statuses(3, ask), [200, 200, 429]);
+});
+
+Deno.test("two keys of one user share one limit", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+  const keys = [await app.createKey({ userId: "eve" }), await app.createKey({ userId: "eve" })];
+  let turn = 0;
+  assert.deepEqual(await statuses(4, () => app.as(keys[turn++ % 2]!, "/me/")), [
+    200,
+    200,
+    200,
+    429,
+  ]);
+});
+
+Deno.test("429 says when to come back", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+  const key = await app.createKey({ userId: "hasty" });
+  await statuses(3, () => app.as(key, "/me/"));
+  const response = await app.as(key, "/me/");
+  assert.equal(response.headers.get("retry-after"), "1");
+  assert.equal(response.headers.get("ratelimit"), '"caller";r=0;t=1');
+  assert.equal(response.headers.get("ratelimit-policy"), '"caller";q=3;w=2');
+  await assertProblem(response, 429, "rate_limited");
+});
+
+Deno.test("wrong credentials are limited by address, without harm to callers behind it", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+  const refused = () => refusedFrom(app, "203.0.113.1");
+  assert.deepEqual(await statuses(4, refused), [401, 401, 401, 429]);
+  assert.equal((await refusedFrom(app, "203.0.113.2")).status, 401);
+  const key = await app.createKey({ userId: "neighbour" });
+  const request = new Request("http://localhost/me/", {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  const remoteAddr = { transport: "tcp", hostname: "203.0.113.1", port: 1 } as const;
+  assert.equal((await app.fetch(request, { remoteAddr })).status, 200);
+});
+
+Deno.test("X-Forwarded-For is believed of trusted proxies only, and only up to the first other", async () => {
+  const env = { ...SMALL, TRUST_PROXY: "127.0.0.1, 10.0.0.0/8, ::1" };
+  await using app = await openApp({ databaseUrl, env, now: () => 1_000_000 });
+  let n = 0;
+  // From a stranger the header means nothing: the limit is the connection's.
+  const stranger = () => refusedFrom(app, "198.51.100.1", `192.0.2.${n++}`);
+  assert.deepEqual(await statuses(4, stranger), [401, 401, 401, 429]);
+  // From a proxy each client counts by itself; what a client wrote left of it does not.
+  const client = (address: string) => () =>
+    refusedFrom(app, "127.0.0.1", `192.0.2.${n++}, ${address}, 10.1.2.3`);
+  assert.deepEqual(await statuses(4, client("203.0.113.7")), [401, 401, 401, 429]);
+  assert.deepEqual(await statuses(4, client("2001:db8::7")), [401, 401, 401, 429]);
+  // IPv4 in IPv6 clothes is the same proxy.
+  const mapped = () => refusedFrom(app, "::ffff:127.0.0.1", "203.0.113.8");
+  assert.deepEqual(await statuses(4, mapped), [401, 401, 401, 429]);
+  // Rubbish in the header is no address: the last good one counts.
+  const rubbish = () => refusedFrom(app, "10.9.9.9", `rubbish-${n++}, `);
+  assert.deepEqual(await statuses(4, rubbish), [401, 401, 401, 429]);
+});
+
+Deno.test("health is never limited", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+  assert.deepEqual(
+    new Set(await statuses(10, () => app.request("/health/ready/"))),
+    new Set([200]),
+  );
+});
+
+Deno.test("buckets forget those that are full again, and are bounded in number", () => {
+  let now = 0;
+  const options = { perSecond: 1, burst: 2, clock: () => now, capacity: 10 };
+  const buckets = createTokenBuckets(options);
+  assert.deepEqual([1, 2, 3].map(() => buckets.take("a")), [0, 0, 1]);
+  for (let i = 0; i < 1_000; i++) buckets.take(`flood-${i}`);
+  // "a" was pushed out by the flood; it begins anew, which is the price of a bound.
+  assert.equal(buckets.take("a"), 0);
+  now += 60_000;
+  assert.equal(buckets.take("flood-999"), 0);
+});
+
+Deno.test("a clock that steps back takes nobody's tokens", () => {
+  let now = 10_000;
+  const buckets = createTokenBuckets({ perSecond: 1, burst: 2, clock: () => now });
+  assert.equal(buckets.take("a"), 0);
+  now = 0;
+  assert.equal(buckets.take("a"), 0);
+  assert.equal(buckets.take("a"), 1);
+});

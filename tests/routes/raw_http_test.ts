@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { dataFolder, type Service, startService } from "../support/service.ts";
+
+/** Sends bytes as they are and reads until the connection ends. */
+async function send(service: Service, text: string): Promise<string> {
+  const { hostname, port } = new URL(service.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const sending = (async () => {
+    for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+  })().catch(() => {});
+  const received: number[] = [];
+  const buffer = new Uint8Array(65_536);
+  try {
+    for (let n; (n = await connection.read(buffer)) !== null;) received.push(...buffer.slice(0, n));
+  } catch {
+    // A reset is an answer, too.
+  }
+  await sending;
+  return new TextDecoder().decode(new Uint8Array(received));
+}
+
+const ODD_REQUESTS: Record<string, string> = {
+  "a path of 100 KB": `GET /${"a".repeat(100_000)} HTTP/1.1\r\nHost: x\r\n`,
+  "a header of 1 MB": `GET /me/ HTTP/1.1\r\nHost: x\r\nX-Big: ${"a".repeat(1_000_000)}\r\n`,
+  "5,000 headers": `GET /me/ HTTP/1.1\r\nHost: x\r\n${"X-A: b\r\n".repeat(5_000)}`,
+  "no host": "GET /me/ HTTP/1.1\r\n",
+  "an empty host": "GET /me/ HTTP/1.1\r\nHost: \r\n",
+  "two hosts": "GET /me/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
+  "a host with spaces": "GET /reference HTTP/1.1\r\nHost: a b c\r\n",
+  "a host that is no host": "GET /reference HTTP/1.1\r\nHost: [::1\r\n",
+  "a host of rubbish": "GET /reference HTTP/1.1\r\nHost: \u00ff\u00fe<>\r\n",
+  "a host with a user": "GET /reference HTTP/1.1\r\nHost: a:b@c:d\r\n",
+  "two credentials":
+    "GET /me/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n",
+  "a credential of 60 KB": `GET /me/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${
+    "a".repeat(60_000)
+  }\r\n`,
+  "a credential of bytes": "GET /me/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \u0080\u00ff\r\n",
+  "broken percent-encoding": "GET /%zz/%/%e0%80 HTTP/1.1\r\nHost: x\r\n",
+  "a NUL in the path": "GET /me/%00 HTTP/1.1\r\nHost: x\r\n",
+  "slashes without end": `GET ${"/".repeat(5_000)} HTTP/1.1\r\nHost: x\r\n`,
+  "dots in the path": "GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n",
+  "an absolute target": "GET http://elsewhere/me/ HTTP/1.1\r\nHost: x\r\n",
+  "a target that is a star": "OPTIONS * HTTP/1.1\r\nHost: x\r\n",
+  "an unknown method": "BREW /me/ HTTP/1.1\r\nHost: x\r\n",
+  "a method in small letters": "get /me/ HTTP/1.1\r\nHost: x\r\n",
+  "TRACE": "TRACE /me/ HTTP/1.1\r\nHost: x\r\n",
+  "CONNECT": "CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n",
+  "HTTP/1.0": "GET /me/ HTTP/1.0\r\n",
+  "a query of rubbish": "GET /me/?%&=&&a=%ff&a=b HTTP/1.1\r\nHost: x\r\n",
+  "a negative length": "POST /me/ HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n",
+  "two lengths": "POST /me/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+  "length and chunks":
+    "POST /me/ HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+  "an odd forwarder": "GET /me/ HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ,,\u00ff, a.b\r\n",
+  "an odd request id": "GET /me/ HTTP/1.1\r\nHost: x\r\nX-Request-Id: \u00ff\u00fe\t{}\r\n",
+  "no HTTP at all": "\u0016\u0003\u0001 hello\r\n",
+};
+
+Deno.test("whatever comes over the wire, no answer is a 5xx, and service goes on", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  for (const [what, head] of Object.entries(ODD_REQUESTS)) {
+    const answer = await send(service, `${head}Connection: close\r\n\r\n`);
+    assert.doesNotMatch(answer, /^HTTP\/1\.[01] 5/, `${what}: ${answer.slice(0, 500)}`);
+    // What the app itself answers to an error is a problem document.
+    if (answer.includes("x-request-id") && /^HTTP\/1\.[01] 4/.test(answer)) {
+      assert.match(answer, /content-type: application\/problem\+json/i, what);
+    }
+  }
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  for (const line of service.output().split("\n").filter((line) => line.startsWith("{"))) {
+    const { event, level } = JSON.parse(line);
+    assert.equal(level, "info", line);
+    assert.equal(event, "request");
+  }
+});
+
+Deno.test("connections that break off half-way leave no trace", async () => {
+  await using folder = await dataFolder();
+  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  const { hostname, port } = new URL(service.url);
+  const halves = [
+    "G",
+    "GET /me/ HTT",
+    "POST /me/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+  ];
+  for (const half of [...halves, ...halves, ...halves]) {
+    const connection = await Deno.connect({ hostname, port: Number(port) });
+    await connection.write(new TextEncoder().encode(half));
+    connection.close();
+  }
+  assert.equal((await service.get("/me/", service.keys.user)).status, 200);
+  assert.doesNotMatch(service.output(), /"level":"error"/);
+});

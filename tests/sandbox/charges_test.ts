@@ -1,0 +1,572 @@
+import assert from "node:assert/strict";
+import {
+  AMOUNT,
+  type Json,
+  type Kind,
+  KINDS,
+  openSandbox,
+  type TestSandbox,
+} from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+
+const MINUTES = 60;
+const HOURS = 60 * MINUTES;
+const DAYS = 24 * HOURS;
+
+const APPROVED_CARD = {
+  masked_card: "48111111-1114",
+  bank: "bca",
+  approval_code: /^\d{12,13}$/,
+  channel_response_code: "00",
+  channel_response_message: "Approved",
+  card_type: "credit",
+  on_us: false,
+  channel: /./,
+  eci: "07",
+};
+
+/** What each kind of charge answers, besides what all have in common (G§3). */
+const ANSWERS: Record<Kind, {
+  message: string;
+  code?: string;
+  status?: string;
+  type?: string;
+  fraud?: string;
+  /** Seconds until it expires. */
+  life: number;
+  own: Record<string, unknown>;
+}> = {
+  card: {
+    code: "200",
+    status: "capture",
+    message: "Success, Credit Card transaction is successful",
+    life: 8 * DAYS,
+    own: APPROVED_CARD,
+  },
+  card_3ds: {
+    message: "Success, Credit Card transaction is successful",
+    life: 10 * MINUTES,
+    own: {
+      masked_card: "48111111-1114",
+      bank: "bca",
+      card_type: "credit",
+      redirect_url: /\/v2\/3ds\/redirect\/[0-9a-f]+$/,
+      three_ds_version: "2",
+    },
+  },
+  card_auth: {
+    code: "200",
+    status: "authorize",
+    message: "Success, Credit Card transaction is successful",
+    life: 8 * DAYS,
+    own: APPROVED_CARD,
+  },
+  card_challenge: {
+    code: "201",
+    status: "capture",
+    fraud: "challenge",
+    message: "Success, Credit Card transaction is challenged by FDS",
+    life: 8 * DAYS,
+    own: {
+      masked_card: "45111111-1117",
+      bank: "bca",
+      approval_code: /^\d{12,13}$/,
+      channel_response_code: "00",
+      channel_response_message: "Approved",
+      card_type: "credit",
+      on_us: false,
+      channel: /./,
+      eci: "07",
+    },
+  },
+  bca: virtualAccount("bca"),
+  bni: virtualAccount("bni"),
+  bri: virtualAccount("bri"),
+  cimb: virtualAccount("cimb"),
+  permata: permata(),
+  permata_old: permata(),
+  echannel: {
+    message: "OK, Mandiri Bill transaction is successful",
+    life: DAYS,
+    own: { bill_key: /^\d{12}$/, biller_code: "70012" },
+  },
+  gopay: {
+    message: "GO-PAY billing created",
+    life: 15 * MINUTES,
+    own: {
+      channel_response_code: "200",
+      channel_response_message: "Success",
+      actions: [
+        ["generate-qr-code", "GET", /\/v2\/gopay\/[\w-]+\/qr-code$/],
+        ["generate-qr-code-v2", "GET", /\/v4\/qris\/gopay\/\w+\/qr-code$/],
+        ["deeplink-redirect", "GET", /./],
+        ["get-status", "GET", /\/v2\/[\w-]+\/status$/],
+        ["cancel", "POST", /\/v2\/[\w-]+\/cancel$/],
+      ],
+    },
+  },
+  shopeepay: {
+    message: "ShopeePay transaction is created",
+    life: 15 * MINUTES,
+    own: {
+      channel_response_code: "0",
+      channel_response_message: "success",
+      actions: [["deeplink-redirect", "GET", /./]],
+    },
+  },
+  ovo: {
+    message: "Ovo transaction is created",
+    life: 65,
+    own: { payer_phone_number: "+628123456789" },
+  },
+  dana: {
+    message: "DANA transaction is created",
+    life: 15 * MINUTES,
+    own: { actions: [["deeplink-redirect", "GET", /./]] },
+  },
+  qris: qris("gopay"),
+  qris_airpay: qris("airpay shopee"),
+  indomaret: {
+    message: "Success, cstore transaction is successful",
+    fraud: undefined,
+    life: DAYS,
+    own: { store: "indomaret", payment_code: /^\d{14}$/ },
+  },
+  alfamart: {
+    message: "Success, cstore transaction is successful",
+    life: DAYS,
+    own: { store: "alfamart", payment_code: /^\d{16}$/ },
+  },
+  akulaku: {
+    message: "Success, Akulaku transaction is created",
+    life: 2 * HOURS,
+    own: { redirect_url: /\/v2\/akulaku\/redirect\/[\w-]+$/ },
+  },
+  kredivo: {
+    message: "Kredivo transaction is created",
+    life: DAYS,
+    own: {
+      redirect_url: /\/v2\/oms\/redirect\/[\w-]+$/,
+      channel_response_code: "OK",
+      channel_response_message: /./,
+    },
+  },
+};
+
+function virtualAccount(bank: string) {
+  return {
+    message: "Success, Bank Transfer transaction is created",
+    type: "bank_transfer",
+    life: DAYS,
+    own: { va_numbers: [{ bank, va_number: /^\d{14,18}$/ }] },
+  };
+}
+
+function permata() {
+  return {
+    message: "Success, PERMATA VA transaction is successful",
+    type: "bank_transfer",
+    life: DAYS,
+    own: { permata_va_number: /^\d{16}$/ },
+  };
+}
+
+function qris(acquirer: string) {
+  return {
+    message: "QRIS transaction is created",
+    life: 15 * MINUTES,
+    own: {
+      acquirer,
+      qr_string: /^000201.*6304[0-9A-F]{4}$/,
+      actions: [
+        ["generate-qr-code", "GET", /\/v2\/qris\/[\w-]+\/qr-code$/],
+        ["generate-qr-code-v2", "GET", /\/v4\/qris\/\w+\/qr-code$/],
+      ],
+    },
+  };
+}
+
+/** Texts equal, patterns match, lists and objects member by member; actions in short. */
+function assertLike(actual: Json, expected: unknown, where: string): void {
+  if (expected instanceof RegExp) assert.match(String(actual), expected, where);
+  else if (Array.isArray(expected) && Array.isArray(expected[0])) {
+    const short = actual.map(({ name, method, url }: Json) => [name, method, url]);
+    short.forEach((action: unknown[], index: number) =>
+      action.forEach((part, place) => assertLike(part, expected[index][place], `${where}.${index}`))
+    );
+    assert.equal(actual.length, expected.length, where);
+  } else if (typeof expected === "object" && expected !== null) {
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), where);
+    for (const [name, value] of Object.entries(expected)) {
+      assertLike(actual[name], value, `${where}.${name}`);
+    }
+  } else assert.deepEqual(actual, expected, where);
+}
+
+for (const kind of Object.keys(KINDS) as Kind[]) {
+  Deno.test(`a charge of ${kind} answers in the shape and words of its method`, async () => {
+    await using box = await openSandbox();
+    const expected = ANSWERS[kind];
+    const answer = await box.charge(kind);
+    const { transaction_id, merchant_id, transaction_time, expiry_time, expire_time, ...rest } =
+      answer;
+    assert.match(transaction_id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
+    assert.match(merchant_id, /^G\d{9}$/);
+    assert.match(transaction_time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    const ends = kind.startsWith("qris") ? expire_time : expiry_time;
+    assert.equal(seconds(ends) - seconds(transaction_time), expected.life);
+    assert.equal(kind.startsWith("qris") ? expiry_time : expire_time, undefined);
+    const fraud = "fraud" in expected ? expected.fraud : "accept";
+    assertLike(rest, {
+      status_code: expected.code ?? "201",
+      status_message: expected.message,
+      order_id: "order-1",
+      gross_amount: "44000.00",
+      currency: "IDR",
+      payment_type: expected.type ?? KINDS[kind].payment_type,
+      transaction_status: expected.status ?? "pending",
+      ...fraud && { fraud_status: fraud },
+      ...expected.own,
+    }, kind);
+  });
+}
+
+function seconds(wib: string): number {
+  return Date.parse(`${wib.replace(" ", "T")}+07:00`) / 1000;
+}
+
+Deno.test("times are Jakarta's, without saying so", async () => {
+  await using box = await openSandbox();
+  await box.control("clock", { to: "2031-12-31T20:00:00Z" });
+  const { transaction_time } = await box.charge("bca");
+  assert.match(transaction_time, /^2032-01-01 03:00:0\d$/);
+});
+
+Deno.test("every fault of a request is named by its path, under HTTP 400", async () => {
+  await using box = await openSandbox();
+  const { http, body } = await box.call("POST", "/v2/charge", {
+    payment_type: "bank_transfer",
+    transaction_details: { order_id: "x".repeat(51), gross_amount: 0 },
+    bank_transfer: {},
+    customer_details: { first_name: 1 },
+  });
+  assert.equal(http, 400);
+  const { id, validation_messages, ...rest } = body;
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(rest, {
+    status_code: "400",
+    status_message: "One or more parameters in the payload is invalid.",
+  });
+  assert.deepEqual(validation_messages.sort(), [
+    "bank_transfer.bank is required",
+    "customer_details.first_name must be a string",
+    "transaction_details.gross_amount must be equal or greater than 0.01",
+    "transaction_details.order_id must not be longer than 50 characters",
+  ]);
+});
+
+const REFUSED: Record<string, { kind: Kind; more: Json; says: RegExp }> = {
+  "an amount with decimals": {
+    kind: "bca",
+    more: { transaction_details: { gross_amount: 10.5 } },
+    says: /gross_amount must not have decimals/,
+  },
+  "items that do not add up": {
+    kind: "bca",
+    more: { item_details: [{ id: "a", price: 1000, quantity: 2, name: "A" }] },
+    says: /gross_amount must be equal to token request gross_amount/,
+  },
+  "another currency": {
+    kind: "bca",
+    more: { transaction_details: { currency: "USD" } },
+    says: /currency must be one of IDR/,
+  },
+  "a custom expiry of less than 20 seconds": {
+    kind: "bca",
+    more: { custom_expiry: { expiry_duration: 19, unit: "second" } },
+    says: /custom_expiry is below minimum threshold/,
+  },
+  "an Akulaku charge without items": {
+    kind: "akulaku",
+    more: { item_details: null },
+    says: /item_details is required/,
+  },
+  "an Akulaku charge with two items of one id": {
+    kind: "akulaku",
+    more: {
+      item_details: [1, 2].map(() => ({ id: "a", price: AMOUNT / 2, quantity: 1, name: "A" })),
+    },
+    says: /item_details must have unique ids/,
+  },
+  "a Kredivo charge without a customer": {
+    kind: "kredivo",
+    more: { customer_details: null },
+    says: /customer_details is required/,
+  },
+  "an Alfamart item with a bar in its name": {
+    kind: "alfamart",
+    more: { item_details: [{ id: "a", price: AMOUNT, quantity: 1, name: "A|B" }] },
+    says: /item_details.0.name must not contain \|/,
+  },
+  "a BNI customer's phone from abroad": {
+    kind: "bni",
+    more: { customer_details: { phone: "+4930123456" } },
+    says: /customer_details.phone must start with \+62 or 0/,
+  },
+  "an unknown store": {
+    kind: "alfamart",
+    more: { cstore: { store: "7eleven" } },
+    says: /cstore.store must be indomaret or alfamart/,
+  },
+  "a virtual account number that is not digits": {
+    kind: "bca",
+    more: { bank_transfer: { va_number: "12a" } },
+    says: /bank_transfer.va_number must be numeric digits/,
+  },
+};
+
+for (const [name, { kind, more, says }] of Object.entries(REFUSED)) {
+  Deno.test(`${name} is refused, and nothing comes of it`, async () => {
+    await using box = await openSandbox();
+    const answer = await box.charge(kind, more);
+    assert.equal(answer.status_code, "400");
+    assert.match(answer.validation_messages.join(), says);
+    assert.equal((await box.status("order-1")).status_code, "404");
+    await box.settled();
+    assert.equal(box.hooks.length, 0);
+  });
+}
+
+Deno.test("a discount is an item with a negative price", async () => {
+  await using box = await openSandbox();
+  const answer = await box.charge("bca", {
+    item_details: [
+      { id: "a", price: AMOUNT, quantity: 2, name: "A" },
+      { id: "b", price: -AMOUNT, quantity: 1, name: "Discount" },
+    ],
+  });
+  assert.equal(answer.status_code, "201");
+});
+
+Deno.test("channels the merchant has not are refused with 402 under HTTP 200", async () => {
+  await using box = await openSandbox();
+  const types = ["bca_klikpay", "bca_klikbca", "cimb_clicks", "danamon_online"];
+  for (const payment_type of types) {
+    const { http, body } = await box.call("POST", "/v2/charge", { payment_type });
+    assert.deepEqual([http, body.status_code], [200, "402"], payment_type);
+    assert.equal(body.status_message, "Payment channel is not activated.");
+  }
+  for (const bank of ["danamon", "bsi", "seabank"]) {
+    assert.equal((await box.charge("bca", { bank_transfer: { bank } })).status_code, "402", bank);
+  }
+});
+
+Deno.test("a virtual account of one's own choice is padded, trimmed, and never given twice", async () => {
+  await using box = await openSandbox();
+  const number = async (va_number: string) =>
+    (await box.charge("bca", { bank_transfer: { va_number } })).va_numbers[0].va_number;
+  assert.match(await number("77"), /000077$/);
+  assert.match(await number("12345678"), /123456$/);
+  const other = await number("123456");
+  assert.doesNotMatch(other, /123456$/);
+});
+
+Deno.test("store names may begin with a capital", async () => {
+  await using box = await openSandbox();
+  assert.equal(
+    (await box.charge("indomaret", { cstore: { store: "Indomaret" } })).store,
+    "indomaret",
+  );
+});
+
+Deno.test("an unregistered OVO phone answers 404 and leaves no transaction", async () => {
+  await using box = await openSandbox();
+  const { http, body } = await box.call("POST", "/v2/charge", {
+    payment_type: "ovo",
+    transaction_details: { order_id: "o", gross_amount: 1000 },
+    ovo: { payer_phone_number: "+628249134000" },
+  });
+  assert.deepEqual([http, body.status_code], [200, "404"]);
+  assert.equal(body.status_message, "User with requested phone number doesn't exist");
+  assert.equal((await box.status("o")).status_message, "Transaction doesn't exist.");
+});
+
+Deno.test("OVO phones of the sandbox refuse, fail, or let it expire", async () => {
+  await using box = await openSandbox();
+  const ends = async (payer_phone_number: string) => {
+    const { transaction_id } = await box.charge("ovo", { ovo: { payer_phone_number } });
+    await box.advance(66);
+    return (await box.status(transaction_id)).transaction_status;
+  };
+  assert.equal(await ends("+628271939753"), "deny");
+  assert.equal(await ends("+628242014881"), "deny");
+  assert.equal(await ends("+628237435829"), "deny");
+  assert.equal(await ends("+628215023424"), "expire");
+  assert.equal(await ends("+628242974268"), "expire");
+});
+
+Deno.test("custom fields and metadata come back in the status and in every webhook", async () => {
+  await using box = await openSandbox();
+  const more = { custom_field1: "one", custom_field3: "three", metadata: { a: { b: [1, null] } } };
+  const { transaction_id } = await box.charge("bca", more);
+  await box.control(`transactions/${transaction_id}/pay`);
+  const status = await box.status(transaction_id);
+  for (const body of [status, ...box.hooks.map(({ body }) => body)]) {
+    const { custom_field1, custom_field2, custom_field3, metadata } = body;
+    assert.deepEqual({ custom_field1, custom_field3, metadata }, more);
+    assert.equal(custom_field2, undefined);
+  }
+  assert.equal(box.hooks.length, 2);
+});
+
+Deno.test("an order id is free again after cancel, expiry and denial, and never while it lives", async () => {
+  await using box = await openSandbox();
+  const again = async () =>
+    await box.charge("bca", { transaction_details: { order_id: "the-one" } });
+  const first = await again();
+  const { http, body } = await box.call("POST", "/v2/charge", {
+    ...KINDS.gopay,
+    transaction_details: { order_id: "the-one", gross_amount: 1 },
+  });
+  assert.deepEqual([http, body.status_code], [200, "406"]);
+  assert.match(body.status_message, /^The request could not be completed due to a conflict/);
+
+  await box.post("/v2/the-one/cancel");
+  const second = await again();
+  assert.equal(second.status_code, "201");
+  await box.post("/v2/the-one/expire");
+  const third = await again();
+  assert.notEqual(third.transaction_id, second.transaction_id);
+  // The order's id leads to the latest, the transaction's own to itself.
+  assert.equal((await box.status("the-one")).transaction_id, third.transaction_id);
+  assert.equal((await box.status(first.transaction_id)).transaction_status, "cancel");
+  await box.control("transactions/the-one/pay");
+  assert.equal((await again()).status_code, "406");
+});
+
+Deno.test("an order id after a denial is free, unless the settings say otherwise", async () => {
+  await using box = await openSandbox();
+  const deny = async () => {
+    const token_id = await box.token("4911111111111113");
+    const more = { credit_card: { token_id }, transaction_details: { order_id: "denied" } };
+    return (await box.charge("card", more)).status_code;
+  };
+  assert.equal(await deny(), "202");
+  assert.equal(await deny(), "202");
+  await box.control("settings", { reuse_order_id_after_deny: false }, "PATCH");
+  assert.equal(await deny(), "406");
+});
+
+Deno.test("an order id is free after a hold was cancelled that had not come about yet", async () => {
+  await using box = await openSandbox();
+  const order = { transaction_details: { order_id: "held" } };
+  const hold = { ...order, credit_card: { type: "authorize" } };
+  await box.charge("card_3ds", hold);
+  await box.post("/v2/held/cancel");
+  const { transaction_status } = await box.charge("card_auth", order);
+  assert.equal(transaction_status, "authorize");
+  await box.post("/v2/held/cancel");
+  assert.equal((await box.charge("bca", order)).status_code, "406");
+});
+
+Deno.test("an order id stays taken after a capture was cancelled, and after a refund", async () => {
+  await using box = await openSandbox();
+  await box.charge("card", { transaction_details: { order_id: "captured" } });
+  await box.post("/v2/captured/cancel");
+  const recharged = await box.charge("bca", { transaction_details: { order_id: "captured" } });
+  assert.equal(recharged.status_code, "406");
+  await box.paid("gopay", { transaction_details: { order_id: "refunded" } });
+  await box.post("/v2/refunded/refund", {});
+  const again = await box.charge("bca", { transaction_details: { order_id: "refunded" } });
+  assert.equal(again.status_code, "406");
+});
+
+Deno.test("an order id with a space can be charged, but no path leads to it", async () => {
+  await using box = await openSandbox();
+  const order = { transaction_details: { order_id: "a b" } };
+  const { transaction_id } = await box.charge("bca", order);
+  assert.equal((await box.get("/v2/a%20b/status")).status_code, "404");
+  assert.equal((await box.status(transaction_id)).order_id, "a b");
+});
+
+async function expiresAfter(box: TestSandbox, kind: Kind, custom_expiry: Json) {
+  const { transaction_time, expiry_time, expire_time, transaction_id } = await box.charge(kind, {
+    custom_expiry,
+  });
+  return {
+    life: seconds(expiry_time ?? expire_time) - seconds(transaction_time),
+    transaction_id,
+  };
+}
+
+Deno.test("a custom expiry counts in its unit, minutes unless said, up to the method's most", async () => {
+  await using box = await openSandbox();
+  const life = async (kind: Kind, custom_expiry: Json) =>
+    (await expiresAfter(box, kind, custom_expiry)).life;
+  assert.equal(await life("bca", { expiry_duration: 20, unit: "second" }), 20);
+  assert.equal(await life("bca", { expiry_duration: 7 }), 7 * MINUTES);
+  assert.equal(await life("bca", { expiry_duration: 3, unit: "hour" }), 3 * HOURS);
+  assert.equal(await life("echannel", { expiry_duration: 200, unit: "day" }), 180 * DAYS);
+  assert.equal(await life("gopay", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
+  assert.equal(await life("qris", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
+  assert.equal(await life("qris_airpay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
+  assert.equal(await life("shopeepay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
+  assert.equal(await life("dana", { expiry_duration: 30, unit: "day" }), DAYS);
+  assert.equal(await life("akulaku", { expiry_duration: 1, unit: "day" }), DAYS);
+  // Neither cards nor OVO let the merchant choose.
+  assert.equal(await life("ovo", { expiry_duration: 3, unit: "hour" }), 65);
+  assert.equal(await life("card_3ds", { expiry_duration: 3, unit: "hour" }), 10 * MINUTES);
+});
+
+Deno.test("a custom expiry counts from its order time", async () => {
+  await using box = await openSandbox();
+  await box.control("clock", { to: "2031-05-05T05:00:00Z" });
+  const order_time = "2031-05-05 11:30:00 +0700";
+  const answer = await box.charge("bca", {
+    custom_expiry: { order_time, expiry_duration: 1, unit: "hour" },
+  });
+  assert.equal(answer.expiry_time, "2031-05-05 12:30:00");
+});
+
+for (const kind of Object.keys(KINDS) as Kind[]) {
+  const { life, code } = ANSWERS[kind];
+  if (code !== undefined) continue;
+  Deno.test(`a pending ${kind} expires at its time and not before`, async () => {
+    await using box = await openSandbox();
+    const { transaction_id } = await box.charge(kind);
+    await box.advance(life - 30);
+    assert.equal((await box.status(transaction_id)).transaction_status.toLowerCase(), "pending");
+    await box.advance(31);
+    const status = await box.status(transaction_id);
+    assert.equal(status.transaction_status, "expire");
+    assert.equal(status.status_code, "407");
+    const last = box.hooks.at(-1)!.body;
+    assert.deepEqual([last.transaction_status, last.status_code], ["expire", "202"]);
+    assert.equal(box.hooks.length, 2);
+  });
+}
+
+Deno.test("time passes by itself, too", async () => {
+  await using box = await openSandbox({ speed: 10_000 });
+  const { transaction_id } = await box.charge("ovo");
+  await until(
+    "it expires",
+    async () => (await box.status(transaction_id)).transaction_status === "expire",
+  );
+  await until("it is told", () => box.hooks.at(-1)?.body.transaction_status === "expire");
+});
+
+Deno.test("names at BCA, countries and postal codes have their bounds", async () => {
+  await using box = await openSandbox();
+  const messagesFor = async (customer_details: Json) =>
+    (await box.charge("bca", { customer_details })).validation_messages;
+  assert.deepEqual(await messagesFor({ first_name: "B".repeat(31) }), [
+    "customer_details.first_name must not be longer than 30 characters",
+  ]);
+  assert.deepEqual(await messagesFor({ billing_address: { country_code: "USA" } }), [
+    "customer_details.billing_address.country_code must be one of IDN",
+  ]);
+  assert.deepEqual(await messagesFor({ billing_address: { postal_code: "!" } }), [
+    "customer_details.billing_address.postal_code format is invalid",
+  ]);
+});

@@ -1,0 +1,461 @@
+import assert from "node:assert/strict";
+import { linkedAccount, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+
+/** Ways into each state, of a card where cards have it; they answer with the transaction's id. */
+const STATES: Record<string, (box: TestSandbox) => Promise<string>> = {
+  "pending": (box) => charged(box, "bca"),
+  "pending card": (box) => charged(box, "card_3ds"),
+  "authorize": (box) => charged(box, "card_auth"),
+  "capture": (box) => charged(box, "card"),
+  "capture, challenged": (box) => charged(box, "card_challenge"),
+  "settlement": (box) => charged(box, "card", "settle"),
+  "settlement of an account": (box) => charged(box, "bca", "pay"),
+  "deny": (box) => charged(box, "card_3ds", "deny"),
+  "cancel": async (box) => {
+    const id = await charged(box, "bca");
+    await box.post(`/v2/${id}/cancel`);
+    return id;
+  },
+  "expire": (box) => charged(box, "bca", "expire"),
+  "failure": (box) => charged(box, "card_3ds", "fail"),
+  "refund": async (box) => {
+    const id = await charged(box, "gopay", "pay");
+    await box.post(`/v2/${id}/refund`, {});
+    return id;
+  },
+  "partial_refund": async (box) => {
+    const id = await charged(box, "gopay", "pay");
+    await box.post(`/v2/${id}/refund`, { amount: 1 });
+    return id;
+  },
+  "chargeback": async (box) => {
+    const id = await charged(box, "card", "settle");
+    await box.control(`transactions/${id}/chargeback`);
+    return id;
+  },
+  "partial_chargeback": async (box) => {
+    const id = await charged(box, "card", "settle");
+    await box.control(`transactions/${id}/chargeback`, { amount: 1 });
+    return id;
+  },
+};
+
+async function charged(box: TestSandbox, kind: Parameters<TestSandbox["charge"]>[0], then = "") {
+  const { transaction_id } = await box.charge(kind);
+  if (then) await box.control(`transactions/${transaction_id}/${then}`);
+  return transaction_id;
+}
+
+interface Operation {
+  run(box: TestSandbox, id: string): Promise<{ http: number; body: Record<string, string> }>;
+  /** The code where it can be done (G§4); everywhere else it is 412. */
+  done: Record<string, string>;
+  message: string;
+  status: string;
+}
+
+const OPERATIONS: Record<string, Operation> = {
+  cancel: {
+    run: (box, id) => box.call("POST", `/v2/${id}/cancel`),
+    done: Object.fromEntries(
+      ["pending", "pending card", "authorize", "capture", "capture, challenged"]
+        .map((state) => [state, "200"]),
+    ),
+    message: "Success, transaction is canceled",
+    status: "cancel",
+  },
+  expire: {
+    run: (box, id) => box.call("POST", `/v2/${id}/expire`),
+    done: { "pending": "407", "pending card": "407" },
+    message: "Success, transaction has expired",
+    status: "expire",
+  },
+  approve: {
+    run: (box, id) => box.call("POST", `/v2/${id}/approve`),
+    done: { "capture, challenged": "200" },
+    message: "Success, transaction is approved",
+    status: "capture",
+  },
+  deny: {
+    run: (box, id) => box.call("POST", `/v2/${id}/deny`),
+    done: { "capture, challenged": "200" },
+    message: "Success, transaction is denied",
+    status: "deny",
+  },
+  capture: {
+    run: (box, id) => box.call("POST", "/v2/capture", { transaction_id: id }),
+    done: { authorize: "200" },
+    message: "Success, Credit Card capture transaction is successful",
+    status: "capture",
+  },
+  refund: {
+    run: (box, id) => box.call("POST", `/v2/${id}/refund`, {}),
+    done: { settlement: "200", partial_refund: "200" },
+    message: "Success, refund request is approved",
+    status: "refund",
+  },
+  "direct refund": {
+    run: (box, id) => box.call("POST", `/v2/${id}/refund/online/direct`, {}),
+    done: { settlement: "200", partial_refund: "200" },
+    message: "Success, refund request is approved by the bank",
+    status: "refund",
+  },
+};
+
+for (const [name, operation] of Object.entries(OPERATIONS)) {
+  Deno.test(`${name} is done in the states it is meant for, and refused in all others`, async () => {
+    await using box = await openSandbox();
+    for (const [state, reach] of Object.entries(STATES)) {
+      const id = await reach(box);
+      const before = await box.status(id);
+      await box.settled();
+      const heard = box.hooks.length;
+      const { http, body } = await operation.run(box, id);
+      assert.equal(http, 200, state);
+      await box.settled();
+      const after = await box.status(id);
+      const code = operation.done[state];
+      if (code) {
+        assert.equal(body.status_code, code, state);
+        assert.equal(body.status_message, operation.message, state);
+        assert.equal(body.transaction_status, operation.status, state);
+        assert.equal(after.transaction_status, operation.status, state);
+        assert.equal(box.hooks.length, heard + 1, state);
+      } else {
+        assert.equal(body.status_code, "412", state);
+        assert.equal(body.status_message, "Merchant cannot modify the status of the transaction");
+        assert.match(body.id!, /^[0-9a-f-]{36}$/);
+        assert.deepEqual(after, before, state);
+        assert.equal(box.hooks.length, heard, state);
+      }
+    }
+  });
+
+  Deno.test(`${name} of an unknown transaction answers 404 under HTTP 200`, async () => {
+    await using box = await openSandbox();
+    const { http, body } = await operation.run(box, "nobody-knows-it");
+    assert.deepEqual([http, body.status_code], [200, "404"]);
+    assert.equal(body.status_message, "Transaction doesn't exist.");
+  });
+
+  Deno.test(`${name} without the server key answers 401 under HTTP 401`, async () => {
+    await using box = await openSandbox();
+    const id = await charged(box, "card_challenge");
+    const says = async (Authorization: string) => {
+      const asked: TestSandbox = {
+        ...box,
+        call: (method, path, body) => box.call(method, path, body, { Authorization }),
+      };
+      const { http, body } = await operation.run(asked, id);
+      assert.deepEqual([http, body.status_code], [401, "401"], Authorization);
+      return body.status_message;
+    };
+    const wrong = "Transaction cannot be authorized with the current client/server key.";
+    assert.equal(await says(`Basic ${btoa("SB-Mid-server-other:")}`), wrong);
+    assert.equal(await says(`Basic ${btoa("SB-Mid-client-sandbox:")}`), wrong);
+    const empty = "Operation is not allowed due to unauthorized payload.";
+    assert.equal(await says(`Basic ${btoa(":")}`), empty);
+    assert.equal(await says("Bearer x"), empty);
+  });
+}
+
+/** G§4.1: who asks for the status is told another code than who gets the webhook. */
+const CODES: Record<string, [status: string, webhook: string, message?: string]> = {
+  "pending": ["201", "201", "Success, transaction is found"],
+  "pending card": ["201", "201", "Credit Card transaction is pending"],
+  "authorize": ["200", "200", "Success, Credit Card transaction is successful"],
+  "capture": ["200", "200", "Success, Credit Card transaction is successful"],
+  "capture, challenged": ["201", "201", "Success, Credit Card transaction is successful"],
+  "settlement": ["200", "200", "Success, Credit Card transaction is successful"],
+  "settlement of an account": ["200", "200", "Success, transaction is found"],
+  "deny": ["202", "202"],
+  "cancel": ["200", "202", "Success, transaction is found"],
+  "expire": ["407", "202", "Success, transaction is found"],
+  "failure": ["202", "202", "Credit Card transaction is failed"],
+  "refund": ["200", "200", "Success, transaction is found"],
+  "partial_refund": ["200", "200", "Success, transaction is found"],
+  "chargeback": ["200", "200", "Success, transaction is found"],
+  "partial_chargeback": ["200", "200", "Success, transaction is found"],
+};
+
+for (const [state, reach] of Object.entries(STATES)) {
+  Deno.test(`the status code of ${state} is that of the table, for the asker and in the webhook`, async () => {
+    await using box = await openSandbox();
+    const id = await reach(box);
+    await box.settled();
+    const { http, body } = await box.call("GET", `/v2/${id}/status`);
+    const [status, webhook, message] = CODES[state]!;
+    assert.deepEqual([http, body.status_code], [200, status]);
+    if (message) assert.equal(body.status_message, message);
+    assert.equal(body.transaction_status, state.split(/[ ,]/)[0]);
+    const heard = box.hooks.at(-1)!.body;
+    assert.deepEqual([heard.status_code, heard.transaction_status], [
+      webhook,
+      body.transaction_status,
+    ]);
+  });
+}
+
+Deno.test("HTTP says 200 to every refusal but 400 and 401; the body has the code", async () => {
+  await using box = await openSandbox();
+  const { order_id } = await box.paid("gopay");
+  const answer = async (path: string, body?: unknown) => {
+    const { http, body: { status_code } } = await box.call("POST", path, body);
+    return [http, status_code];
+  };
+  const transaction_details = { order_id: "new", gross_amount: 1_000 };
+  const card = { payment_type: "credit_card", credit_card: { token_id: "none" } };
+  assert.deepEqual(await answer("/v2/charge", {}), [400, "400"]);
+  assert.deepEqual(await answer("/v2/charge", { payment_type: "bri_epay" }), [200, "402"]);
+  assert.deepEqual(await answer("/v2/nobody/cancel"), [200, "404"]);
+  const taken = { payment_type: "gopay", transaction_details: { order_id, gross_amount: 1 } };
+  assert.deepEqual(await answer("/v2/charge", taken), [200, "406"]);
+  assert.deepEqual(await answer("/v2/charge", { ...card, transaction_details }), [200, "411"]);
+  assert.deepEqual(await answer(`/v2/${order_id}/cancel`), [200, "412"]);
+  assert.deepEqual(await answer(`/v2/${order_id}/refund`, { amount: 99_999 }), [200, "414"]);
+  const malformed = await fetch(`${box.url}/v2/charge`, {
+    method: "POST",
+    headers: { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` },
+    body: "{",
+  });
+  const { status_code, status_message } = await malformed.json();
+  assert.deepEqual([malformed.status, status_code], [200, "413"]);
+  assert.match(status_message, /malformed syntax in the request body$/);
+});
+
+Deno.test("Permata and Indomaret refuse a late expiry in other words", async () => {
+  await using box = await openSandbox();
+  for (const kind of ["permata", "permata_old", "indomaret"] as const) {
+    const { transaction_id } = await box.paid(kind);
+    const answer = await box.post(`/v2/${transaction_id}/expire`);
+    assert.equal(answer.status_code, "412");
+    assert.equal(answer.status_message, "Transaction status cannot be updated.");
+  }
+});
+
+Deno.test("captures settle the next day at 16:00 in Jakarta", async () => {
+  await using box = await openSandbox();
+  await box.control("clock", { to: "2031-03-03T20:00:00Z" }); // 03:00 on the 4th
+  const { transaction_id } = await box.charge("card");
+  await box.control("clock", { to: "2031-03-05T08:59:00Z" });
+  assert.equal((await box.status(transaction_id)).transaction_status, "capture");
+  await box.control("clock", { to: "2031-03-05T09:00:00Z" });
+  const status = await box.status(transaction_id);
+  assert.equal(status.transaction_status, "settlement");
+  assert.equal(status.settlement_time, "2031-03-05 16:00:00");
+});
+
+Deno.test("a challenge nobody answers is cancelled when it would have settled", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("card_challenge");
+  await box.advance(2 * 86_400);
+  assert.equal((await box.status(transaction_id)).transaction_status, "cancel");
+  const { transaction_id: approved } = await box.charge("card_challenge");
+  await box.post(`/v2/${approved}/approve`);
+  await box.advance(2 * 86_400);
+  assert.equal((await box.status(approved)).transaction_status, "settlement");
+});
+
+Deno.test("a denied challenge has both its states denied", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("card_challenge");
+  const { fraud_status } = await box.post(`/v2/${transaction_id}/deny`);
+  assert.equal(fraud_status, "deny");
+  await box.settled();
+  const last = box.hooks.at(-1)!.body;
+  assert.deepEqual([last.status_code, last.transaction_status, last.fraud_status], [
+    "202",
+    "deny",
+    "deny",
+  ]);
+});
+
+Deno.test("approving a challenged hold is told to the merchant", async () => {
+  await using box = await openSandbox();
+  const token_id = await box.token("4511111111111117");
+  const { transaction_id, status_code } = await box.charge("card_auth", {
+    credit_card: { token_id },
+  });
+  assert.equal(status_code, "201");
+  await box.post(`/v2/${transaction_id}/approve`);
+  await box.settled();
+  assert.deepEqual(
+    box.hooks.map(({ body }) => [body.transaction_status, body.fraud_status, body.status_code]),
+    [["authorize", "challenge", "201"], ["authorize", "accept", "200"]],
+  );
+});
+
+Deno.test("acquirers differ in when a hold can be cancelled", async () => {
+  await using box = await openSandbox();
+  const codes = async (bank: string) => {
+    const hold = async () =>
+      (await box.charge("card_auth", { credit_card: { bank } })).transaction_id;
+    const held = await hold();
+    const captured = await hold();
+    await box.post("/v2/capture", { transaction_id: captured });
+    return [
+      (await box.post(`/v2/${held}/cancel`)).status_code,
+      (await box.post(`/v2/${captured}/cancel`)).status_code,
+    ];
+  };
+  assert.deepEqual(await codes("bni"), ["412", "200"]);
+  assert.deepEqual(await codes("mandiri"), ["200", "412"]);
+  for (const bank of ["bca", "bri", "maybank"]) assert.deepEqual(await codes(bank), ["200", "200"]);
+});
+
+Deno.test("a hold is captured in part, up to what was held", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("card_auth");
+  const capture = (gross_amount: unknown) =>
+    box.call("POST", "/v2/capture", { transaction_id, gross_amount });
+  const tooMuch = await capture(44_001);
+  assert.deepEqual([tooMuch.http, tooMuch.body.status_code], [400, "400"]);
+  assert.equal((await capture(10.5)).body.status_code, "400");
+  const { body } = await capture(40_000);
+  assert.deepEqual([body.gross_amount, body.transaction_status], ["40000.00", "capture"]);
+  const status = await box.status(transaction_id);
+  assert.equal(status.gross_amount, "40000.00");
+  assert.equal(status.status_message, "Success, Credit Card capture transaction is successful");
+  await box.control(`transactions/${transaction_id}/settle`);
+  const { refund_amount } = await box.post(`/v2/${transaction_id}/refund`, {});
+  assert.equal(refund_amount, "40000.00");
+});
+
+Deno.test("a capture that the bank refuses says deny and leaves the hold, which can be tried again", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("card_auth");
+  await box.fault("capture", "bank_refuses");
+  const refused = await box.post("/v2/capture", { transaction_id });
+  assert.deepEqual([refused.status_code, refused.transaction_status], ["202", "deny"]);
+  assert.equal((await box.status(transaction_id)).transaction_status, "authorize");
+  assert.equal((await box.post("/v2/capture", { transaction_id })).status_code, "200");
+});
+
+Deno.test("a hold that is never captured ends after eight days", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("card_auth");
+  await box.advance(8 * 86_400 - 30);
+  assert.equal((await box.status(transaction_id)).transaction_status, "authorize");
+  await box.advance(31);
+  assert.equal((await box.status(transaction_id)).transaction_status, "expire");
+});
+
+Deno.test("a GoPay reservation is captured in full only, and becomes a settlement", async () => {
+  await using box = await openSandbox();
+  const gopay = { ...await linkedAccount(box), pre_auth: true };
+  const { transaction_id, transaction_status } = await box.charge("gopay", { gopay });
+  assert.equal(transaction_status, "authorize");
+  const part = await box.post("/v2/capture", { transaction_id, gross_amount: 43_999 });
+  assert.equal(part.status_code, "400");
+  const whole = await box.post("/v2/capture", { transaction_id, gross_amount: 44_000 });
+  assert.deepEqual([whole.status_code, whole.transaction_status], ["200", "settlement"]);
+});
+
+Deno.test("a GoPay reservation lasts 15 minutes, or as long as its custom expiry", async () => {
+  await using box = await openSandbox();
+  const gopay = { ...await linkedAccount(box), pre_auth: true };
+  const usual = await box.charge("gopay", { gopay });
+  const longer = await box.charge("gopay", { gopay, custom_expiry: { expiry_duration: 60 } });
+  const asked = await box.charge("gopay", {
+    gopay,
+    transaction_details: { gross_amount: 200_000 },
+  });
+  await box.advance(4 * 60);
+  await box.control(`transactions/${asked.transaction_id}/pay`);
+  await box.advance(12 * 60);
+  const statuses = async () =>
+    await Promise.all(
+      [usual, longer, asked].map(async ({ transaction_id }) =>
+        (await box.status(transaction_id)).transaction_status
+      ),
+    );
+  // The PIN was typed four minutes in: its reservation counts from then.
+  assert.deepEqual(await statuses(), ["expire", "authorize", "authorize"]);
+  await box.advance(4 * 60);
+  assert.deepEqual(await statuses(), ["expire", "authorize", "expire"]);
+});
+
+Deno.test("a reversal takes back what Permata, Mandiri and Indomaret settled, and nobody else", async () => {
+  await using box = await openSandbox();
+  for (const kind of ["permata", "permata_old", "echannel", "indomaret"] as const) {
+    const { transaction_id } = await box.paid(kind);
+    await box.control(`transactions/${transaction_id}/reverse`);
+    assert.equal((await box.status(transaction_id)).transaction_status, "deny", kind);
+    assert.equal(box.hooks.at(-1)!.body.status_code, "202");
+  }
+  for (const kind of ["bca", "gopay", "alfamart"] as const) {
+    const { transaction_id } = await box.paid(kind);
+    const { http } = await box.call("POST", `/_sandbox/transactions/${transaction_id}/reverse`);
+    assert.equal(http, 412, kind);
+  }
+});
+
+Deno.test("only those methods can be denied or fail that the table says so of", async () => {
+  await using box = await openSandbox();
+  const code = async (kind: Parameters<typeof box.charge>[0], happening: string) => {
+    const { transaction_id } = await box.charge(kind);
+    return (await box.call("POST", `/_sandbox/transactions/${transaction_id}/${happening}`)).http;
+  };
+  for (const kind of ["card_3ds", "gopay", "shopeepay", "qris", "ovo", "akulaku"] as const) {
+    assert.equal(await code(kind, "deny"), 200, kind);
+  }
+  for (const kind of ["bca", "permata", "echannel", "indomaret", "alfamart", "dana"] as const) {
+    assert.equal(await code(kind, "deny"), 412, kind);
+    assert.equal(await code(kind, "fail"), 412, kind);
+  }
+  assert.equal(await code("card_3ds", "fail"), 200);
+  assert.equal(await code("gopay", "fail"), 412);
+});
+
+Deno.test("DANA is found by the transaction's id alone, and shouts while it is pending", async () => {
+  await using box = await openSandbox();
+  const { transaction_id, order_id } = await box.charge("dana");
+  assert.equal((await box.status(order_id)).status_code, "404");
+  const status = await box.status(transaction_id);
+  assert.deepEqual([status.status_code, status.transaction_status], ["200", "PENDING"]);
+  assert.equal(status.actions[0].name, "deeplink-redirect");
+  assert.equal((await box.post(`/v2/${order_id}/cancel`)).status_code, "404");
+  assert.equal((await box.post(`/v2/${transaction_id}/cancel`)).status_code, "200");
+});
+
+Deno.test("a number that is paid again makes a transaction of its own, listed newest first", async () => {
+  await using box = await openSandbox();
+  const first = await box.charge("bca");
+  const again = `transactions/${first.transaction_id}/pay_again`;
+  assert.equal((await box.call("POST", `/_sandbox/${again}`)).http, 412);
+  await box.control(`transactions/${first.transaction_id}/pay`);
+  const second = await box.control(again);
+  assert.notEqual(second.order_id, first.order_id);
+  const b2b = await box.get(`/v2/${first.order_id}/status/b2b?page=0&per_page=10`);
+  assert.deepEqual([b2b.status_code, b2b.status_message], [
+    "200",
+    "Success, transactions are retrieved",
+  ]);
+  assert.deepEqual(
+    b2b.transactions.map(({ transaction_id }: { transaction_id: string }) => transaction_id),
+    [second.transaction_id, first.transaction_id],
+  );
+  const page = await box.get(`/v2/${first.order_id}/status/b2b?page=1&per_page=1`);
+  assert.equal(page.transactions[0].transaction_id, first.transaction_id);
+  assert.equal((await box.get("/v2/nobody/status/b2b")).status_code, "404");
+});
+
+Deno.test("where the customer bears the fee, the amount includes it and is signed with it", async () => {
+  await using box = await openSandbox();
+  const { transaction_id } = await box.charge("bca");
+  await box.control(`transactions/${transaction_id}/pay`, { fee: 4_000 });
+  const { gross_amount, metadata } = box.hooks.at(-1)!.body;
+  assert.equal(gross_amount, "48000.00");
+  assert.deepEqual(metadata.extra_info.gross_amount_info, {
+    original_amount: 44_000,
+    gross_amount: 48_000,
+    customer_imposed_payment_fee: 4_000,
+  });
+});
+
+Deno.test("the day's captures are settled, and a challenge nobody answered is cancelled", async () => {
+  await using box = await openSandbox();
+  await box.charge("card");
+  await box.charge("card", { credit_card: { token_id: await box.token("4511111111111117") } });
+  assert.deepEqual(await box.control("settle"), { settled: 1, cancelled: 1 });
+});

@@ -1,0 +1,437 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { PROJECT } from "../support/service.ts";
+import {
+  call,
+  type Json,
+  linkedAccount,
+  openReceiver,
+  openSandbox,
+  savedCard,
+  type TestSandbox,
+} from "../support/gateway/sandbox.ts";
+import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
+import { startSandbox } from "../../sandbox/sandbox.ts";
+import { openJournal } from "../../sandbox/world/journal.ts";
+import { until } from "../support/until.ts";
+
+/** A file for a sandbox's state, in a folder that goes afterwards. */
+async function stateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
+  const folder = await Deno.makeTempDir({ prefix: "sandbox-" });
+  return {
+    folder,
+    path: join(folder, "state.kv"),
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+/** What a merchant can see of it all. */
+async function view(box: TestSandbox, ids: Record<string, string>): Promise<Json> {
+  const text = JSON.stringify({
+    transactions: await box.get("/_sandbox/transactions"),
+    webhooks: await box.get("/_sandbox/webhooks"),
+    subscription: await box.get(`/v1/subscriptions/${ids.subscription}`),
+    invoice: await box.get(`/v1/invoices/${ids.invoice}`),
+    account: await box.get(`/v2/pay/account/${ids.account}`),
+    settings: await box.get("/_sandbox/settings"),
+  });
+  // It listens somewhere else each time, and its receiver, too.
+  return JSON.parse(text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "url"));
+}
+
+Deno.test("everything survives a restart", async () => {
+  await using file = await stateFile();
+  const ids: Record<string, string> = {};
+  let before: Json;
+  {
+    await using box = await openSandbox({ path: file.path });
+    await box.charge("bca");
+    await box.paid("card");
+    await box.paid("gopay");
+    await box.post("/v2/order-3/refund", { amount: 1_000 });
+    await box.charge("permata");
+    await box.post("/v2/order-4/cancel");
+    ids.keyed = (await box.charge("gopay", {}, { "Idempotency-Key": "key" })).transaction_id;
+    ids.card = await savedCard(box);
+    ids.token = await box.token("4811111111111114");
+    ids.account = (await linkedAccount(box)).account_id;
+    const subscription = { ...SUBSCRIPTION, token: ids.card };
+    ids.subscription = (await box.post("/v1/subscriptions", subscription)).id;
+    ids.invoice = (await box.post("/v1/invoices", INVOICE)).id;
+    await box.settled();
+    before = await view(box, ids);
+  }
+  await using box = await openSandbox({ path: file.path });
+  assert.deepEqual(await view(box, ids), before);
+  const replayed = await box.charge("bca", {}, { "Idempotency-Key": "key" });
+  assert.equal(replayed.transaction_id, ids.keyed);
+  for (const token_id of [ids.card, ids.token]) {
+    const more = {
+      credit_card: { token_id },
+      transaction_details: { order_id: `with-${token_id}` },
+    };
+    more.transaction_details.order_id = more.transaction_details.order_id.slice(0, 50);
+    assert.equal((await box.charge("card", more)).status_code, "200");
+  }
+  // What goes by itself goes on: the refund is confirmed, the subscription is charged.
+  await box.advance(40 * 86_400);
+  assert.ok((await box.status("order-3")).refunds[0].bank_confirmed_at);
+  const { transaction_ids } = await box.get(`/v1/subscriptions/${ids.subscription}`);
+  assert.equal(transaction_ids.length, 1);
+  assert.equal((await box.status("order-1")).transaction_status, "expire");
+});
+
+Deno.test("the moved clock survives a restart, also when nothing else happened", async () => {
+  await using file = await stateFile();
+  {
+    await using box = await openSandbox({ path: file.path });
+    await box.control("clock", { to: "2040-01-01T00:00:00Z" });
+  }
+  await using box = await openSandbox({ path: file.path });
+  const { now } = await box.get("/_sandbox/clock");
+  assert.match(now, /^2040-01-01T00:0/);
+});
+
+Deno.test("changed settings survive a restart, also when nothing else happened", async () => {
+  await using file = await stateFile();
+  const changed = { reuse_order_id_after_deny: false };
+  {
+    await using box = await openSandbox({ path: file.path });
+    await box.control("settings", changed, "PATCH");
+  }
+  await using box = await openSandbox({ path: file.path });
+  assert.equal((await box.get("/_sandbox/settings")).reuse_order_id_after_deny, false);
+});
+
+Deno.test("ids do not repeat after a restart, with the same seed, too", async () => {
+  await using file = await stateFile();
+  const seen: string[] = [];
+  for (let run = 0; run < 3; run++) {
+    await using box = await openSandbox({ path: file.path });
+    const { transaction_id, va_numbers, merchant_id } = await box.charge("bca", {
+      transaction_details: { order_id: `run-${run}` },
+    });
+    seen.push(transaction_id, va_numbers[0].va_number);
+    assert.equal(merchant_id, (await box.status("run-0")).merchant_id);
+  }
+  assert.equal(new Set(seen).size, 6);
+});
+
+Deno.test("ids do not repeat where settings were changed between charges", async () => {
+  await using file = await stateFile();
+  const ids: string[] = [];
+  for (let run = 0; run < 3; run++) {
+    await using box = await openSandbox({ path: file.path });
+    const charges = (count: number, name: string) =>
+      Array.from({ length: count }, async (_, index) => {
+        const transaction_details = { order_id: `${run}-${name}-${index}` };
+        ids.push((await box.charge("qris", { transaction_details })).transaction_id);
+      });
+    await Promise.all(charges(2, "before"));
+    const changed = box.control("settings", { reuse_order_id_after_deny: true }, "PATCH");
+    await Promise.all([changed, ...charges(10, "along")]);
+  }
+  assert.equal(new Set(ids).size, 36);
+});
+
+Deno.test("a webhook whose cause cannot be kept is sent when it can", async () => {
+  await using file = await stateFile();
+  const receiver = openReceiver();
+  {
+    // The disk's trouble is reported, which is no mistake of the sandbox.
+    const options = { path: file.path, onMistake: () => {} };
+    await using box = await openSandbox(options, receiver);
+    await box.charge("bca");
+    await box.settled();
+    const mend = breakCommits();
+    const { http } = await box.call("POST", "/v2/charge", {
+      payment_type: "gopay",
+      transaction_details: { order_id: "unkept", gross_amount: 1_000 },
+    });
+    assert.equal(http, 500);
+    await box.call("POST", "/_sandbox/webhooks/settle");
+    // A jump is not held up by it.
+    await box.call("POST", "/_sandbox/clock", { advance_seconds: 86_400 });
+    mend();
+    assert.equal(receiver.hooks.filter(({ body }) => body.order_id === "unkept").length, 0);
+  }
+  await using box = await openSandbox({ path: file.path });
+  await box.settled();
+  // To the first receiver, which is gone.
+  const webhooks: Json[] = await box.get("/_sandbox/webhooks");
+  const unkept = webhooks.find(({ payload }) => payload.order_id === "unkept");
+  assert.equal(unkept.attempts.length, 1);
+});
+
+Deno.test("a webhook that was sent again very often is kept, and starts no trouble", async () => {
+  await using file = await stateFile();
+  {
+    await using box = await openSandbox({ path: file.path });
+    box.receiver.answer = () => new Response("x".repeat(500), { status: 503 });
+    await box.charge("bca");
+    await box.settled();
+    const [{ id }] = await box.get("/_sandbox/webhooks");
+    for (let time = 0; time < 60; time++) await box.control(`webhooks/${id}/resend`);
+    assert.equal((await box.get("/_sandbox/webhooks"))[0].attempts.length, 50);
+  }
+  await using box = await openSandbox({ path: file.path });
+  assert.equal((await box.get("/_sandbox/webhooks"))[0].attempts.length, 50);
+});
+
+Deno.test("webhooks that were not delivered are, after the restart", async () => {
+  await using file = await stateFile();
+  const away = openReceiver();
+  await away[Symbol.asyncDispose]();
+  const settings = { notification_url: away.url };
+  {
+    await using box = await openSandbox({ path: file.path, settings });
+    // Refused, and to be tried again in some minutes.
+    await box.charge("bca");
+    await box.settled();
+  }
+  await using box = await openSandbox({ path: file.path, settings });
+  const [waiting] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([waiting.state, waiting.attempts.length], ["waiting", 1]);
+  await box.advance(3_600);
+  assert.ok((await box.get("/_sandbox/webhooks"))[0].attempts.length > 1);
+});
+
+Deno.test("a webhook that was under way when the sandbox closed is sent again", async () => {
+  await using file = await stateFile();
+  const receiver = openReceiver();
+  const arrived = Promise.withResolvers<void>();
+  const { promise: never, resolve } = Promise.withResolvers<void>();
+  receiver.answer = async () => {
+    arrived.resolve();
+    await never;
+    return new Response();
+  };
+  const box = await openSandbox({ path: file.path }, receiver);
+  const { transaction_id } = await box.charge("bca");
+  await arrived.promise;
+  // Somebody waits for all webhooks to arrive, which must not keep the sandbox from closing.
+  const paying = box.control(`transactions/${transaction_id}/pay`);
+  await until(
+    "it is paid",
+    async () => (await box.status(transaction_id)).transaction_status === "settlement",
+  );
+  const closed = box[Symbol.asyncDispose]();
+  // Its receiver closes with it, and waits for its answer.
+  await until("the state can be opened", async () => {
+    const lock = await Deno.open(`${file.path}.lock`, { write: true });
+    const isFree = lock.tryLockSync(true);
+    lock.close();
+    return isFree;
+  });
+  resolve();
+  await closed;
+  await paying;
+  const other = openReceiver();
+  const settings = { notification_url: other.url };
+  await using again = await openSandbox({ path: file.path, settings }, other);
+  await again.settled();
+  const webhooks: Json[] = await again.get("/_sandbox/webhooks");
+  assert.deepEqual(
+    webhooks.map(({ event, state, attempts }) => [event, state, attempts.length]),
+    [["settlement", "waiting", 1], ["pending", "waiting", 1]],
+  );
+  // The one attempt is that of the second start; the first run gave up on its own without a trace.
+  for (const { attempts } of webhooks) assert.doesNotMatch(attempts[0].answer, /timed out/);
+});
+
+Deno.test("what became due while it was closed happens at the start", async () => {
+  await using file = await stateFile();
+  {
+    await using box = await openSandbox({ path: file.path });
+    // So much that reading it takes longer than waiting for the first that is due.
+    await Promise.all(Array.from({ length: 400 }, () => box.charge("gopay")));
+    await box.settled();
+  }
+  // A clock this fast passes a quarter of an hour before the sandbox has read its state.
+  await using box = await openSandbox({ path: file.path, speed: 1_000_000_000 });
+  await until(
+    "it has expired",
+    async () => (await box.status("order-1")).transaction_status === "expire",
+  );
+  await until(
+    "it is told",
+    () => box.hooks.some(({ body }) => body.transaction_status === "expire"),
+  );
+});
+
+Deno.test("records longer than the store takes in one piece survive, and shrink again", async () => {
+  await using file = await stateFile();
+  const id = await (async () => {
+    await using box = await openSandbox({ path: file.path });
+    const { transaction_id } = await box.paid("gopay");
+    for (let i = 0; i < 90; i++) {
+      const refund = { amount: 1, refund_key: `key-${i}`, reason: "理".repeat(255) };
+      await box.post(`/v2/${transaction_id}/refund`, refund);
+    }
+    return transaction_id;
+  })();
+  await using box = await openSandbox({ path: file.path });
+  const { refunds } = await box.status(id);
+  assert.equal(refunds.length, 90);
+  assert.equal(refunds[89].refund_key, "key-89");
+});
+
+Deno.test("a file that is no state, or a broken one, is told in words, and is free again", async () => {
+  await using file = await stateFile();
+  const refused = {
+    name: "JournalError",
+    message: /state\.kv cannot be used .* Remove the file to begin anew, or choose another\.$/,
+  };
+  await Deno.writeTextFile(file.path, "no database".repeat(1000));
+  await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
+  await Deno.remove(file.path);
+  const kv = await Deno.openKv(file.path);
+  await kv.set(["transactions", 0], new TextEncoder().encode('{"id":'));
+  kv.close();
+  await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
+  await Deno.remove(file.path);
+  await using _box = await openSandbox({ path: file.path });
+});
+
+Deno.test("a write that breaks off in the middle leaves whole operations, and no id to repeat", async () => {
+  await using file = await stateFile();
+  const mend = breakCommits(1);
+  try {
+    let latest = 0;
+    const journal = await openJournal(
+      file.path,
+      () => journal.write(["state", 0], new Uint8Array([latest])),
+    );
+    for (let operation = 1; operation <= 9; operation++) {
+      // As where settings are changed: written by hand, and outdated by what follows.
+      if (operation === 1) journal.write(["state", 0], new Uint8Array([0]));
+      latest = operation;
+      journal.write(["transaction", operation], new Uint8Array(100_000));
+      journal.write(["webhook", operation], new Uint8Array(150_000));
+      journal.checkpoint();
+    }
+    await assert.rejects(journal.committed(), /disk is full/);
+    await assert.rejects(journal.close(), /could not be kept in .*state\.kv \(The disk is full\)/);
+  } finally {
+    mend();
+  }
+  const journal = await openJournal(file.path);
+  const [state, transactions, webhooks] = await Promise.all(
+    ["state", "transaction", "webhook"].map((table) => Array.fromAsync(journal.read(table))),
+  );
+  await journal.close();
+  assert.ok(transactions!.length > 0 && transactions!.length < 9);
+  assert.equal(webhooks!.length, transactions!.length);
+  assert.ok(state![0]![0]! >= transactions!.length);
+});
+
+/** Until the answer is called, every commit after so many finds the disk full. */
+function breakCommits(after = 0): () => void {
+  const store = Deno.AtomicOperation.prototype;
+  const { commit } = store;
+  let commits = 0;
+  store.commit = function () {
+    return ++commits > after ? Promise.reject(new Error("The disk is full")) : commit.call(this);
+  };
+  return () => store.commit = commit;
+}
+
+/** A sandbox of its own process, which a test may kill. */
+async function startProcess(folder: string, path: string, notification_url: string) {
+  const script = join(folder, "sandbox.ts");
+  await Deno.writeTextFile(
+    script,
+    `import { startSandbox } from ${JSON.stringify(`file://${PROJECT}/sandbox/sandbox.ts`)};
+const options = ${JSON.stringify({ path, port: 0, seed: 1, settings: { notification_url } })};
+const sandbox = await startSandbox(options);
+console.log(sandbox.url);
+`,
+  );
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-lock", "--no-check", "--config", join(PROJECT, "deno.json"), script],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  assert.match(value, /^http/);
+  let isKilled = false;
+  return {
+    url: value.trim(),
+    async kill() {
+      if (!isKilled) process.kill("SIGKILL");
+      isKilled = true;
+      await reader.cancel();
+      await process.status;
+    },
+  };
+}
+
+Deno.test("kill -9 right after an answer loses nothing that was answered, and repeats no id", async () => {
+  await using file = await stateFile();
+  await using receiver = openReceiver();
+  const answered: Json[] = [];
+  for (let run = 0; run < 3; run++) {
+    const process = await startProcess(file.folder, file.path, receiver.url);
+    const charge = (order_id: string) =>
+      call(process.url, "POST", "/v2/charge", {
+        payment_type: "bank_transfer",
+        transaction_details: { order_id, gross_amount: 1_000 },
+        bank_transfer: { bank: "bca" },
+      });
+    // All at once, and the first that is answered is the end of it.
+    const names = Array.from({ length: 20 }, (_, index) => `run-${run}-${index}`);
+    const charges = names.map((name) =>
+      charge(name).then(({ body }) => answered.push(body), () => {})
+    );
+    await Promise.race(charges);
+    await process.kill();
+    await Promise.all(charges);
+  }
+  assert.ok(answered.length >= 3);
+  const last = openReceiver();
+  await using box = await openSandbox(
+    { path: file.path, settings: { notification_url: last.url } },
+    last,
+  );
+  for (const { order_id, transaction_id, va_numbers } of answered) {
+    const status = await box.status(order_id);
+    assert.equal(status.transaction_id, transaction_id);
+    assert.deepEqual(status.va_numbers, va_numbers);
+  }
+  await box.settled();
+  const all: Json[] = await box.get("/_sandbox/transactions");
+  assert.equal(new Set(all.map(({ transaction_id }) => transaction_id)).size, all.length);
+  // Everybody who was told of a transaction was told of one that is there.
+  for (const { body } of receiver.hooks) {
+    assert.equal((await box.status(body.transaction_id)).order_id, body.order_id);
+  }
+  const told = new Set(receiver.hooks.map(({ body }) => body.transaction_id));
+  for (const { transaction_id } of answered) assert.ok(told.has(transaction_id));
+});
+
+Deno.test("kill -9 at the first webhook: nobody was told of what is not there", async () => {
+  await using file = await stateFile();
+  await using receiver = openReceiver();
+  const process = await startProcess(file.folder, file.path, receiver.url);
+  const { promise: told, resolve } = Promise.withResolvers<void>();
+  receiver.answer = async () => {
+    resolve();
+    await process.kill();
+    return new Response();
+  };
+  const charges = Array.from({ length: 30 }, (_, index) =>
+    call(process.url, "POST", "/v2/charge", {
+      payment_type: "gopay",
+      transaction_details: { order_id: `order-${index}`, gross_amount: 1_000 },
+      // Takes longer to be written down than to be told.
+      metadata: { text: "x".repeat(15_900) },
+    }).catch(() => {}));
+  await told;
+  await Promise.all(charges);
+  await process.kill();
+  const { body } = receiver.hooks[0]!;
+  await using box = await openSandbox({ path: file.path, settings: { notification_url: null } });
+  assert.equal((await box.status(body.transaction_id)).order_id, body.order_id);
+});

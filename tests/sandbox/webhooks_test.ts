@@ -1,0 +1,491 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import {
+  type Hook,
+  type Json,
+  type Kind,
+  openReceiver,
+  openSandbox,
+  SERVER_KEY,
+  type TestSandbox,
+} from "../support/gateway/sandbox.ts";
+import { createClock } from "../../sandbox/world/clock.ts";
+import { createSchedule } from "../../sandbox/world/schedule.ts";
+import { until } from "../support/until.ts";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+function signed({ order_id, status_code, gross_amount }: Json, key = SERVER_KEY): string {
+  return createHash("sha512").update(order_id + status_code + gross_amount + key).digest("hex");
+}
+
+Deno.test("a webhook is signed over its own texts, as the vectors have it", async () => {
+  const serverKey = "SB-Mid-server-abc123cde456";
+  await using receiver = openReceiver();
+  await using box = await openSandbox({ serverKey }, receiver);
+  const authorized: HeadersInit = { Authorization: `Basic ${btoa(`${serverKey}:`)}` };
+  const order = { order_id: "order-101", gross_amount: 44_000 };
+  const body = {
+    payment_type: "bank_transfer",
+    transaction_details: order,
+    bank_transfer: { bank: "bca" },
+  };
+  await box.call("POST", "/v2/charge", body, authorized);
+  await box.control("transactions/order-101/pay");
+  const signatures = box.hooks.map((
+    { body },
+  ) => [body.status_code, body.signature_key.slice(0, 8)]);
+  assert.deepEqual(signatures, [["201", "fda93cc6"], ["200", "f483fae0"]]);
+  for (const { body } of box.hooks) assert.equal(body.signature_key, signed(body, serverKey));
+  await box.call("POST", "/v2/charge", {
+    ...body,
+    transaction_details: { ...order, order_id: "2" },
+  }, authorized);
+  const cancelled = await box.call("POST", "/v2/2/cancel", undefined, authorized);
+  assert.equal(cancelled.body.status_code, "200");
+  await box.settled();
+  // The webhook says 202 where the status says 200: two signatures for one state.
+  const webhook = box.hooks.at(-1)!.body;
+  assert.equal(webhook.signature_key, signed(webhook, serverKey));
+  const status = (await box.call("GET", "/v2/2/status", undefined, authorized)).body;
+  assert.equal(status.signature_key, signed(status, serverKey));
+  assert.notEqual(status.signature_key, webhook.signature_key);
+});
+
+Deno.test("a webhook is a POST of JSON by Veritrans", async () => {
+  await using box = await openSandbox();
+  await box.charge("bca");
+  await box.settled();
+  const { headers, path } = box.hooks[0]!;
+  assert.equal(path, "/payment");
+  assert.equal(headers.get("user-agent"), "Veritrans");
+  assert.equal(headers.get("content-type"), "application/json");
+  assert.equal(headers.get("accept"), "application/json");
+  assert.equal(headers.get("authorization"), null);
+});
+
+const ALWAYS = [
+  "currency",
+  "expiry_time",
+  "gross_amount",
+  "merchant_id",
+  "order_id",
+  "payment_type",
+  "signature_key",
+  "status_code",
+  "status_message",
+  "transaction_id",
+  "transaction_status",
+  "transaction_time",
+];
+
+const CARD = [
+  "approval_code",
+  "bank",
+  "card_type",
+  "channel",
+  "channel_response_code",
+  "channel_response_message",
+  "eci",
+  "masked_card",
+  "on_us",
+];
+
+/** G§9.1: what a webhook of a settlement has besides what all have. */
+const FIELDS: Partial<Record<Kind, string[]>> = {
+  card: [...CARD, "fraud_status"],
+  bca: ["fraud_status", "payment_amounts", "va_numbers"],
+  bni: ["fraud_status", "payment_amounts", "va_numbers"],
+  permata: ["fraud_status", "permata_va_number"],
+  permata_old: ["fraud_status", "permata_va_number"],
+  echannel: ["bill_key", "biller_code", "fraud_status"],
+  gopay: ["fraud_status", "payment_option_type"],
+  qris: ["acquirer", "fraud_status", "issuer", "merchant_cross_reference_id", "transaction_type"],
+  qris_airpay: [
+    "acquirer",
+    "fraud_status",
+    "issuer",
+    "merchant_cross_reference_id",
+    "reference_id",
+    "shopeepay_reference_number",
+    "transaction_type",
+  ],
+  shopeepay: ["fraud_status", "reference_id", "shopeepay_reference_number"],
+  indomaret: ["approval_code", "payment_code", "store"],
+  alfamart: ["fraud_status", "payment_code", "store"],
+  akulaku: ["fraud_status"],
+  kredivo: ["fraud_status"],
+  dana: ["fraud_status"],
+  ovo: ["fraud_status", "merchant_invoice", "payer_phone_number"],
+};
+
+for (const [kind, own] of Object.entries(FIELDS)) {
+  Deno.test(`a settlement of ${kind} is told with its own fields`, async () => {
+    await using box = await openSandbox();
+    await box.paid(kind as Kind);
+    const { body } = box.hooks.at(-1)!;
+    assert.deepEqual(Object.keys(body).sort(), [...ALWAYS, ...own, "settlement_time"].sort());
+    assert.equal(body.status_message, "midtrans payment notification");
+    assert.deepEqual([body.status_code, body.transaction_status], ["200", "settlement"]);
+    assert.equal(body.signature_key, signed(body));
+    assert.match(body.settlement_time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    if (kind === "bni") assert.equal(body.payment_amounts[0].amount, "44000.00");
+    if (kind === "bca") assert.deepEqual(body.payment_amounts, []);
+  });
+}
+
+Deno.test("what was never paid has no reference of a payment", async () => {
+  await using box = await openSandbox();
+  for (const kind of ["shopeepay", "qris", "qris_airpay"] as const) {
+    const { transaction_id } = await box.charge(kind);
+    await box.control(`transactions/${transaction_id}/deny`);
+    const { body } = box.hooks.at(-1)!;
+    assert.equal(body.transaction_status, "deny");
+    assert.equal(body.reference_id, undefined);
+    assert.equal(body.issuer, undefined);
+  }
+});
+
+/** G§9.3. */
+const RETRIES: [answer: number, retries: number][] = [
+  [200, 0],
+  [201, 0],
+  [204, 0],
+  [301, 0],
+  [302, 0],
+  [303, 0],
+  [500, 1],
+  [400, 2],
+  [404, 2],
+  [503, 4],
+  [401, 5],
+  [403, 5],
+  [418, 5],
+  [502, 5],
+];
+
+for (const [status, retries] of RETRIES) {
+  Deno.test(`a receiver that answers ${status} is told ${retries} times more`, async () => {
+    await using box = await openSandbox();
+    const headers: HeadersInit = status < 400 && status >= 300 ? { Location: box.url } : {};
+    box.receiver.answer = () => new Response(null, { status, headers });
+    await box.charge("akulaku", { custom_expiry: { expiry_duration: 100, unit: "day" } });
+    await box.advance(24 * HOUR);
+    assert.equal(box.hooks.length, 1 + retries);
+    for (const { text } of box.hooks) assert.equal(text, box.hooks[0]!.text);
+    const [webhook] = await box.get("/_sandbox/webhooks");
+    assert.equal(webhook.state, status < 300 ? "delivered" : "failed");
+    assert.deepEqual(
+      webhook.attempts.map((attempt: Json) => attempt.status),
+      Array(1 + retries).fill(status),
+    );
+  });
+}
+
+Deno.test("a receiver that cannot be reached is told five times more", async () => {
+  // Whoever had this port a moment ago has it no more.
+  const gone = openReceiver();
+  await gone[Symbol.asyncDispose]();
+  await using box = await openSandbox({ settings: { notification_url: gone.url } });
+  await box.charge("bca");
+  await box.advance(20 * HOUR);
+  const [webhook] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual(
+    webhook.attempts.map((attempt: Json) => attempt.status),
+    Array(6).fill(null),
+  );
+  assert.equal(webhook.state, "failed");
+});
+
+Deno.test("retries wait at most 2, 10, 30, 90 and 210 minutes, and at least a quarter of that", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () => new Response(null, { status: 502 });
+  await box.charge("bca");
+  await box.advance(20 * HOUR);
+  const [webhook] = await box.get("/_sandbox/webhooks");
+  const times = webhook.attempts.map(({ at }: Json) => Date.parse(at) / 1000);
+  const waits = times.slice(1).map((at: number, index: number) => at - times[index]);
+  [2, 10, 30, 90, 210].forEach((most, index) => {
+    const wait = waits[index] / MINUTE;
+    assert.ok(wait >= most / 4 - 0.1 && wait <= most + 0.1, `${most}: ${wait}`);
+  });
+});
+
+Deno.test("a receiver that recovers is told once more, and no further", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = (_, number) => new Response(null, { status: number < 3 ? 503 : 200 });
+  await box.charge("bca");
+  await box.advance(20 * HOUR);
+  assert.equal(box.hooks.length, 3);
+  const [webhook] = await box.get("/_sandbox/webhooks");
+  assert.equal(webhook.state, "delivered");
+  assert.equal(webhook.next_attempt_at, null);
+});
+
+for (const status of [307, 308]) {
+  Deno.test(`a ${status} is followed with the same POST`, async () => {
+    await using box = await openSandbox();
+    box.receiver.answer = ({ path }) =>
+      path === "/payment"
+        ? new Response(null, { status, headers: { Location: "/elsewhere" } })
+        : new Response("thanks");
+    await box.charge("bca");
+    await box.advance(20 * HOUR);
+    assert.deepEqual(box.hooks.map(({ path }) => path), ["/payment", "/elsewhere"]);
+    assert.equal(box.hooks[1]!.text, box.hooks[0]!.text);
+    const [webhook] = await box.get("/_sandbox/webhooks");
+    assert.deepEqual([webhook.state, webhook.attempts[0].answer], ["delivered", "thanks"]);
+  });
+}
+
+Deno.test("redirects are followed five times and not more", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () =>
+    new Response(null, { status: 307, headers: { Location: "/payment" } });
+  await box.charge("bca");
+  await box.settled();
+  assert.equal(box.hooks.length, 6);
+});
+
+Deno.test("override replaces the merchant's address, append adds to it, three of each at most", async () => {
+  await using box = await openSandbox();
+  const at = (...names: string[]) => names.map((name) => `${box.receiver.url}/${name}`).join(", ");
+  const told = async (headers: HeadersInit) => {
+    const { transaction_id } = await box.charge("bca", {}, headers);
+    await box.control(`transactions/${transaction_id}/pay`);
+    return paths(box.hooks.splice(0));
+  };
+  const twice = (...names: string[]) => names.flatMap((name) => [`/${name}`, `/${name}`]).sort();
+  assert.deepEqual(
+    await told({ "X-Append-Notification": at("a", "b") }),
+    twice("payment", "a", "b"),
+  );
+  assert.deepEqual(await told({ "X-Override-Notification": at("c", "d") }), twice("c", "d"));
+  const both = { "X-Append-Notification": at("a"), "X-Override-Notification": at("c") };
+  assert.deepEqual(await told(both), twice("c"));
+  const many = { "X-Override-Notification": at("a", "b", "c", "d") };
+  assert.deepEqual(await told(many), twice("a", "b", "c"));
+});
+
+function paths(hooks: Hook[]): string[] {
+  return hooks.map(({ path }) => path).sort();
+}
+
+Deno.test("an address that is none is refused", async () => {
+  await using box = await openSandbox();
+  const answer = await box.charge("bca", {}, { "X-Override-Notification": "nonsense" });
+  assert.equal(answer.status_code, "400");
+});
+
+Deno.test("what 4xx refuses is told to nobody", async () => {
+  await using box = await openSandbox();
+  await box.charge("bca", { transaction_details: { gross_amount: 0 } });
+  await box.charge("ovo", { ovo: { payer_phone_number: "+628249134000" } });
+  await box.charge("card", { credit_card: { token_id: "nothing" } });
+  await box.settled();
+  assert.equal(box.hooks.length, 0);
+});
+
+Deno.test("a merchant without an address is told nothing, and loses nothing", async () => {
+  await using box = await openSandbox({ settings: { notification_url: null } });
+  const { transaction_id } = await box.paid("bca");
+  await box.settled();
+  assert.equal(box.hooks.length, 0);
+  assert.equal((await box.status(transaction_id)).transaction_status, "settlement");
+});
+
+const told = (box: TestSandbox) => box.hooks.map(({ body }) => body.transaction_status);
+
+Deno.test("a webhook that is lost never arrives, but can be sent again", async () => {
+  await using box = await openSandbox();
+  await box.fault("pay", "webhook_lost");
+  await box.paid("bca");
+  await box.advance(24 * HOUR);
+  assert.deepEqual(told(box), ["pending"]);
+  const [lost] = await box.get("/_sandbox/webhooks?state=lost");
+  assert.equal(lost.event, "settlement");
+  const sent = await box.control(`webhooks/${lost.id}/resend`);
+  assert.equal(sent.state, "delivered");
+  assert.deepEqual(told(box), ["pending", "settlement"]);
+});
+
+Deno.test("a lost webhook that is sent again in vain is tried again like any other", async () => {
+  await using box = await openSandbox();
+  await box.fault("charge", "webhook_lost");
+  await box.charge("bca");
+  const [{ id }] = await box.get("/_sandbox/webhooks");
+  box.receiver.answer = () => new Response(null, { status: 503 });
+  assert.equal((await box.control(`webhooks/${id}/resend`)).state, "waiting");
+  box.receiver.answer = () => new Response();
+  await box.advance(HOUR);
+  assert.equal((await box.get("/_sandbox/webhooks"))[0].state, "delivered");
+});
+
+Deno.test("a duplicate is the same text twice", async () => {
+  await using box = await openSandbox();
+  await box.fault("pay", "webhook_twice");
+  await box.paid("bca");
+  assert.deepEqual(told(box), ["pending", "settlement", "settlement"]);
+  assert.equal(box.hooks[1]!.text, box.hooks[2]!.text);
+});
+
+Deno.test("out of order: the settlement comes before the pending it followed", async () => {
+  await using box = await openSandbox();
+  await box.fault("charge", "webhook_out_of_order");
+  await box.paid("bca");
+  await box.settled();
+  assert.deepEqual(told(box), ["settlement", "pending"]);
+});
+
+Deno.test("a held webhook does not wait for ever: settle lets it go", async () => {
+  await using box = await openSandbox();
+  await box.fault("charge", "webhook_out_of_order");
+  await box.charge("bca");
+  assert.equal(box.hooks.length, 0);
+  await box.settled();
+  assert.deepEqual(told(box), ["pending"]);
+});
+
+Deno.test("webhooks of one transaction arrive in their order, however slow the receiver", async () => {
+  await using box = await openSandbox();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  box.receiver.answer = async (_, number) => {
+    if (number === 1) await promise;
+    return new Response();
+  };
+  const { transaction_id } = await box.charge("bca");
+  const paying = box.control(`transactions/${transaction_id}/pay`);
+  while ((await box.status(transaction_id)).transaction_status === "pending");
+  // Time enough for the second to arrive, were it sent.
+  for (let i = 0; i < 50; i++) await box.status(transaction_id);
+  assert.equal(box.hooks.length, 1);
+  resolve();
+  await paying;
+  assert.deepEqual(told(box), ["pending", "settlement"]);
+});
+
+Deno.test("a webhook may come before the answer it belongs to", async () => {
+  await using box = await openSandbox();
+  await box.fault("charge", "webhook_first");
+  const { transaction_id } = await box.charge("bca");
+  assert.equal(box.hooks[0]!.body.transaction_id, transaction_id);
+});
+
+Deno.test("webhooks are listed with what they said and the answers they got", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () => new Response("<html>what?</html>", { status: 404 });
+  const { transaction_id } = await box.charge("bca");
+  await box.charge("gopay");
+  await box.settled();
+  const list = await box.get(`/_sandbox/webhooks?transaction_id=${transaction_id}`);
+  assert.equal(list.length, 1);
+  const [webhook] = list;
+  assert.deepEqual(webhook.payload, box.hooks[0]!.body);
+  assert.deepEqual([webhook.event, webhook.cause, webhook.state], ["pending", "charge", "waiting"]);
+  assert.equal(webhook.url, `${box.receiver.url}/payment`);
+  assert.deepEqual(
+    webhook.attempts.map(({ status, answer }: Json) => [status, answer]),
+    [[404, "<html>what?</html>"]],
+  );
+  assert.ok(webhook.next_attempt_at > webhook.created_at);
+});
+
+Deno.test("a receiver that answers without end is not read to its end", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(new TextEncoder().encode("x".repeat(1000))),
+      }),
+    );
+  await box.charge("bca");
+  await box.settled();
+  const [webhook] = await box.get("/_sandbox/webhooks");
+  assert.equal(webhook.attempts[0].answer, "x".repeat(500));
+});
+
+Deno.test("a duplicate and a resend use up none of the retries", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () => new Response(null, { status: 500 });
+  await box.fault("charge", "webhook_twice");
+  await box.charge("bca");
+  await box.settled();
+  const [twice] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([twice.state, twice.attempts.length], ["waiting", 2]);
+  await box.advance(3_600);
+  const [failed] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([failed.state, failed.attempts.length], ["failed", 3]);
+  // Sent again by hand, it has its retry once more.
+  await box.control(`webhooks/${failed.id}/resend`);
+  assert.equal((await box.get("/_sandbox/webhooks"))[0].state, "waiting");
+});
+
+Deno.test("a webhook that was held back and is sent by hand arrives once", async () => {
+  await using box = await openSandbox();
+  await box.fault("charge", "webhook_out_of_order");
+  await box.charge("bca");
+  const [held] = await box.get("/_sandbox/webhooks");
+  assert.equal(held.state, "held");
+  await box.control(`webhooks/${held.id}/resend`);
+  await box.settled();
+  assert.equal(box.hooks.length, 1);
+});
+
+Deno.test("a control call waits for its own webhooks, not for those of others", async () => {
+  await using box = await openSandbox();
+  const first = await box.charge("bca");
+  const second = await box.charge("bca");
+  await box.settled();
+  const { promise: never, resolve: letGo } = Promise.withResolvers<void>();
+  box.receiver.answer = async ({ body }) => {
+    if (body.order_id === first.order_id) await never;
+    return new Response();
+  };
+  const hanging = box.control(`transactions/${first.transaction_id}/pay`);
+  await until("the first is being told", () => box.hooks.length === 3);
+  await box.control(`transactions/${second.transaction_id}/pay`);
+  assert.equal(box.hooks.at(-1)!.body.order_id, second.order_id);
+  const [underWay] = await box.get(`/_sandbox/webhooks?transaction_id=${first.transaction_id}`);
+  assert.deepEqual([underWay.event, underWay.attempts], ["settlement", []]);
+  letGo();
+  await hanging;
+});
+
+Deno.test("settling webhooks tells how many are still to be tried again", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () => new Response(null, { status: 503 });
+  await box.charge("bca");
+  assert.deepEqual(await box.control("webhooks/settle"), { waiting: 1 });
+});
+
+Deno.test("a redirect to anything but an http address is not followed", async () => {
+  await using box = await openSandbox();
+  box.receiver.answer = () =>
+    new Response(null, { status: 307, headers: { Location: "data:text/plain,hello" } });
+  await box.charge("bca");
+  await box.settled();
+  const [webhook] = await box.get("/_sandbox/webhooks");
+  assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
+});
+
+Deno.test("a clock move ends, however much is asked for meanwhile", async () => {
+  const clock = createClock();
+  const looks: string[] = [];
+  const schedule = createSchedule(clock, async (key) => {
+    looks.push(key);
+    if (key === "first") schedule.add(clock.now() + 1, "consequence");
+    await Promise.resolve();
+    // Somebody else's doing, as each of these is, and due within the jump.
+    if (looks.length < 100) schedule.add(clock.now() + 1, "newcomer");
+    if (key === "first") schedule.add(clock.now() + 2, "owed", true);
+  }, () => Promise.resolve());
+  schedule.start();
+  const start = clock.now() + 60_000;
+  schedule.add(start, "first");
+  await schedule.advance(start + 1_000);
+  assert.deepEqual(looks, ["first", "consequence", "owed"]);
+  assert.ok(clock.now() >= start + 1_000);
+  await until("the others have their turn", () => looks.includes("newcomer"));
+  schedule.close();
+});

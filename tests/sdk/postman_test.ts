@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import {
+  dataFolder,
+  DOWNLOADING,
+  environment,
+  PROJECT,
+  runTask,
+  startService,
+} from "../support/service.ts";
+import { NEWMAN } from "../support/tools.ts";
+
+interface Item {
+  name: string;
+  item?: Item[];
+  request?: { body?: { raw?: string } };
+}
+
+Deno.test("the Postman collection has every operation, and its first payment runs", async () => {
+  await using folder = await dataFolder();
+  const [service, made] = await Promise.all([
+    startService({ settings: { DATA_DIR: folder.path } }),
+    runTask(["postman", folder.path], DOWNLOADING),
+  ]);
+  await using _service = service;
+  assert.equal(made.code, 0, made.stderr);
+  const path = made.stdout.trim();
+  const collection = JSON.parse(await Deno.readTextFile(path));
+  const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
+  const operations = Object.values<Record<string, { summary?: string }>>(document.paths)
+    .flatMap((each) => Object.values(each)).flatMap(({ summary }) => summary ?? []);
+  const [first, ...byTag] = collection.item as Item[];
+  assert.deepEqual(
+    byTag.map(({ name }) => name).sort(),
+    document.tags.map(({ name }: Item) => name).sort(),
+  );
+  const names = byTag.flatMap(({ item = [] }) => item.map(({ name }) => name));
+  assert.deepEqual(operations.filter((summary) => !names.includes(summary)), []);
+  assert.deepEqual(new Set(names).size, names.length);
+  assert.doesNotMatch(JSON.stringify(collection), /<(string|integer|uuid)/, "all are examples");
+
+  const variables = {
+    baseUrl: service.url,
+    sandboxUrl: service.sandbox,
+    apiKey: service.keys.user,
+  };
+  const report = await runCollection(path, first!.name, variables);
+  const { stats, failures } = report.run;
+  assert.deepEqual(failures.map(({ error }) => error.message), []);
+  assert.equal(stats.requests.total, 10);
+  assert.equal(stats.assertions.total, 16, "each has one, and some look further");
+
+  const refused = await runCollection(path, first!.name, { ...variables, apiKey: "gk_wrong" });
+  assert.equal(
+    refused.run.failures.length,
+    stats.assertions.total,
+    "and it tells when something is wrong",
+  );
+});
+
+/** What Postman's own runner reports. */
+interface Report {
+  run: {
+    stats: { requests: { total: number }; assertions: { total: number } };
+    failures: { error: { message: string } }[];
+  };
+}
+
+async function runCollection(
+  path: string,
+  folder: string,
+  variables: Record<string, string>,
+): Promise<Report> {
+  const report = `${path}.report.json`;
+  const given = Object.entries(variables).flatMap(([key, value]) => [
+    "--env-var",
+    `${key}=${value}`,
+  ]);
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-q", "-A", "--no-lock", "--no-config", NEWMAN, "run", path],
+      ...["--folder", folder, ...given, "--reporters", "json"],
+      ...["--reporter-json-export", report],
+    ],
+    env: environment(DOWNLOADING),
+    clearEnv: true,
+    stdin: "null",
+  }).output();
+  const text = await Deno.readTextFile(report).catch(() =>
+    assert.fail(new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr))
+  );
+  await Deno.remove(report);
+  return JSON.parse(text);
+}

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { openCollector } from "../support/collector.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { openApp } from "../support/app.ts";
+import { newJob } from "../support/jobs/jobs.ts";
+import { PROJECT, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { permissionFlags } from "../../commands/permissions.ts";
+import { tick } from "../../core/jobs/schedule.ts";
+import { newId } from "../../core/new_id.ts";
+import { observationsOf } from "../../core/status/measure.ts";
+import { readNumbers } from "../../core/status/numbers.ts";
+import { insertJobs } from "../../db/jobs.ts";
+
+const HOUR_MS = 3_600_000;
+
+Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", async () => {
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl });
+  const ago = new Date(Date.now() - HOUR_MS);
+  const { id: resource } = newJob();
+  await app.database.query((sql) =>
+    sql`
+      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+      values (${newJob().id}, 'payment_settled', 'payment', ${resource}, 1, '{}', ${ago})`
+  );
+  const later = new Date(Date.now() + HOUR_MS);
+  const jobs = [
+    newJob({ task: "nonsense" }),
+    newJob({ task: "greet", run_at: later }),
+    newJob({
+      task: "deliver books",
+      subject_id: resource,
+      payload: { sequence: 1 },
+      run_at: later,
+    }),
+  ];
+  await app.database.query((sql) => insertJobs(sql, jobs));
+  // None of the service's own, which would run it meanwhile.
+  await app.database.query((sql) =>
+    sql`
+      insert into gateway.cron_runs (task, minute, started_at, finished_at, error)
+      values ('greet', ${ago}, ${ago}, ${ago}, 'Error: no room')`
+  );
+
+  await using collector = openCollector();
+  const service = await startService({
+    settings: {
+      ...collector.settings,
+      HOST: "127.0.0.1",
+      DATABASE_URL: databaseUrl,
+      GATEWAY_SERVER_KEY: "Mid-server-of-the-metrics-test",
+      GATEWAY_BASE_URL: "http://127.0.0.1:2",
+    },
+    command: [
+      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
+      "main.ts",
+    ],
+  });
+  try {
+    const value = (name: string, attributes = {}) =>
+      collector.valueOf(`payment_gateway.${name}`, attributes);
+    // It is due, and its task is not known.
+    await until(
+      "one has failed",
+      () => value("jobs", { task: "nonsense", status: "failed" }) === 1,
+    );
+    assert.equal(value("jobs", { task: "greet", status: "queued" }), 1);
+    assert.equal(value("jobs.oldest_age"), 0);
+    assert.equal(value("events.waiting_deliveries"), 1);
+    assert.ok(value("events.oldest_age")! >= HOUR_MS / 1_000);
+    assert.equal(value("schedule.failed", { task: "greet" }), 1);
+    assert.equal(value("schedule.running", { task: "greet" }), 0);
+    assert.ok(value("schedule.last_run_age", { task: "greet" })! >= HOUR_MS / 1_000);
+    assert.ok(value("schedule.last_end_age", { task: "greet" })! >= HOUR_MS / 1_000);
+    assert.equal(value("webhooks.waiting"), 0);
+    assert.equal(value("webhooks.oldest_age"), 0);
+    assert.equal(value("webhooks.disabled_endpoints"), 0);
+    assert.equal(value("notifications.waiting"), 0);
+    assert.equal(value("unanswered", { resource: "payments" }), 0);
+    const run = { task: "nonsense", outcome: "failed" };
+    await until("its run is counted", () => {
+      return collector.countOf("payment_gateway.jobs.duration", run) === 1;
+    });
+  } finally {
+    // At its end Deno waits for the last export, and now and then for ever (denoland/deno#33157).
+    service.signal("SIGKILL");
+    await service.ended;
+  }
+});
+
+Deno.test("what waits has its age, and a tick both its begin and its end", async () => {
+  let now = Date.UTC(2026, 5, 1, 12);
+  await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
+  const { deps } = app;
+  const at = new Date(now);
+  const jobs = [newJob({ run_at: at }), newJob({ run_at: new Date(now + HOUR_MS) })];
+  await app.database.query((sql) => insertJobs(sql, jobs));
+  await app.database.query((sql) =>
+    sql`
+      insert into gateway.notifications (id, order_id, transaction_status, status_code,
+        gross_amount, status, raw_payload, created_at)
+      values (${newId(at)}, 'order-1', 'settlement', '200', '1.00', 'received', '{}', ${at})`
+  );
+  const hanging = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
+  await tick(deps, entry("greet", () => Promise.resolve(now += 60_000)));
+  const slow = tick(
+    deps,
+    entry("smile", () => {
+      begun.resolve();
+      return hanging.promise;
+    }),
+  );
+  await begun.promise;
+  now += 60_000;
+  const observed = observationsOf(await readNumbers(deps), new Date(now));
+  hanging.resolve();
+  await slow;
+
+  const valueOf = (gauge: string, task?: string) =>
+    observed.find(([name, , of]) => name === gauge && of.task === task)?.[1];
+  assert.deepEqual([valueOf("oldestJob"), valueOf("oldestNotification")], [120, 120]);
+  const ticks = ["lastTick", "lastTickEnd", "runningTick", "failedTick"];
+  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);
+  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "smile")), [60, undefined, 1, 0]);
+});

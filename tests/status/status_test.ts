@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import type { z } from "@hono/zod-openapi";
+import { createEvents } from "../../core/events/hub.ts";
+import { tick } from "../../core/jobs/schedule.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
+import { newId } from "../../core/new_id.ts";
+import { SCHEDULE } from "../../core/schedule.ts";
+import { readNumbers } from "../../core/status/numbers.ts";
+import { isOverdue } from "../../core/status/overdue.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import { StatusSchema } from "../../routes/status/schemas.ts";
+import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newJob, task } from "../support/jobs/jobs.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
+
+const NOW = Date.UTC(2026, 5, 1, 12);
+const MINUTE_MS = 60_000;
+
+type Status = z.output<typeof StatusSchema>;
+
+interface Watched extends AsyncDisposable {
+  url: string;
+  app: TestApp;
+  now: number;
+  status(): Promise<Status>;
+}
+
+/** An app with a database and a clock of its own, and a member of the staff who watches it. */
+async function openWatched(options: Partial<TestAppOptions> = {}): Promise<Watched> {
+  const url = await createDatabase();
+  const time = { now: NOW };
+  const app = await openApp({ databaseUrl: url, now: () => time.now, ...options });
+  const staff = await app.createKey({ isStaff: true });
+  return Object.assign(time, {
+    url,
+    app,
+    status: () => statusOf(app, staff),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  });
+}
+
+async function statusOf(app: TestApp, staff: string): Promise<Status> {
+  const response = await app.as(staff, "/status/");
+  assert.equal(response.status, 200, await response.clone().text());
+  return StatusSchema.parse(await response.json());
+}
+
+function ticksOf({ schedule }: Status, name: string) {
+  const entry = schedule.find(({ task }) => task === name);
+  assert.ok(entry);
+  return entry;
+}
+
+Deno.test("the status is for staff", async () => {
+  await using watched = await openWatched();
+  const alice = await watched.app.createKey();
+  await assertProblem(await watched.app.as(alice, "/status/"), 403, "forbidden");
+});
+
+Deno.test("where nothing has happened yet, nothing waits, and nothing is late", async () => {
+  await using watched = await openWatched();
+  watched.now += MINUTE_MS;
+  const { schedule, ...status } = await watched.status();
+  assert.deepEqual(status, {
+    version: "1.0.0",
+    started_at: new Date(NOW).toISOString(),
+    database: "up",
+    gateway: "closed",
+    jobs: {
+      queued: 0,
+      running: 0,
+      failed: 0,
+      oldest_queued_seconds: null,
+      by_task: [],
+      last_failures: [],
+    },
+    outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
+    webhooks: { pending: 0, oldest_pending_seconds: null, disabled_endpoints: 0 },
+    notifications: { received: 0, oldest_received_seconds: null },
+    unanswered: { payments: 0, invoices: 0, subscriptions: 0 },
+  });
+  assert.deepEqual(
+    schedule,
+    SCHEDULE.map(({ name, cron }) => ({
+      task: name,
+      cron,
+      status: "never_run",
+      started_at: null,
+      finished_at: null,
+      result: null,
+      error: null,
+      is_overdue: false,
+    })),
+  );
+});
+
+Deno.test("jobs are counted by task and state; those given up are seen with their error", async () => {
+  await using watched = await openWatched();
+  const { app } = watched;
+  const { promise: hanging, resolve: end } = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const tasks = {
+    greet: task(() => Promise.reject(new Error("refused Mid-server-abcdefgh12345678")), {
+      retries: 0,
+    }),
+    hang: task(() => {
+      begun.resolve();
+      return hanging;
+    }),
+    smile: task(() => Promise.resolve()),
+  };
+  const worker = createWorker({ ...app.deps, tasks, maxRunning: 4 });
+  const add = async (name: string, minutes: number) => {
+    const at = new Date(NOW + minutes * MINUTE_MS);
+    const job = newJob({ id: newId(new Date(NOW)), task: name, run_at: at, created_at: at });
+    await app.database.query((sql) => insertJobs(sql, [job]));
+    return job.id;
+  };
+  const [first, last] = [await add("greet", 0), await add("greet", 0)];
+  for (const id of [last, first, await add("smile", 0)]) await worker.run(id);
+  const running = worker.run(await add("hang", 0));
+  await begun.promise;
+  watched.now += 10 * MINUTE_MS;
+  await add("smile", 8);
+  await add("smile", 7);
+  await add("smile", 60);
+
+  const { jobs } = await watched.status();
+  end();
+  await running;
+  const none = { queued: 0, running: 0, failed: 0 };
+  const failure = {
+    task: "greet",
+    error: "Error: refused Mid-server-[secret]",
+    failed_at: new Date(NOW).toISOString(),
+  };
+  assert.deepEqual(jobs, {
+    queued: 3,
+    running: 1,
+    failed: 2,
+    oldest_queued_seconds: 180,
+    by_task: [
+      { ...none, task: "greet", failed: 2 },
+      { ...none, task: "hang", running: 1 },
+      { ...none, task: "smile", queued: 3 },
+    ],
+    last_failures: [{ ...failure, id: last }, { ...failure, id: first }],
+  });
+});
+
+Deno.test("of what happens by the clock is seen when it last ran, what came of it, and that it is late", async () => {
+  await using watched = await openWatched();
+  const { app } = watched;
+  const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
+  const hanging = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  await tick(app.deps, entry("sweep_jobs", () => Promise.resolve({ found: 3 })));
+  await tick(app.deps, entry("prune", () => Promise.reject(new Error("no room"))));
+  const slow = tick(
+    app.deps,
+    entry("check_pending_payments", () => {
+      begun.resolve();
+      return hanging.promise;
+    }),
+  );
+  await begun.promise;
+  watched.now += 4 * MINUTE_MS;
+  const status = await watched.status();
+  hanging.resolve();
+  await slow;
+  const at = new Date(NOW).toISOString();
+  assert.deepEqual(ticksOf(status, "sweep_jobs"), {
+    task: "sweep_jobs",
+    cron: "* * * * *",
+    status: "succeeded",
+    started_at: at,
+    finished_at: at,
+    result: { found: 3 },
+    error: null,
+    is_overdue: true,
+  });
+  const { status: failed, error, result, is_overdue } = ticksOf(status, "prune");
+  assert.deepEqual([failed, error, result, is_overdue], ["failed", "Error: no room", null, false]);
+  const running = ticksOf(status, "check_pending_payments");
+  assert.deepEqual([running.status, running.finished_at], ["running", null]);
+  // What never ran is late when it should have since the start.
+  watched.now = NOW + 90 * MINUTE_MS;
+  assert.ok((await watched.status()).schedule.every(({ is_overdue }) => is_overdue));
+  await tick(app.deps, entry("prune", () => Promise.resolve()));
+  assert.equal(ticksOf(await watched.status(), "prune").is_overdue, false);
+});
+
+Deno.test("what is late is told by how often it runs", () => {
+  const after = (cron: string, minutes: number) =>
+    isOverdue(cron, new Date(NOW), new Date(NOW + minutes * MINUTE_MS));
+  for (
+    const [cron, minutes] of [["* * * * *", 1], ["*/5 * * * *", 5], ["7 * * * *", 60]] as const
+  ) {
+    assert.equal(after(cron, 2 * minutes + 1), false, cron);
+    assert.equal(after(cron, 2 * minutes + 2), true, cron);
+  }
+  assert.throws(() => after("0 3 * * 1", 1), { message: /How often/ });
+  for (const { cron } of SCHEDULE) assert.equal(after(cron, 0), false);
+});
+
+Deno.test("events that a subscriber does not take show as the outbox's lag", async () => {
+  let now = Date.now();
+  const events = createEvents();
+  let isBroken = true;
+  events.on("payment_received", () => {
+    if (isBroken) throw new Error("not now");
+  });
+  await using payments = await openPayments({ now: () => now, events });
+  const { app } = payments;
+  const staff = await app.createKey({ isStaff: true });
+  await payments.charge();
+  now += 30 * MINUTE_MS;
+  await payments.charge();
+  await runDueJobs(app);
+  now += 30 * MINUTE_MS;
+  const late = await statusOf(app, staff);
+  assert.deepEqual(late.outbox, { waiting_deliveries: 2, oldest_event_seconds: 3_600 });
+  isBroken = false;
+  await runDueJobs(app);
+  const { outbox } = await statusOf(app, staff);
+  assert.deepEqual(outbox, { waiting_deliveries: 0, oldest_event_seconds: null });
+});
+
+Deno.test("notifications that are still to be processed are counted, and their age", async () => {
+  await using watched = await openWatched();
+  for (const [minutes, status] of [[9, "processed"], [7, "received"], [3, "received"]] as const) {
+    const at = new Date(NOW - minutes * MINUTE_MS);
+    await watched.app.database.query((sql) =>
+      sql`
+        insert into gateway.notifications (id, order_id, transaction_status, status_code,
+          gross_amount, status, raw_payload, created_at)
+        values (${newId(at)}, 'order-1', 'settlement', '200', '1.00', ${status}, '{}', ${at})`
+    );
+  }
+  const { notifications } = await watched.status();
+  assert.deepEqual(notifications, { received: 2, oldest_received_seconds: 420 });
+});
+
+Deno.test("what the gateway has not answered is counted, and the breaker shows", async () => {
+  // Nothing is where this app looks for the gateway.
+  await using watched = await openWatched({ now: undefined });
+  const { app } = watched;
+  const key = await app.createKey();
+  const post = async (path: string, body: unknown) => {
+    const headers = { "Content-Type": "application/json" };
+    const response = await app.as(key, path, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    assert.equal(response.status, 502, await response.text());
+  };
+  const charge = { payment_type: "bank_transfer", bank: "bca", gross_amount: 10_000 };
+  await post("/charge/", charge);
+  await post("/charge/", charge);
+  const [gone] = await ask(watched.url, "select id from gateway.payments order by id limit 1");
+  // As if it had never been found at the gateway.
+  await ask(
+    watched.url,
+    `update gateway.payments set transaction_status = 'failure' where id = '${gone!.id}'`,
+  );
+  await post("/invoices/", {
+    customer_name: "Siti",
+    customer_email: "siti@example.com",
+    due_date: new Date(Date.now() + 5 * 24 * 60 * MINUTE_MS).toISOString().slice(0, 10),
+    items: [{ description: "Tea", quantity: 1, price: 10_000 }],
+  });
+  await post("/subscriptions/", {
+    name: "tea",
+    payment_type: "credit_card",
+    token: "521111-1117-saved",
+    amount: 10_000,
+    interval: 1,
+    interval_unit: "month",
+  });
+  const { unanswered } = await watched.status();
+  assert.deepEqual(unanswered, { payments: 1, invoices: 1, subscriptions: 1 });
+  await post("/charge/", charge);
+  const { gateway } = await watched.status();
+  assert.equal(gateway, "open");
+});
+
+Deno.test("100,000 finished jobs and 24,000 that wait cost a bounded number of rows", async () => {
+  const url = await createDatabase();
+  const at = `'${new Date(NOW).toISOString()}'::timestamptz`;
+  let kinds = 0;
+  const prefix = () => String(++kinds).padStart(8, "0");
+  const add = (status: string, name: string, count: number) =>
+    ask(
+      url,
+      `insert into gateway.jobs (id, task, subject_id, payload, status, run_at, created_at, updated_at)
+       select id, '${name}', id, '{"sequence": 1}', '${status}', ${at}, ${at}, ${at}
+       from generate_series(1, ${count}) n,
+         lateral (select ('${prefix()}' || lpad(to_hex(n), 24, '0'))::uuid) ids(id)`,
+    );
+  const read = async () => {
+    let numbers: Awaited<ReturnType<typeof readNumbers>>;
+    const rows = await rowsRead(url, async (database) => {
+      numbers = await readNumbers({ database, clock: () => NOW + MINUTE_MS });
+    });
+    return { rows, numbers: numbers! };
+  };
+  await add("succeeded", "greet", 100_000);
+  await ask(
+    url,
+    `insert into gateway.notifications (id, order_id, transaction_status, status_code, gross_amount,
+       status, raw_payload, created_at)
+     select gen_random_uuid(), 'order-1', 'settlement', '200', '1.00', 'processed', '{}', ${at}
+     from generate_series(1, 20000)`,
+  );
+  const { rows: none } = await read();
+  assert.ok(none < 100, `${none} rows were read`);
+  await ask(url, "analyze");
+  const { rows: analyzed } = await read();
+  assert.ok(analyzed < 100, `${analyzed} rows were read`);
+
+  await add("queued", "smile", 12_000);
+  await add("queued", "deliver books", 12_000);
+  await add("failed", "frown", 3);
+  const { rows, numbers } = await read();
+  const waiting = numbers.jobs.filter(({ status }) => status === "queued");
+  assert.equal(waiting.reduce((sum, { count }) => sum + count, 0), 10_001);
+  const failed = numbers.jobs.filter(({ status }) => status === "failed");
+  assert.deepEqual(failed, [{ task: "frown", status: "failed", count: 3 }]);
+  assert.deepEqual(numbers.oldestDue, new Date(NOW));
+  assert.equal(numbers.undelivered.count, 10_001);
+  assert.ok(rows < 35_000, `${rows} rows were read`);
+});

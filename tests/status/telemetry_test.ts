@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { askService } from "../support/client.ts";
+import { type Collector, openCollector, type Span } from "../support/collector.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { CLIENT_KEY, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+import { environment, PROJECT, type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";
+const STAFF_KEY = `gk_${randomBytes(32).toString("base64url")}`;
+
+/** Not as a task, so that it is the service itself that gets a signal. */
+const COMMAND = [
+  ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+  ...["--allow-net", "--allow-env", "--allow-sys=homedir"],
+  ...["--allow-read=db/migrations", "--ignore-read", "main.ts"],
+];
+
+/** The real service, exporting to a collector of the test's own. */
+async function openTold(): Promise<
+  { service: Service; collector: Collector; sandbox: TestSandbox } & AsyncDisposable
+> {
+  const resources = new AsyncDisposableStack();
+  const collector = resources.use(openCollector());
+  const sandbox = resources.use(await openSandbox({ serverKey: SERVER_KEY }));
+  const settings = {
+    ...collector.settings,
+    HOST: "127.0.0.1",
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: SERVER_KEY,
+    GATEWAY_BASE_URL: sandbox.url,
+    BOOTSTRAP_STAFF_KEY: STAFF_KEY,
+  };
+  const service = resources.use(await startService({ settings, command: COMMAND }));
+  return {
+    ...{ service, collector, sandbox },
+    async [Symbol.asyncDispose]() {
+      // At its end Deno waits for the last export, and now and then for ever (denoland/deno#33157).
+      service.signal("SIGKILL");
+      await service.ended;
+      await resources.disposeAsync();
+    },
+  };
+}
+
+/** Asks as part of a trace, and returns its spans once that of the request has come. */
+async function trace(
+  { service, collector }: { service: Service; collector: Collector },
+  path: string,
+  init: RequestInit = {},
+): Promise<{ status: number; children: Span[] }> {
+  const traceId = randomBytes(16).toString("hex");
+  const headers = {
+    Authorization: `Bearer ${STAFF_KEY}`,
+    "Content-Type": "application/json",
+    traceparent: `00-${traceId}-${randomBytes(8).toString("hex")}-01`,
+  };
+  const response = await askService(service.url + path, { ...init, headers });
+  await response.body?.cancel();
+  // It ends last, and spans are exported in the order in which they end.
+  const find = () =>
+    collector.spansOf(traceId).find(({ attributes }) => attributes["url.path"] === path);
+  await until(`there is a span of ${path}`, () => find() !== undefined);
+  const { spanId } = find()!;
+  const children = collector.spansOf(traceId).filter((span) => span.parentSpanId === spanId);
+  return { status: response.status, children };
+}
+
+function charge(orderId: string): RequestInit {
+  const body = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000 };
+  return { method: "POST", body: JSON.stringify({ ...body, order_id: orderId }) };
+}
+
+Deno.test("a charge is one trace: to the database, to the gateway, to the database", async () => {
+  await using told = await openTold();
+
+  const { status, children } = await trace(told, "/charge/", charge("order-1"));
+
+  assert.equal(status, 201);
+  // Whose key it is was asked, too, and may be remembered for the next.
+  const [lookUp, before, gateway, after, ...more] = children;
+  assert.deepEqual(more, []);
+  assert.match(lookUp!.name, /^db /);
+  for (const span of [before, after]) {
+    assert.equal(span!.attributes["db.system.name"], "postgresql");
+    assert.equal(span!.hasFailed, false);
+  }
+  assert.equal(gateway!.name, "gateway charge");
+  assert.deepEqual(gateway!.attributes, { "gateway.status_code": "201" });
+});
+
+Deno.test("what the service adds to a charge is measured", async () => {
+  await using told = await openTold();
+  const { collector } = told;
+  const metric = "payment_gateway.charge.added_latency";
+  const count = () => collector.countOf(metric, { payment_type: "bank_transfer" });
+
+  await trace(told, "/charge/", charge("order-1"));
+  await trace(told, "/charge/", charge("order-2"));
+
+  await until("both charges have been counted", () => count() === 2);
+});
+
+Deno.test("a call that fails says how in its span, and never why in words", async () => {
+  await using told = await openTold();
+  await told.sandbox.fault("charge", "reset");
+
+  const { children } = await trace(told, "/charge/", charge("order-1"));
+
+  const gateway = children.find(({ name }) => name === "gateway charge");
+  assert.equal(gateway?.hasFailed, true);
+  assert.deepEqual(gateway.attributes, {
+    "gateway.failure": "unreachable",
+    "gateway.outcome": "unknown",
+    "error.type": "GatewayAPIError",
+  });
+});
+
+Deno.test("telemetry holds no secret", async () => {
+  await using told = await openTold();
+  await trace(told, "/charge/", charge("order-1"));
+  await trace(told, "/charge/", charge("order-1"));
+
+  const text = told.collector.text();
+  assert.match(text, /gateway charge/);
+  assert.ok(!text.includes(STAFF_KEY));
+  assert.ok(!text.includes(SERVER_KEY));
+  assert.ok(!text.includes(btoa(`${SERVER_KEY}:`)));
+});
+
+Deno.test("of a card that is in an address nothing is told", async () => {
+  await using collector = openCollector();
+  await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+  const keys = { baseUrl: sandbox.url, serverKey: SERVER_KEY, clientKey: CLIENT_KEY };
+  const program = `
+    import { createGatewayClient } from "${PROJECT}/core/gateway/client.ts";
+    const client = createGatewayClient(${JSON.stringify(keys)});
+    const { body } = await client.getCardToken("4811111111111114", 12, 2099, "123");
+    await client.pointInquiry(body.token_id).catch(() => {});
+    console.log(body.token_id);
+  `;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "-q", "--no-lock", "--ext=ts", program],
+    env: environment({ ...collector.settings, OTEL_DENO_CONSOLE: "ignore" }),
+    clearEnv: true,
+    cwd: PROJECT,
+  }).output();
+  const token = new TextDecoder().decode(stdout).trim();
+  assert.match(token, /^[\w-]{20,}$/);
+
+  await until("the inquiry is told", () => collector.text().includes("gateway pointInquiry"));
+  for (const secret of ["4811111111111114", CLIENT_KEY, token]) {
+    assert.ok(!collector.text().includes(secret));
+  }
+});

@@ -1,0 +1,514 @@
+import { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
+import type { Caller } from "../../core/auth/caller.ts";
+import * as actions from "../../core/subscriptions/act.ts";
+import { createSubscription } from "../../core/subscriptions/create.ts";
+import { getSubscriptionStatus } from "../../core/subscriptions/get_status.ts";
+import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
+import { updateSubscription } from "../../core/subscriptions/update.ts";
+import { SubscriptionSchema } from "../../routes/subscriptions/schemas.ts";
+import { ask } from "../support/database/database.ts";
+import { type Json, savedCard } from "../support/gateway/sandbox.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { assertProblem } from "../support/problem.ts";
+import { DAY, MINUTE } from "../support/records/invoices.ts";
+import {
+  type ActionName,
+  CREATE,
+  namesOf,
+  openSubscriptions,
+  parseSubscription,
+  secondOf,
+  type Subscription,
+  type TestSubscriptions,
+} from "../support/records/subscriptions.ts";
+
+const Page = z.array(SubscriptionSchema.strict());
+
+const ALICE: Caller = {
+  userId: "alice",
+  isStaff: false,
+  credential: "api_key",
+  keyPrefix: null,
+};
+
+async function readPage(subscriptions: TestSubscriptions, path: string, key?: string) {
+  const response = await subscriptions.get(path, key);
+  assert.equal(response.status, 200);
+  const page = Page.parse(await response.json());
+  const next = response.headers.get("link")?.match(/^<([^<>\s]+)>; rel="next"$/)?.[1] ?? null;
+  return { page, ids: page.map(({ id }) => id), next };
+}
+
+async function createMany(subscriptions: TestSubscriptions, count: number): Promise<string[]> {
+  const ids = [];
+  for (let made = 0; made < count; made++) ids.unshift((await subscriptions.create()).id);
+  return ids;
+}
+
+Deno.test("a subscription is created, told of and read with all that was asked for", async () => {
+  await using subscriptions = await openSubscriptions();
+  const { post } = subscriptions;
+  const token = await savedCard(subscriptions.sandbox);
+  const request = {
+    name: "Coffee club_1.0~a-b",
+    amount: 150_000,
+    payment_type: "credit_card",
+    token,
+    interval: 2,
+    interval_unit: "week",
+    max_interval: 12,
+    start_time: "2098-01-01T09:00:00+07:00",
+    retry_schedule: { interval: 1, interval_unit: "day", max_interval: 2 },
+    customer_details: {
+      first_name: "Budi",
+      last_name: "Utomo",
+      email: "budi@shop.example",
+      phone: "+628123456789",
+    },
+    metadata: { plan: "gold", seats: [1, 2] },
+  };
+  const response = await post("/subscriptions/", request);
+  const location = response.headers.get("location");
+  const created = await parseSubscription(response, 201);
+  assert.equal(location, `/subscriptions/${created.id}/`);
+  const { id, gateway_subscription_id, created_at: _created, updated_at: _updated, ...rest } =
+    created;
+  assert.ok(gateway_subscription_id);
+  assert.deepEqual(rest, {
+    name: "Coffee club_1.0~a-b",
+    payment_type: "credit_card",
+    amount: "150000.00",
+    currency: "IDR",
+    interval: 2,
+    interval_unit: "week",
+    max_interval: 12,
+    current_interval: 0,
+    start_time: "2098-01-01T02:00:00.000Z",
+    next_execution_at: "2098-01-01T02:00:00.000Z",
+    status: "active",
+    customer_first_name: "Budi",
+    customer_last_name: "Utomo",
+    customer_email: "budi@shop.example",
+    customer_phone: "+628123456789",
+    metadata: { plan: "gold", seats: [1, 2] },
+  });
+  assert.deepEqual(await subscriptions.stored(id), created);
+  const [told, ...more] = await subscriptions.told(id);
+  assert.deepEqual(more, []);
+  assert.equal(told!.name, "subscription_created");
+  assert.deepEqual(told!.data, { ...created, notification_id: null });
+  assert.deepEqual(await subscriptions.story(id), [">pending create", "pending>active create"]);
+
+  const sent = JSON.parse(subscriptions.relay.received[0]!.body);
+  assert.deepEqual(sent, {
+    name: request.name,
+    amount: "150000",
+    currency: "IDR",
+    payment_type: "credit_card",
+    token,
+    schedule: {
+      interval: 2,
+      interval_unit: "week",
+      max_interval: 12,
+      start_time: "2098-01-01 09:00:00 +0700",
+    },
+    retry_schedule: request.retry_schedule,
+    metadata: { plan: "gold", seats: [1, 2], subscription_ref: id },
+    customer_details: request.customer_details,
+  });
+});
+
+Deno.test("what is left out is null, and the first cycle one interval away", async () => {
+  await using subscriptions = await openSubscriptions();
+  const created = await subscriptions.create();
+  const { schedule } = await subscriptions.atGateway(created);
+  assert.equal(secondOf(created.start_time), secondOf(schedule.start_time));
+  const { max_interval, customer_first_name, customer_last_name, customer_email } = created;
+  assert.deepEqual(
+    [max_interval, customer_first_name, customer_last_name, customer_email],
+    [null, null, null, null],
+  );
+  assert.deepEqual([created.customer_phone, created.metadata], [null, null]);
+});
+
+Deno.test("Location and Link follow BASE_PATH", async () => {
+  await using subscriptions = await openSubscriptions({ env: { BASE_PATH: "/shop/pay" } });
+  const { app, key } = subscriptions;
+  const create = async () =>
+    await app.as(key, "/shop/pay/subscriptions/", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(await subscriptions.request()),
+    });
+  const response = await create();
+  const { id } = await parseSubscription(response.clone(), 201);
+  assert.equal(response.headers.get("location"), `/shop/pay/subscriptions/${id}/`);
+  await create();
+  const { next } = await readPage(subscriptions, "/shop/pay/subscriptions/?limit=1");
+  assert.match(next!, /^\/shop\/pay\/subscriptions\/\?limit=1&cursor=/);
+});
+
+Deno.test("the list leads through all of a caller's own, newest first, while new ones arrive", async () => {
+  await using subscriptions = await openSubscriptions();
+  const bob = await subscriptions.app.createKey({ userId: "bob" });
+  assert.deepEqual(await readPage(subscriptions, "/subscriptions"), {
+    page: [],
+    ids: [],
+    next: null,
+  });
+  const ids = await createMany(subscriptions, 5);
+  const bobs = await subscriptions.create({}, bob);
+  const read: string[] = [];
+  for (let next: string | null = "/subscriptions/?limit=2"; next !== null;) {
+    const page = await readPage(subscriptions, next);
+    read.push(...page.ids);
+    next = page.next;
+    if (read.length < 5) await subscriptions.create();
+  }
+  assert.deepEqual(read, ids);
+  assert.deepEqual((await readPage(subscriptions, "/subscriptions/", bob)).page, [bobs]);
+  const all = await readPage(subscriptions, "/subscriptions/?limit=100", subscriptions.staff);
+  assert.equal(all.ids.includes(bobs.id) && ids.every((id) => all.ids.includes(id)), true);
+  assert.deepEqual(all.ids, all.ids.toSorted().reverse());
+});
+
+Deno.test("the list is filtered by status, and the link keeps the filter", async () => {
+  await using subscriptions = await openSubscriptions();
+  const [third, second, first] = await createMany(subscriptions, 3);
+  await subscriptions.acted(first!, "cancel");
+  await subscriptions.acted(third!, "cancel");
+  const page = await readPage(subscriptions, "/subscriptions/?status=cancelled&limit=1");
+  assert.deepEqual(page.ids, [third]);
+  const next = await readPage(subscriptions, page.next!);
+  assert.deepEqual([next.ids, next.next], [[first], null]);
+  assert.deepEqual((await readPage(subscriptions, "/subscriptions/?status=active")).ids, [second]);
+  for (const status of SUBSCRIPTION_STATUSES.filter((each) => !/^(active|cancel)/.test(each))) {
+    assert.deepEqual((await readPage(subscriptions, `/subscriptions/?status=${status}`)).ids, []);
+  }
+});
+
+Deno.test("somebody else's is as good as none, for reading and for acting; staff do both", async () => {
+  await using subscriptions = await openSubscriptions();
+  const { app, get, staff } = subscriptions;
+  const bob = await app.createKey({ userId: "bob" });
+  const { id } = await subscriptions.create();
+  const gone = crypto.randomUUID();
+  for (const action of ["disable", "enable", "cancel"]) {
+    const problem = await assertProblem(
+      await subscriptions.act(id, action, {}, bob),
+      404,
+      "not_found",
+    );
+    const none = await assertProblem(await subscriptions.act(gone, action), 404, "not_found");
+    assert.deepEqual({ ...problem, instance: "" }, { ...none, instance: "" });
+  }
+  for (const path of [`/subscriptions/${id}/`, `/subscriptions/${gone}/`, "/subscriptions/none/"]) {
+    await assertProblem(await get(path, bob), 404, "not_found");
+  }
+  assert.deepEqual(subscriptions.relay.asked(), [CREATE]);
+  assert.equal((await subscriptions.stored(id, staff)).id, id);
+  const response = await subscriptions.act(id, "disable", {}, staff);
+  assert.equal((await parseSubscription(response, 200)).status, "disabled");
+  assert.equal((await subscriptions.stored(id)).status, "disabled");
+});
+
+/** One in each state, and how it gets there. */
+const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<string>> = {
+  async pending(subscriptions) {
+    await subscriptions.sandbox.fault("subscription_create", "reset");
+    const response = await subscriptions.post("/subscriptions/", await subscriptions.request());
+    return (await assertProblem(response, 502, "gateway_unreachable")).subscription_id!;
+  },
+  active: async (subscriptions) => (await subscriptions.create()).id,
+  async inactive(subscriptions) {
+    const { id } = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
+    await subscriptions.pass(DAY + 1);
+    await subscriptions.sync();
+    return id;
+  },
+  async disabled(subscriptions) {
+    return (await subscriptions.acted((await subscriptions.create()).id, "disable")).id;
+  },
+  async cancelled(subscriptions) {
+    return (await subscriptions.acted((await subscriptions.create()).id, "cancel")).id;
+  },
+  async failed(subscriptions) {
+    const { relay, post } = subscriptions;
+    const { meddle } = relay;
+    relay.meddle = () => Response.json({ status_message: "Invalid parameter." }, { status: 400 });
+    const response = await post("/subscriptions/", await subscriptions.request());
+    relay.meddle = meddle;
+    const problem = await assertProblem(response, 400, "gateway_validation");
+    assert.equal(problem.outcome, "refused");
+    return problem.subscription_id!;
+  },
+};
+
+/** What each action makes of each state; what is not here is refused. */
+const ALLOWED: Record<ActionName, Partial<Record<Subscription["status"], string>>> = {
+  disable: { active: "disabled" },
+  enable: { disabled: "active" },
+  cancel: { active: "cancelled", inactive: "cancelled", disabled: "cancelled" },
+};
+
+Deno.test("every action in every state", async (t) => {
+  await using subscriptions = await openSubscriptions();
+  for (const [state, reach] of Object.entries(STATES)) {
+    for (const action of ["disable", "enable", "cancel"] as const) {
+      await t.step(`${action} of one that is ${state}`, async () => {
+        const id = await reach(subscriptions);
+        const before = await subscriptions.stored(id);
+        assert.equal(before.status, state);
+        const sent = subscriptions.sent(before).length;
+        const told = namesOf(await subscriptions.told(id));
+        const response = await subscriptions.act(id, action);
+        const to = ALLOWED[action][before.status];
+        if (!to) {
+          const isWaiting = state === "pending" && action === "cancel";
+          assert.equal(response.headers.has("retry-after"), isWaiting);
+          const problem = await assertProblem(response, 400, "invalid_state");
+          assert.deepEqual(
+            [problem.subscription_id, problem.subscription_status, problem.outcome],
+            [id, state, "refused"],
+          );
+          assert.equal(subscriptions.sent(before).length, sent, "the gateway is not asked");
+          assert.deepEqual(await subscriptions.stored(id), before);
+          return;
+        }
+        const after = await parseSubscription(response, 200);
+        assert.equal(after.status, to);
+        assert.deepEqual(await subscriptions.stored(id), after);
+        assert.equal(subscriptions.sent(before).length, sent + 1);
+        const news = namesOf(await subscriptions.told(id)).slice(told.length);
+        assert.deepEqual(news, action === "enable" ? [] : [`subscription_${to}`]);
+        assert.equal((await subscriptions.story(id)).at(-1), `${state}>${to} ${action}`);
+        const { status } = await subscriptions.atGateway(after);
+        assert.equal(status, to === "active" ? "active" : "inactive");
+      });
+    }
+  }
+});
+
+Deno.test("an action asked for with the same key is done once and answered again", async () => {
+  await using subscriptions = await openSubscriptions();
+  const subscription = await subscriptions.create();
+  const headers = newKey();
+  const first = await subscriptions.act(subscription.id, "disable", headers);
+  await subscriptions.acted(subscription.id, "enable");
+  const second = await subscriptions.act(subscription.id, "disable", headers);
+  assert.deepEqual([isReplayed(first), isReplayed(second)], [false, true]);
+  assert.deepEqual(await second.json(), await first.json());
+  assert.deepEqual(subscriptions.sent(subscription), ["disable", "enable"]);
+  assert.equal((await subscriptions.stored(subscription.id)).status, "active");
+});
+
+Deno.test("a create with the same key is answered again, with another body refused", async () => {
+  await using subscriptions = await openSubscriptions();
+  const { post, relay } = subscriptions;
+  const [request, headers] = [await subscriptions.request(), newKey()];
+  const first = await post("/subscriptions/", request, headers);
+  const second = await post("/subscriptions/", request, headers);
+  assert.deepEqual([isReplayed(first), isReplayed(second)], [false, true]);
+  assert.equal(second.headers.get("location"), first.headers.get("location"));
+  assert.deepEqual(await parseSubscription(second, 201), await parseSubscription(first, 201));
+  const other = await post("/subscriptions/", { ...request, amount: 1 }, headers);
+  await assertProblem(other, 422, "idempotency_key_reused");
+  assert.equal(relay.times(CREATE), 1);
+  assert.equal((await subscriptions.made()).length, 1);
+});
+
+Deno.test("of many creates with one key at once one is made", async () => {
+  await using subscriptions = await openSubscriptions({ poolSize: 8 });
+  const { post, relay } = subscriptions;
+  const [request, headers] = [await subscriptions.request(), newKey()];
+  const responses = await Promise.all(
+    Array.from({ length: 8 }, () => post("/subscriptions/", request, headers)),
+  );
+  for (const response of responses) {
+    if (response.status !== 201) await assertProblem(response, 409, "idempotency_in_progress");
+    else await response.body?.cancel();
+  }
+  assert.equal(relay.times(CREATE), 1);
+  assert.equal((await subscriptions.made()).length, 1);
+});
+
+Deno.test("one that the gateway had no time for is made anew with the same key", async () => {
+  await using subscriptions = await openSubscriptions();
+  const { post, sandbox } = subscriptions;
+  const [request, headers] = [await subscriptions.request(), newKey()];
+  await sandbox.fault("subscription_create", "rate_limit", { retry_after: 7 });
+  const refused = await post("/subscriptions/", request, headers);
+  assert.equal(refused.headers.get("retry-after"), "7");
+  const problem = await assertProblem(refused, 400, "gateway_rate_limited");
+  assert.equal(problem.outcome, "refused");
+  const made = await parseSubscription(await post("/subscriptions/", request, headers), 201);
+  assert.notEqual(made.id, problem.subscription_id);
+  assert.equal((await subscriptions.stored(problem.subscription_id!)).status, "failed");
+  assert.equal((await subscriptions.made()).length, 1);
+});
+
+Deno.test("with the gateway away nothing is written or sent", async () => {
+  await using subscriptions = await openSubscriptions();
+  const { post, app, relay, sandbox } = subscriptions;
+  const { id } = await subscriptions.create();
+  const request = await subscriptions.request();
+  await sandbox.fault("subscription_get", "reset", { count: 20 });
+  for (let call = 0; call < 5; call++) {
+    await assert.rejects(app.gateway.getSubscription("any"));
+  }
+  assert.equal(app.gateway.breakerState(), "open");
+  const asked = relay.asked().length;
+  for (
+    const response of [
+      await post("/subscriptions/", request),
+      await subscriptions.act(id, "cancel"),
+    ]
+  ) {
+    const problem = await assertProblem(response, 502, "gateway_unreachable");
+    assert.equal(problem.outcome, "refused");
+  }
+  assert.equal(relay.asked().length, asked);
+  assert.equal((await readPage(subscriptions, "/subscriptions/")).ids.length, 1);
+  assert.equal((await subscriptions.row(id)).intent, null);
+});
+
+Deno.test("one that the gateway ended and somebody brought back there is active again", async () => {
+  await using subscriptions = await openSubscriptions();
+  const { sandbox } = subscriptions;
+  const id = await STATES.inactive(subscriptions);
+  const ended = await subscriptions.stored(id);
+  const { name, amount, token } = await subscriptions.atGateway(ended);
+  await sandbox.call("PATCH", `/v1/subscriptions/${ended.gateway_subscription_id}`, {
+    ...{ name, amount, token, currency: "IDR" },
+    schedule: { next_execution_at: "2098-01-01 09:00:00 +0700" },
+  });
+  await subscriptions.sync();
+  const { status, next_execution_at } = await subscriptions.stored(id);
+  assert.deepEqual([status, next_execution_at], ["active", "2098-01-01T02:00:00.000Z"]);
+});
+
+Deno.test("the service verbs do what the routes do", async (t) => {
+  await using subscriptions = await openSubscriptions();
+  const { app: { deps }, sandbox } = subscriptions;
+  const token = await savedCard(sandbox);
+  const { body } = await createSubscription(deps, ALICE, {
+    name: "club",
+    amount: 20_000,
+    payment_type: "credit_card",
+    token,
+    interval: 1,
+    interval_unit: "month",
+  }, null);
+  const { id } = SubscriptionSchema.parse(body);
+  const subscription = await subscriptions.stored(id);
+
+  await t.step("getSubscriptionStatus asks the gateway", async () => {
+    await subscriptions.passToCycle(subscription);
+    assert.equal((await subscriptions.stored(id)).current_interval, 0);
+    assert.equal((await getSubscriptionStatus(deps, ALICE, id)).current_interval, 1);
+    const bob = { ...ALICE, userId: "bob" };
+    await assert.rejects(getSubscriptionStatus(deps, bob, id), { code: "not_found" });
+  });
+  await t.step("updateSubscription changes what can be changed", async () => {
+    const update = { token, name: "new-club", amount: 30_000, interval: 2 };
+    const { body } = await updateSubscription(deps, ALICE, id, update, null);
+    assert.deepEqual([body.name, body.amount, body.interval], ["new-club", "30000.00", 2]);
+    const { name, amount, schedule } = await subscriptions.atGateway(subscription);
+    assert.deepEqual([name, amount, schedule.interval], ["new-club", "30000", 2]);
+    await subscriptions.passToCycle(subscription);
+    await subscriptions.sync();
+    const [, payment] = await subscriptions.payments(subscription);
+    assert.equal(payment!.gross_amount, "30000.00");
+    assert.match(payment!.order_id, /^new-club\d{32}$/);
+  });
+  await t.step("an update whose answer is lost is found out about", async () => {
+    await sandbox.fault("subscription_update", "answer_lost");
+    const update = updateSubscription(deps, ALICE, id, { token, amount: 40_000 }, null);
+    await assert.rejects(update, { code: "gateway_unreachable" });
+    await subscriptions.pass(2 * MINUTE);
+    await subscriptions.runJobs();
+    assert.equal((await subscriptions.stored(id)).amount, "40000.00");
+  });
+  await t.step("disable, enable, cancel", async () => {
+    const verbs = [
+      [actions.disableSubscription, "disabled"],
+      [actions.enableSubscription, "active"],
+      [actions.cancelSubscription, "cancelled"],
+    ] as const;
+    for (const [verb, status] of verbs) {
+      assert.equal((await verb(deps, ALICE, id, null)).body.status, status);
+    }
+    const update = updateSubscription(deps, ALICE, id, { token }, null);
+    await assert.rejects(update, { code: "invalid_state" });
+  });
+});
+
+/** What the gateway could say while it repeats the token. */
+const ANSWERS: Record<string, ((token: string) => Response) | null> = {
+  "it does as it was asked": null,
+  "it refuses": (token) =>
+    Response.json({
+      status_message: `Invalid parameter ${token}.`,
+      validation_messages: [`subscription.token ${token} is bad`],
+    }, { status: 400 }),
+  "it fails": (token) => Response.json({ status_message: `Oh ${token}` }, { status: 500 }),
+  "it answers something else": (token) =>
+    Response.json({ id: token, name: token, status: token, metadata: { token } }),
+  "a page stands in between": (token) => new Response(`<p>${token}</p>`, { status: 502 }),
+};
+
+Deno.test("the token goes to the gateway and nowhere else", async (t) => {
+  for (const [what, answer] of Object.entries(ANSWERS)) {
+    await t.step(what, async () => {
+      await using subscriptions = await openSubscriptions({ env: { LOG_GATEWAY: "true" } });
+      const { post, get, relay, app, databaseUrl, staff } = subscriptions;
+      subscriptions.delivery = "both";
+      const token = await savedCard(subscriptions.sandbox);
+      const { meddle } = relay;
+      if (answer) relay.meddle = () => answer(token);
+      const answers: string[] = [];
+      const keep = async (response: Response) => {
+        answers.push(JSON.stringify([...response.headers]), await response.text());
+        return JSON.parse(answers.at(-1)!);
+      };
+      const request = await subscriptions.request({ token });
+      const { id, subscription_id } = await keep(await post("/subscriptions/", request, newKey()));
+      relay.meddle = meddle;
+      if (id) {
+        await subscriptions.passToCycle(await subscriptions.stored(id));
+        await subscriptions.runJobs();
+        await keep(await subscriptions.act(id, "disable"));
+        await updateSubscription(app.deps, ALICE, id, { token, amount: 1 }, null);
+        assert.equal((await subscriptions.payments(await subscriptions.stored(id))).length, 1);
+      }
+      await subscriptions.pass(2 * MINUTE);
+      await subscriptions.runJobs();
+      await keep(await get(`/subscriptions/${id ?? subscription_id}/`));
+      for (const path of ["/subscriptions/", "/payments/", "/events/", "/notifications/"]) {
+        await keep(await get(path, staff));
+      }
+      assert.ok(relay.received.some(({ body }) => body.includes(token)), "the gateway has it");
+      for (const text of answers) assert.equal(text.includes(token), false, text);
+      const logged = JSON.stringify(app.logged());
+      assert.equal(logged.includes(token), false);
+      assert.ok(logged.includes("gateway_exchange"), "exchanges are logged");
+      for (const row of await dump(databaseUrl)) assert.equal(row.includes(token), false, row);
+    });
+  }
+});
+
+/** All rows of all tables, as text. */
+async function dump(databaseUrl: string): Promise<string[]> {
+  const tables = await ask(
+    databaseUrl,
+    "select table_name as name from information_schema.tables where table_schema = 'gateway'",
+  );
+  assert.ok(tables.length >= 10);
+  const rows = await Promise.all(
+    tables.map(({ name }: Json) =>
+      ask(databaseUrl, `select t::text as row from gateway.${name} t`)
+    ),
+  );
+  return rows.flat().map(({ row }: Json) => row);
+}

@@ -1,0 +1,95 @@
+/** A PostgreSQL as Debian installs it: unlike the embedded one it comes with `pg_dump`. */
+
+import { join } from "node:path";
+import { NOBODY } from "../../../db/embedded/layout.ts";
+import { ask } from "./database.ts";
+import { sayMissing } from "../programs.ts";
+import { until } from "../until.ts";
+
+const VERSIONS = "/usr/lib/postgresql";
+
+const NEEDED = ["initdb", "postgres", "pg_dump", "pg_restore"];
+
+export interface DebianPostgres extends AsyncDisposable {
+  url: string;
+  /** Where its programs are. */
+  programs: string;
+}
+
+/** Null: there is none on this machine, which is said loudly. */
+export function findPrograms(versions = VERSIONS): string | null {
+  const found = foldersIn(versions).map((version) => join(version, "bin"))
+    .find((folder) => NEEDED.every((name) => isFile(join(folder, name))));
+  if (!found) sayMissing("pg_dump", `the test of the guide's backup is (looked in ${versions})`);
+  return found ?? null;
+}
+
+export async function startDebianPostgres(
+  programs: string,
+  folder: string,
+  choosePort = freePort,
+): Promise<DebianPostgres> {
+  const runAs = Deno.uid() === 0 ? NOBODY : {};
+  if (Deno.uid() === 0) await Deno.chown(folder, NOBODY.uid, NOBODY.gid);
+  const cluster = join(folder, "cluster");
+  const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
+  const initdb = ["-D", cluster, "-A", "trust", "-U", "postgres", "--no-sync"];
+  await new Deno.Command(join(programs, "initdb"), { args: initdb, ...runAs, ...quiet }).output();
+  // A port that was free may be taken by the time the server asks for it; then it ends at once.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const port = choosePort();
+    const process = new Deno.Command(join(programs, "postgres"), {
+      args: ["-D", cluster, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-F"],
+      ...runAs,
+      ...quiet,
+    }).spawn();
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+    if (!await takesConnections(url, cluster, process.status)) continue;
+    return {
+      url,
+      programs,
+      async [Symbol.asyncDispose]() {
+        process.kill("SIGINT");
+        await process.status;
+      },
+    };
+  }
+  throw new Error(`PostgreSQL does not stay up in ${cluster}`);
+}
+
+/** False: it has ended. Whoever has the port instead may be a PostgreSQL, too, with other files. */
+async function takesConnections(
+  url: string,
+  cluster: string,
+  status: Promise<unknown>,
+): Promise<boolean> {
+  let hasEnded = false;
+  const ended = status.then(() => hasEnded = true);
+  await until("it takes connections", () => {
+    const isOurs = ask(url, "show data_directory")
+      .then(([row]) => row?.data_directory === cluster, () => false);
+    return Promise.race([isOurs, ended]);
+  });
+  return !hasEnded;
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}

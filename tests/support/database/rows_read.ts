@@ -1,0 +1,29 @@
+/** How many rows PostgreSQL looks at to do something: what a table keeps must not count. */
+
+import { type Database, openDatabase } from "../../../db/database.ts";
+
+/** Index entries and rows of all the service's tables; nobody else may use the database meanwhile. */
+export async function rowsRead(
+  databaseUrl: string,
+  work: (database: Database) => Promise<unknown>,
+): Promise<number> {
+  // One connection, for each tells what it has done only when it is asked to.
+  const database = openDatabase({ url: databaseUrl, poolSize: 1 });
+  try {
+    const before = await readSoFar(database);
+    await work(database);
+    return await readSoFar(database) - before;
+  } finally {
+    await database.close();
+  }
+}
+
+async function readSoFar(database: Database): Promise<number> {
+  await database.query((sql) => sql`select pg_stat_force_next_flush()`);
+  const [row] = await database.query((sql) =>
+    sql`
+      select coalesce((select sum(idx_tup_read) from pg_stat_user_indexes), 0)::int
+        + coalesce((select sum(seq_tup_read) from pg_stat_user_tables), 0)::int as count`
+  );
+  return row!.count;
+}

@@ -1,0 +1,52 @@
+/** The document for tests: every schema that does not say otherwise names all there is. */
+
+import type { Json } from "../gateway/sandbox.ts";
+
+/** Clients have to put up with new members; a test has to insist that they are declared. */
+export function closed(document: Json): Json {
+  const { schemas, ...components } = document.components;
+  return {
+    ...document,
+    paths: closeSchemas(document.paths),
+    components: {
+      ...components,
+      // Open by themselves, for others are composed of them: they are closed where they are used.
+      schemas: mapValues(schemas, (schema) => close(schema, true)),
+    },
+  };
+}
+
+function closeSchemas(value: Json): Json {
+  if (Array.isArray(value)) return value.map(closeSchemas);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries<Json>(value).map(([name, member]) => [
+      name,
+      name === "schema" ? close(member, false) : closeSchemas(member),
+    ]),
+  );
+}
+
+/** `isPart`: of another schema, which knows members that this one does not. */
+function close(schema: Json, isPart: boolean): Json {
+  const { properties, items, allOf, anyOf, oneOf, $ref, additionalProperties } = schema;
+  const isOfMembers = [properties, allOf, anyOf, oneOf, $ref].some((each) => each !== undefined);
+  return {
+    ...schema,
+    ...properties && { properties: mapValues(properties, (member) => close(member, false)) },
+    ...items && { items: close(items, false) },
+    ...allOf && { allOf: closeParts(allOf) },
+    ...anyOf && { anyOf: closeParts(anyOf) },
+    ...oneOf && { oneOf: closeParts(oneOf) },
+    ...!isPart && isOfMembers && additionalProperties === undefined &&
+      { unevaluatedProperties: false },
+  };
+}
+
+function closeParts(parts: Json[]): Json[] {
+  return parts.map((part) => close(part, true));
+}
+
+function mapValues(record: Json, change: (value: Json) => Json): Json {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}

@@ -1,0 +1,190 @@
+/** What a reader would miss in the document, in words: descriptions, and examples that hold. */
+
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { ERROR_CODES } from "../../../core/errors.ts";
+import { closed } from "./closed_document.ts";
+import type { Json } from "../gateway/sandbox.ts";
+
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
+/** Asked without a credential, of no resource and with no input: they have no error of their own. */
+const WITHOUT_ERRORS = ["getLiveness"];
+
+/** Empty for a document that lacks nothing. */
+export function complaintsAbout(document: Json): string[] {
+  const judge = createJudge(document);
+  const { paths, webhooks, components } = document;
+  return [
+    ...operationsIn(paths).flatMap((each) => [...ofWords(each), ...ofCodes(each)]),
+    ...operationsIn(webhooks).flatMap(ofWords),
+    ...operationsIn({ ...paths, ...webhooks }).flatMap((each) => [
+      ...ofParameters(each, judge),
+      ...ofBodies(each, judge),
+      ...ofHeaders(each, judge),
+    ]),
+    ...Object.entries(components.schemas).flatMap(([name, schema]) => ofMembers(schema, name)),
+    ...ofProblems(components.schemas.Problem),
+  ];
+}
+
+interface Operation {
+  path: string;
+  method: string;
+  operation: Json;
+}
+
+function operationsIn(paths: Json): Operation[] {
+  return Object.entries<Json>(paths).flatMap(([path, methods]) =>
+    METHODS.filter((method) => methods[method]).map((method) => ({
+      path,
+      method,
+      operation: methods[method],
+    }))
+  );
+}
+
+function ofWords({ operation: { operationId, summary, description } }: Operation): string[] {
+  const sentences = description?.match(/[.:;](\s|$)/g)?.length ?? 0;
+  return [
+    ...summary && !summary.endsWith("?") ? [] : [`${operationId} has no summary`],
+    ...sentences >= 2 ? [] : [`${operationId} hardly has a description`],
+  ];
+}
+
+/** A description tells which errors matter, and of no others than the operation has. */
+function ofCodes({ operation: { operationId, description, responses } }: Operation): string[] {
+  const own = Object.entries<Json>(responses).flatMap(([status, { content }]) =>
+    Number(status) < 400 ? [] : Object.keys(content?.["application/problem+json"].examples ?? {})
+  );
+  const told = [...(description ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word)
+    .filter((word) => word in ERROR_CODES);
+  return [
+    ...told.length > 0 || WITHOUT_ERRORS.includes(operationId)
+      ? []
+      : [`${operationId} does not tell what can go wrong`],
+    ...told.filter((code) => !own.includes(code))
+      .map((code) => `${operationId} tells of ${code}, which it does not declare`),
+    ...own.filter((code) => !(code in ERROR_CODES))
+      .map((code) => `${operationId} declares ${code}, which is not in the table`),
+  ];
+}
+
+function ofParameters({ operation }: Operation, judge: Judge): string[] {
+  return (operation.parameters ?? []).map(judge.resolved).flatMap((parameter: Json) => {
+    const { name, description, schema } = parameter;
+    const what = `${operation.operationId}: ${name}`;
+    const values = examplesOf(parameter, judge);
+    return [
+      ...description ? [] : [`${what} has no description`],
+      ...values.length > 0 ? [] : [`${what} has no example`],
+      ...values.flatMap((value) => judge.faults(schema, value, what)),
+    ];
+  });
+}
+
+function ofHeaders({ operation }: Operation, judge: Judge): string[] {
+  return Object.entries<Json>(operation.responses).flatMap(([status, answer]) =>
+    Object.entries<Json>(judge.resolved(answer).headers ?? {}).flatMap(([name, header]) => {
+      const what = `${operation.operationId}: ${name} of ${status}`;
+      const { description, schema, example } = judge.resolved(header);
+      return [
+        ...description ? [] : [`${what} has no description`],
+        ...judge.faults(schema, example, what),
+      ];
+    })
+  );
+}
+
+function ofBodies({ path, method, operation }: Operation, judge: Judge): string[] {
+  const here = `/paths/${escaped(path)}/${method}`;
+  const answers = Object.entries<Json>(operation.responses).map(([status, answer]) => ({
+    name: status,
+    pointer: `${here}/responses/${status}`,
+    content: answer.content,
+  }));
+  const sent = { pointer: `${here}/requestBody`, content: operation.requestBody?.content };
+  return [{ name: "its request", ...sent }, ...answers].flatMap(({ name, pointer, content }) =>
+    Object.entries<Json>(content ?? {}).flatMap(([type, media]) => {
+      const what = `${operation.operationId}: ${name}`;
+      const schema = { $ref: `document#${pointer}/content/${escaped(type)}/schema` };
+      const examples = Object.entries<Json>(media.examples ?? {});
+      return [
+        ...examples.length > 0 ? [] : [`${what} has no examples`],
+        ...examples.flatMap(([name, example]) => {
+          const { summary, value } = judge.resolved(example);
+          return [
+            ...summary ? [] : [`${what}: ${name} has no summary`],
+            ...judge.faults(schema, value, `${what}: ${name}`),
+            ...type === "application/problem+json" && value.code !== name
+              ? [`${what}: ${name} is an example of ${value.code}`]
+              : [],
+          ];
+        }),
+      ];
+    })
+  );
+}
+
+/** Of a schema and all that is in it; what is but referred to is described where it is. */
+function ofMembers(schema: Json, what: string): string[] {
+  const { $ref, description } = schema;
+  return [
+    ...description || $ref ? [] : [`${what} has no description`],
+    ...ofMembersWithin(schema, what),
+  ];
+}
+
+/** What others are composed of, or one of several, needs no words of its own; its members do. */
+function ofMembersWithin(schema: Json, what: string): string[] {
+  const { properties = {}, items, additionalProperties, allOf, oneOf, anyOf } = schema;
+  const parts = [items, additionalProperties, allOf, oneOf, anyOf].flat();
+  return [
+    ...Object.entries(properties).flatMap(([name, each]) => ofMembers(each, `${what}.${name}`)),
+    ...parts.filter(Boolean).flatMap((part) => ofMembersWithin(part, what)),
+  ];
+}
+
+function ofProblems({ properties }: Json): string[] {
+  const missing = Object.keys(ERROR_CODES).filter((code) => !properties.code.enum.includes(code));
+  return missing.map((code) => `${code} is no code of a problem`);
+}
+
+function examplesOf({ example, examples, schema }: Json, judge: Judge): Json[] {
+  const named = Object.values<Json>(examples ?? {}).map((each) => judge.resolved(each).value);
+  return [example, ...named, schema?.example].filter((value) => value !== undefined);
+}
+
+interface Judge {
+  resolved(value: Json): Json;
+  faults(schema: Json, value: Json, what: string): string[];
+}
+
+function createJudge(document: Json): Judge {
+  const { paths, webhooks } = document;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  // A function in CommonJS, of which the types know only the module.
+  (formats as unknown as (ajv: Ajv2020) => void)(ajv);
+  ajv.addSchema(closed({ ...document, paths: { ...paths, ...webhooks } }), "document");
+  const validators = new Map<string, ValidateFunction>();
+  return {
+    resolved: ({ $ref, ...value }) =>
+      $ref
+        ? $ref.slice(2).split("/").reduce((part: Json, name: string) => part[name], document)
+        : value,
+    faults(schema, value, what) {
+      const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
+      let validate = validators.get(text);
+      if (!validate) validators.set(text, validate = ajv.compile(JSON.parse(text)));
+      if (validate(value)) return [];
+      return validate.errors!.map(({ instancePath, message, params }) =>
+        `${what}: ${instancePath} ${message} ${JSON.stringify(params)}`
+      );
+    },
+  };
+}
+
+/** A name in a JSON pointer in a URL. */
+function escaped(name: string): string {
+  return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
+}

@@ -1,0 +1,158 @@
+/** Holds every answer that a test gets against the document: what is not declared there fails. */
+
+import assert from "node:assert/strict";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { closed } from "./closed_document.ts";
+import type { Json } from "../gateway/sandbox.ts";
+
+export interface Asked {
+  method: string;
+  url: string;
+  /** Where the app is mounted. */
+  basePath?: string;
+  /** Whether the app has routes of an embedder's own, which no document of ours describes. */
+  hasOthersRoutes?: boolean;
+}
+
+/** What HTTP itself and proxies on the way need; no client of this API has to know of it. */
+const OF_HTTP = [
+  "cache-control",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "date",
+  "transfer-encoding",
+  "vary",
+  "x-accel-buffering",
+  "x-content-type-options",
+];
+
+/** Pages for people, which no document describes. */
+const PAGES = /^\/(openapi\.json|reference)(\/|$)/;
+
+/** What is answered where nothing is. */
+const NOWHERE: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
+
+const HEADERS_OF_NOWHERE = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
+
+/** With 405 alone. */
+const ALLOW = { Allow: { required: true, schema: { type: "string" } } };
+
+const PROBLEM = "application/problem+json";
+
+/** The written one; that it is the app's has a test of its own. */
+const document: Json = closed(
+  JSON.parse(await Deno.readTextFile(new URL("../../../openapi/openapi.json", import.meta.url))),
+);
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+// A function in CommonJS, of which the types know only the module.
+(formats as unknown as (ajv: Ajv2020) => void)(ajv);
+ajv.addSchema(document, "document");
+
+const validators = new Map<string, ValidateFunction>();
+
+const routes = Object.entries<Json>(document.paths)
+  // A path that is written out goes before one with parameters.
+  .toSorted(([a], [b]) => a.split("{").length - b.split("{").length)
+  .map(([path, methods]) => ({
+    path,
+    methods,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+  }));
+
+/** The answer again, to be read, once it was found to be as the document says. */
+export async function checkAnswer(asked: Asked, answer: Response): Promise<Response> {
+  const { method, url, basePath = "", hasOthersRoutes = false } = asked;
+  const path = new URL(url, "http://localhost").pathname.replace(/\/?$/, "/");
+  const within = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
+  if (within !== null && PAGES.test(within)) return answer;
+  const route = routes.find(({ pattern }) => within !== null && pattern.test(within));
+  const verb = method === "HEAD" ? "get" : method.toLowerCase();
+  const operation = route?.methods[verb];
+  const what = `${answer.status} of ${method} ${route?.path ?? path}`;
+  if (!operation) {
+    if (hasOthersRoutes && !(answer.status in NOWHERE)) return answer;
+    const headers = { ...HEADERS_OF_NOWHERE, ...answer.status === 405 && ALLOW };
+    checkHeaders(answer, headers, what);
+    if (method === "HEAD") return answer;
+    assert.equal(answer.headers.get("content-type"), PROBLEM, `${what} is no problem document`);
+    const [body, again] = await readJson(answer, what);
+    validate("/components/schemas/Problem", body, what);
+    assert.equal(body.code, NOWHERE[answer.status], `${what} is for nothing that is there`);
+    return again;
+  }
+  const declared = operation.responses[answer.status];
+  assert.ok(declared, `${what}: the status is not in the document`);
+  const pointer = `/paths/${escaped(route.path)}/${verb}/responses/${answer.status}`;
+  checkHeaders(answer, declared.headers ?? {}, what);
+  if (method === "HEAD") return answer;
+  const type = answer.headers.get("content-type")?.split(";")[0] ?? null;
+  const types = Object.keys(declared.content ?? {});
+  assert.ok(type === null ? types.length === 0 : types.includes(type), `${what} is of ${type}`);
+  if (!type?.endsWith("json")) return answer;
+  const [body, again] = await readJson(answer, what);
+  validate(`${pointer}/content/${escaped(type)}/schema`, body, what);
+  if (type === PROBLEM) {
+    const codes = Object.keys(declared.content[type].examples);
+    assert.ok(codes.includes(body.code), `${what}: ${body.code} is not in the document`);
+  }
+  return again;
+}
+
+/** What is told of an event, on whichever way. */
+export function checkEvent(event: unknown): void {
+  validate("/components/schemas/Event", event, "The event");
+}
+
+function checkHeaders({ headers }: Response, declared: Json, what: string): void {
+  const names = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
+  for (const name of headers.keys()) {
+    const isKnown = OF_HTTP.includes(name) || names.has(name);
+    assert.ok(isKnown, `${what}: the header ${name} is not in the document`);
+  }
+  for (const [name, declaredAs] of names) {
+    const { required, schema } = resolved(declared[declaredAs]);
+    const value = headers.get(name);
+    assert.ok(value !== null || !required, `${what} lacks the header ${declaredAs}`);
+    if (value === null) continue;
+    const read = schema.type === "integer" && /^\d+$/.test(value) ? Number(value) : value;
+    assert.ok(ajv.validate(schema, read), `${what}: ${declaredAs} is ${value}`);
+  }
+}
+
+function validate(pointer: string, value: unknown, what: string): void {
+  let validator = validators.get(pointer);
+  if (!validator) {
+    const schema = { $ref: `document#${pointer}`, unevaluatedProperties: false };
+    validators.set(pointer, validator = ajv.compile(schema));
+  }
+  if (validator(value)) return;
+  const errors = validator.errors!.map(({ instancePath, message, params }) =>
+    `${instancePath || "/"} ${message} ${JSON.stringify(params)}`
+  );
+  assert.fail(
+    [`${what} is not as the document says:`, ...errors, JSON.stringify(value)].join("\n"),
+  );
+}
+
+async function readJson(answer: Response, what: string): Promise<[Json, Response]> {
+  const text = await answer.text();
+  try {
+    return [JSON.parse(text), new Response(text, answer)];
+  } catch {
+    assert.fail(`${what} is no JSON: ${text}`);
+  }
+}
+
+function resolved({ $ref, ...value }: Json): Json {
+  if (!$ref) return value;
+  return $ref.slice(2).split("/").reduce((part: Json, name: string) => part[name], document);
+}
+
+/** A name in a JSON pointer in a URL. */
+function escaped(name: string): string {
+  return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
+}

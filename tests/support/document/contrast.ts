@@ -1,0 +1,67 @@
+/** Whether what a page shows can be read: how far its texts stand out from what is behind them. */
+
+import type { Json } from "../gateway/sandbox.ts";
+
+/** What WCAG asks for (1.4.3, AA). */
+const ENOUGH = 4.5;
+
+/** How bright the page is behind everything, from 0 to 1. */
+export async function brightness(page: Json): Promise<number> {
+  return (await page.evaluate(inspect)).brightness;
+}
+
+/** The texts in sight that are too faint, each with its contrast. */
+export async function faintTexts(page: Json): Promise<string[]> {
+  const { texts } = await page.evaluate(inspect);
+  return texts.filter(({ contrast }: Json) => contrast < ENOUGH)
+    .map(({ contrast, text }: Json) => `${contrast.toFixed(2)} ${text}`);
+}
+
+/** Runs in the page, and so uses nothing from around it. */
+function inspect() {
+  const { document, getComputedStyle, NodeFilter, innerHeight } = globalThis as Json;
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+
+  /** Red, green, blue and opacity, each up to 255, in whatever way the colour is written. */
+  function pixel(colour: string): number[] {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  }
+
+  function luminance(colour: number[]): number {
+    const [red, green, blue] = colour.map((value) => {
+      const part = value / 255;
+      return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+  }
+
+  /** The nearest colour that hides what is behind it. */
+  function backgroundOf(element: Json): number[] {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = pixel(getComputedStyle(each).backgroundColor);
+      if (colour[3]! > 230) return colour;
+    }
+    return pixel("white");
+  }
+
+  function isInSight(element: Json): boolean {
+    const { width, top, bottom } = element.getBoundingClientRect();
+    return width > 1 && bottom > 0 && top < innerHeight &&
+      element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  }
+
+  const texts: { text: string; contrast: number }[] = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { parentElement, textContent } = walker.currentNode;
+    const text = textContent.trim();
+    if (!text || !isInSight(parentElement)) continue;
+    const colours = [pixel(getComputedStyle(parentElement).color), backgroundOf(parentElement)];
+    const [dark, light] = colours.map(luminance).toSorted((a, b) => a - b);
+    texts.push({ text, contrast: (light! + 0.05) / (dark! + 0.05) });
+  }
+  return { brightness: luminance(backgroundOf(document.body)), texts };
+}

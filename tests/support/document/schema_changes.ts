@@ -1,0 +1,201 @@
+/**
+ * What became worse of a schema for those who rely on it: something is removed, narrower for those
+ * who send it, or wider for those who are answered with it.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import {
+  componentName,
+  componentsIn,
+  flattened,
+  FORMS,
+  isNullable,
+  LOWER_BOUNDS,
+  UPPER_BOUNDS,
+} from "./flat_schema.ts";
+import type { Json } from "../gateway/sandbox.ts";
+
+/** Who sends what the schema describes: a caller to the service, or the service to a caller. */
+export type Sender = "caller" | "service";
+
+export interface SchemaChange {
+  /** A component and the way into it, such as `Payment.actions[].url`. */
+  subject: string;
+  what: string;
+  /** How many components lie around it. */
+  depth: number;
+}
+
+const STRUCTURE = [
+  ...["$ref", "type", "enum", "const", "default", "properties", "required", "items", "allOf"],
+  ...["oneOf", "anyOf", "additionalProperties"],
+];
+/** Of these nothing depends on the wire. */
+const WORDS = ["description", "title", "example", "examples", "deprecated", "discriminator"];
+/** Each is checked here; what is in no list would change unseen, so a test holds the document to it. */
+export const KNOWN_KEYWORDS = [...LOWER_BOUNDS, ...UPPER_BOUNDS, ...FORMS, ...STRUCTURE, ...WORDS];
+
+interface At {
+  subject: string;
+  depth: number;
+  /** The components around, so that one that holds itself is gone through once: what they were and are. */
+  around: string[];
+}
+
+/** Both schemas may refer to components, each to those of its own document. */
+export function schemaChanges(
+  [released, before]: [Json, Json],
+  [current, after]: [Json, Json],
+  sender: Sender,
+  around: At["around"] = [],
+): SchemaChange[] {
+  const changes: SchemaChange[] = [];
+  compare(before, after, { subject: "body", depth: 0, around });
+  return changes;
+
+  function compare(before: Json, after: Json, at: At): void {
+    const name = componentName(before);
+    const pair = [before, after].map((schema) => [...componentsIn(schema)].sort()).join(" ");
+    const place = {
+      ...at,
+      ...name && { subject: name, depth: at.around.length },
+      ...pair !== NO_COMPONENTS && { around: [...at.around, pair] },
+    };
+    const was = flattened(released, before);
+    const is = flattened(current, after);
+    const report: Report = (what, subject = place.subject) =>
+      void changes.push({ subject, what, depth: place.depth });
+    // What takes a component's place is a matter of whoever holds it.
+    const holder = at.subject === "body" ? place : at;
+    const reportHere = (what: string) => void changes.push({ ...holder, what });
+
+    if (sender === "caller" && isNullable(was) && !isNullable(is)) {
+      reportHere("may not be null now");
+    }
+    if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
+    if (at.around.includes(pair)) return;
+    if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
+    // Between one thing and several, that has told everything.
+    if (!was.alternatives !== !is.alternatives) return;
+    const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
+    // Beside alternatives a type may go unsaid, since each of them says its own.
+    const isSaid = !was.alternatives || (typesOf(was) !== null && typesOf(is) !== null);
+    if (isSaid && !isWithin(typesOf(narrow), typesOf(wide))) {
+      return reportHere(`type was ${typesOf(was) ?? "any"}, is ${typesOf(is) ?? "any"}`);
+    }
+    compareValues(was, is, report);
+    compareMembers(was, is, place, report);
+    if (was.items || is.items) {
+      compare(was.items ?? {}, is.items ?? {}, { ...place, subject: `${place.subject}[]` });
+    }
+  }
+
+  function compareValues(was: Json, is: Json, report: Report): void {
+    // What is added to a list of values breaks nobody: callers are told to expect that.
+    for (const value of was.enum ?? []) {
+      if (value !== null && is.enum && !is.enum.includes(value)) {
+        report(`${JSON.stringify(value)} removed`);
+      }
+    }
+    const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
+    if (wide.enum && !narrow.enum) {
+      report(
+        sender === "caller" ? `only ${list(is.enum)} now` : `no longer only ${list(was.enum)}`,
+      );
+    }
+    for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
+      const sign = LOWER_BOUNDS.includes(keyword) ? 1 : -1;
+      const bound = (schema: Json) => sign * (schema[keyword] ?? -sign * Infinity);
+      if (bound(wide) > bound(narrow)) report(told(keyword, was, is));
+    }
+    // Whether another pattern takes more or less, nobody can tell.
+    for (const keyword of FORMS) {
+      if (wide[keyword] !== undefined && !isDeepStrictEqual(wide[keyword], narrow[keyword])) {
+        report(told(keyword, was, is));
+      }
+    }
+    // A new one, too, makes something else of what was left out.
+    const isDefaultKept = isDeepStrictEqual(was.default, is.default);
+    if (sender === "caller" && !isDefaultKept) report(told("default", was, is));
+  }
+
+  function compareMembers(was: Json, is: Json, at: At, report: Report): void {
+    const required = { was: was.required ?? [], is: is.required ?? [] };
+    for (const [name, member] of Object.entries<Json>(was.properties ?? {})) {
+      const subject = `${at.subject}.${name}`;
+      const now = is.properties?.[name];
+      if (!now) {
+        report("removed", subject);
+        continue;
+      }
+      const [before, after] = [required.was.includes(name), required.is.includes(name)];
+      if (sender === "caller" && after && !before) report("required now", subject);
+      if (sender === "service" && before && !after) report("no longer always there", subject);
+      compare(member, now, { ...at, subject });
+    }
+    for (const name of required.is) {
+      const isNew = !was.properties?.[name];
+      if (sender === "caller" && isNew) report("new and required", `${at.subject}.${name}`);
+    }
+    if (is.additionalProperties === false) {
+      const wasOpen = was.additionalProperties !== false;
+      if (sender === "caller" && wasOpen) report("no other members now");
+      // Of a map, whose members are its point; that nothing else comes along takes nothing away.
+      const wasMap = wasOpen && was.additionalProperties !== undefined;
+      if (sender === "service" && wasMap) report("removed", `${at.subject}.*`);
+    } else if (was.additionalProperties !== false) {
+      const others = [was, is].map(({ additionalProperties: each }) => each === true ? {} : each);
+      if (others.some((each) => each !== undefined)) {
+        compare(others[0] ?? {}, others[1] ?? {}, { ...at, subject: `${at.subject}.*` });
+      }
+    }
+  }
+
+  /** New ones break nobody, as new values do not. */
+  function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
+    if (!was.alternatives) {
+      // Null was looked at already; what stands beside the alternatives holds for each of them.
+      const { alternatives, ...beside } = is;
+      const isStillTaken = sender === "caller" &&
+        alternatives.some(([, each]: [string, Json]) => {
+          const [before, after] = [{ ...was, isNullable: false }, { ...beside, allOf: [each] }];
+          return schemaChanges([released, before], [current, after], sender, at.around)
+            .length === 0;
+        });
+      if (!isStillTaken) report("was one thing, is one of several");
+    } else if (!is.alternatives) {
+      report("was one of several, is one thing");
+    } else {
+      for (const [name, schema] of was.alternatives) {
+        const now = new Map<string, Json>(is.alternatives).get(name);
+        if (now) compare(schema, now, at);
+        else report(`${name} removed`);
+      }
+    }
+  }
+}
+
+/** How a pair of schemas is called neither of which refers to a component. */
+const NO_COMPONENTS = " ";
+
+type Report = (what: string, subject?: string) => void;
+
+/** Less null, which is looked at by itself; null where any will do. */
+function typesOf(flat: Json): string[] | null {
+  return flat.type === undefined ? null : [flat.type].flat().filter((type) => type !== "null");
+}
+
+function isWithin(narrow: string[] | null, wide: string[] | null): boolean {
+  if (wide === null) return true;
+  return narrow !== null &&
+    narrow.every((type) => wide.includes(type) || (type === "integer" && wide.includes("number")));
+}
+
+function told(keyword: string, was: Json, is: Json): string {
+  const [before, after] = [was, is].map((schema) => JSON.stringify(schema[keyword]) ?? "none");
+  return `${keyword} was ${before}, is ${after}`;
+}
+
+function list(values: Json[]): string {
+  return values.map((value) => JSON.stringify(value)).join(", ");
+}

@@ -1,0 +1,270 @@
+/** A sandbox in a test: the merchant's calls to it, and the receiver of its webhooks. */
+
+import assert from "node:assert/strict";
+import { DEFAULT_KEYS, type SandboxOptions, startSandbox } from "../../../sandbox/sandbox.ts";
+
+export const SERVER_KEY = DEFAULT_KEYS.server;
+export const CLIENT_KEY = DEFAULT_KEYS.client;
+
+/** What the gateway says is JSON of many shapes; the tests say which. */
+// deno-lint-ignore no-explicit-any -- a type for each answer would say twice what the tests assert
+export type Json = any;
+
+export interface Reply {
+  http: number;
+  headers: Headers;
+  text: string;
+  /** Undefined where the text is no JSON. */
+  body: Json;
+}
+
+export interface Hook {
+  path: string;
+  headers: Headers;
+  text: string;
+  body: Json;
+}
+
+export type Answer = (hook: Hook, number: number) => Response | Promise<Response>;
+
+export interface Receiver extends AsyncDisposable {
+  url: string;
+  /** Everything that arrived, in its order. */
+  hooks: Hook[];
+  /** What arrived is answered by this; 200 unless a test says otherwise. */
+  answer: Answer;
+}
+
+export function openReceiver(): Receiver {
+  const hooks: Hook[] = [];
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  const server = Deno.serve(options, async (request) => {
+    // A sandbox that is killed takes its half of the request with it.
+    const text = await request.text().catch(() => null);
+    if (text === null) return new Response(null, { status: 400 });
+    const path = new URL(request.url).pathname;
+    const hook = { path, headers: request.headers, text, body: JSON.parse(text) };
+    hooks.push(hook);
+    return await receiver.answer(hook, hooks.length);
+  });
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    hooks,
+    answer: () => new Response("OK"),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+  return receiver;
+}
+
+export interface TestSandbox extends AsyncDisposable {
+  url: string;
+  receiver: Receiver;
+  hooks: Hook[];
+  call(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Reply>;
+  /** The body of an answer, whatever it says. */
+  get(path: string): Promise<Json>;
+  post(path: string, body?: unknown, headers?: HeadersInit): Promise<Json>;
+  status(id: string): Promise<Json>;
+  /** A call to `/_sandbox/…` that has to succeed. */
+  control(path: string, body?: unknown, method?: string): Promise<Json>;
+  /** A charge of any method by its short name, with an order id of its own. */
+  charge(kind: Kind, more?: Json, headers?: HeadersInit): Promise<Json>;
+  /** A transaction that was charged and paid. */
+  paid(kind: Kind, more?: Json): Promise<Json>;
+  token(cardNumber: string): Promise<string>;
+  advance(seconds: number): Promise<void>;
+  /** Comes true when all webhooks so far have arrived. */
+  settled(): Promise<void>;
+  fault(operation: string, fault: string, more?: Json): Promise<Json>;
+}
+
+/** Mistakes that the sandbox reports of itself fail the test when it closes. */
+export async function openSandbox(
+  options: Partial<SandboxOptions> = {},
+  receiver: Receiver = openReceiver(),
+): Promise<TestSandbox> {
+  const mistakes: unknown[] = [];
+  const sandbox = await startSandbox({
+    path: null,
+    port: 0,
+    seed: 1,
+    onMistake: (error) => mistakes.push(error),
+    ...options,
+    settings: {
+      notification_url: `${receiver.url}/payment`,
+      recurring_notification_url: `${receiver.url}/recurring`,
+      pay_account_notification_url: `${receiver.url}/account`,
+      ...options.settings,
+    },
+  });
+  const { url } = sandbox;
+  let orders = 0;
+
+  const box: TestSandbox = {
+    url,
+    receiver,
+    hooks: receiver.hooks,
+    call: (method, path, body, headers) => call(url, method, path, body, headers),
+    get: async (path) => (await box.call("GET", path)).body,
+    post: async (path, body, headers) => (await box.call("POST", path, body, headers)).body,
+    status: (id) => box.get(`/v2/${id}/status`),
+    async control(path, body, method = "POST") {
+      const { http, body: answer } = await box.call(method, `/_sandbox/${path}`, body);
+      assert.ok(http < 300, `${path}: ${http} ${JSON.stringify(answer)}`);
+      return answer;
+    },
+    async charge(kind, more = {}, headers) {
+      const order_id = `order-${++orders}`;
+      const base = await requestOf(box, kind, order_id);
+      return await box.post("/v2/charge", merge(base, more), headers);
+    },
+    async paid(kind, more) {
+      const { transaction_id } = await box.charge(kind, more);
+      const isCard = kind.startsWith("card");
+      await box.control(`transactions/${transaction_id}/${isCard ? "settle" : "pay"}`);
+      return await box.status(transaction_id);
+    },
+    async token(card_number) {
+      const query = new URLSearchParams({
+        client_key: CLIENT_KEY,
+        card_number,
+        card_cvv: "123",
+        card_exp_month: "12",
+        card_exp_year: "2099",
+      });
+      const { token_id } = await box.get(`/v2/token?${query}`);
+      assert.ok(token_id);
+      return token_id;
+    },
+    advance: async (advance_seconds) => void await box.control("clock", { advance_seconds }),
+    settled: async () => void await box.control("webhooks/settle"),
+    fault: (operation, fault, more) => box.control("faults", { operation, fault, ...more }),
+    async [Symbol.asyncDispose]() {
+      await sandbox[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+      assert.deepEqual(mistakes, []);
+    },
+  };
+  return box;
+}
+
+export async function call(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: HeadersInit = {},
+): Promise<Reply> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      "Authorization": `Basic ${btoa(`${SERVER_KEY}:`)}`,
+      ...body !== undefined && { "Content-Type": "application/json" },
+      ...headers,
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    redirect: "manual",
+  });
+  const text = await response.text();
+  return { http: response.status, headers: response.headers, text, body: parse(text) };
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const AMOUNT = 44_000;
+
+export const ITEMS = [{
+  id: "a",
+  price: AMOUNT,
+  quantity: 1,
+  name: "A thing",
+  category: "Things",
+  url: "https://shop.example/a",
+}];
+
+export const CUSTOMER = {
+  first_name: "Budi",
+  email: "budi@shop.example",
+  phone: "08123456789",
+  shipping_address: { first_name: "Budi", address: "Jalan 1" },
+};
+
+/** The method's own part of a charge, by the short name the tests use. */
+export const KINDS = {
+  card: { payment_type: "credit_card", credit_card: { bank: "bca" } },
+  card_3ds: { payment_type: "credit_card", credit_card: { bank: "bca", authentication: true } },
+  card_auth: { payment_type: "credit_card", credit_card: { bank: "bca", type: "authorize" } },
+  card_challenge: { payment_type: "credit_card", credit_card: { bank: "bca" } },
+  bca: { payment_type: "bank_transfer", bank_transfer: { bank: "bca" } },
+  bni: { payment_type: "bank_transfer", bank_transfer: { bank: "bni" } },
+  bri: { payment_type: "bank_transfer", bank_transfer: { bank: "bri" } },
+  cimb: { payment_type: "bank_transfer", bank_transfer: { bank: "cimb" } },
+  permata: { payment_type: "bank_transfer", bank_transfer: { bank: "permata" } },
+  permata_old: { payment_type: "permata" },
+  echannel: { payment_type: "echannel", echannel: { bill_info1: "Pay:", bill_info2: "Things" } },
+  gopay: { payment_type: "gopay" },
+  shopeepay: { payment_type: "shopeepay", shopeepay: { callback_url: "https://shop.example/" } },
+  ovo: { payment_type: "ovo", ovo: { payer_phone_number: "+628123456789" } },
+  dana: { payment_type: "dana" },
+  qris: { payment_type: "qris" },
+  qris_airpay: { payment_type: "qris", qris: { acquirer: "airpay shopee" } },
+  indomaret: { payment_type: "cstore", cstore: { store: "indomaret", message: "Things" } },
+  alfamart: { payment_type: "cstore", cstore: { store: "alfamart" } },
+  akulaku: { payment_type: "akulaku", item_details: ITEMS, customer_details: CUSTOMER },
+  kredivo: { payment_type: "kredivo", item_details: ITEMS, customer_details: CUSTOMER },
+} as const;
+
+export type Kind = keyof typeof KINDS;
+
+export const ACCEPTED_CARD = "4811111111111114";
+export const CHALLENGED_CARD = "4511111111111117";
+
+async function requestOf(box: TestSandbox, kind: Kind, order_id: string): Promise<Json> {
+  const common = { transaction_details: { order_id, gross_amount: AMOUNT } };
+  if (!kind.startsWith("card")) return merge(common, KINDS[kind]);
+  const card = kind === "card_challenge" ? CHALLENGED_CARD : ACCEPTED_CARD;
+  return merge(merge(common, KINDS[kind]), { credit_card: { token_id: await box.token(card) } });
+}
+
+/** Objects are merged member by member, everything else is replaced. */
+export function merge(base: Json, more: Json): Json {
+  const isObject = (value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isObject(base) || !isObject(more)) return more;
+  const merged = { ...base };
+  for (const [name, value] of Object.entries(more)) {
+    merged[name] = name in merged ? merge(merged[name], value) : value;
+  }
+  return merged;
+}
+
+/** Links a GoPay account and follows its link; answers with what a charge names it by. */
+export async function linkedAccount(
+  box: TestSandbox,
+  phone_number = "8123456789",
+): Promise<{ account_id: string; payment_option_token: string }> {
+  const { account_id } = await box.post("/v2/pay/account", {
+    payment_type: "gopay",
+    gopay_partner: { phone_number, country_code: "62", redirect_url: "https://shop.example/" },
+  });
+  await box.control(`accounts/${account_id}/activate`);
+  const { metadata } = await box.get(`/v2/pay/account/${account_id}`);
+  return { account_id, payment_option_token: metadata.payment_options[0].token };
+}
+
+/** A card that is kept, as subscriptions need it. */
+export async function savedCard(box: TestSandbox, card_number = ACCEPTED_CARD): Promise<string> {
+  const query = new URLSearchParams({
+    client_key: CLIENT_KEY,
+    card_number,
+    card_exp_month: "12",
+    card_exp_year: "2099",
+  });
+  return (await box.get(`/v2/card/register?${query}`)).saved_token_id;
+}

@@ -1,0 +1,102 @@
+/** Does what a Containerfile says without a container engine: its folders lie in one of the test's. */
+
+import assert from "node:assert/strict";
+import { basename, dirname, join } from "node:path";
+import { DOWNLOADING, environment, PROJECT } from "../service.ts";
+
+export interface Image {
+  /** What its file system begins with, as seen from here. */
+  root: string;
+  /** Where its command runs. */
+  folder: string;
+  env: Record<string, string>;
+  command: string[];
+  /** What was copied into it, as the file names it. */
+  copied: string[];
+}
+
+/** Where `COPY` and `RUN` leave what they make; the base image has Deno alone. */
+export async function buildImage(root: string): Promise<Image> {
+  await Deno.mkdir(join(root, "bin"), { recursive: true });
+  await Deno.copyFile(Deno.execPath(), join(root, "bin/deno"));
+  await Deno.chmod(join(root, "bin/deno"), 0o755);
+  const image: Image = { root, folder: root, env: {}, command: [], copied: [] };
+  for (const [name, rest] of instructionsOf(await readProjectFile("Containerfile"))) {
+    const carryOut = INSTRUCTIONS[name];
+    assert.ok(carryOut, `${name} is not known here`);
+    await carryOut(image, rest);
+  }
+  return image;
+}
+
+/** The variables that a process in it has. */
+export function imageEnvironment({ root, env }: Image): Record<string, string> {
+  const inside = Object.entries(env).map(([name, value]) => [
+    name,
+    value.startsWith("/") ? join(root, value) : value,
+  ]);
+  return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(inside) };
+}
+
+/** What `.containerignore` lets in: it begins by leaving everything out. */
+export async function letIn(): Promise<string[]> {
+  const [first, ...others] = (await readProjectFile(".containerignore")).split("\n")
+    .filter((line) => line && !line.startsWith("#"));
+  assert.equal(first, "*");
+  return others.map((line) => line.replace(/^!/, ""));
+}
+
+function readProjectFile(name: string): Promise<string> {
+  return Deno.readTextFile(join(PROJECT, name));
+}
+
+function instructionsOf(file: string): [name: string, rest: string][] {
+  const lines = file.replaceAll(/\\\n\s*/g, "").split("\n");
+  return lines.filter((line) => line && !line.startsWith("#")).map((line) => {
+    const [, name, rest] = line.match(/^([A-Z]+) (.+)$/)!;
+    return [name!, rest!];
+  });
+}
+
+const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void> | void> = {
+  FROM: (_, rest) => assert.match(rest, /^denoland\/deno:\d+\.\d+\.\d+$/),
+  EXPOSE: (_, rest) => assert.equal(rest, "8000"),
+  USER: (_, rest) => assert.equal(rest, "deno"),
+  async WORKDIR(image, rest) {
+    image.folder = join(image.root, rest);
+    await Deno.mkdir(image.folder, { recursive: true });
+  },
+  ENV(image, rest) {
+    const [, name, value] = rest.match(/^(\w+)=(\S+)$/)!;
+    image.env[name!] = value!;
+  },
+  async COPY(image, rest) {
+    const names = rest.split(" ");
+    const to = join(image.folder, names.pop()!);
+    for (const name of names) {
+      image.copied.push(name);
+      const from = join(PROJECT, name);
+      // A file goes into a folder; of a folder it is what is in it that is copied.
+      const { isFile } = await Deno.stat(from);
+      await copy(from, isFile ? join(to, basename(name)) : to);
+    }
+  },
+  async RUN(image, rest) {
+    const { code, stderr } = await new Deno.Command("sh", {
+      args: ["-c", rest],
+      env: environment({ ...DOWNLOADING, ...imageEnvironment(image) }),
+      clearEnv: true,
+      cwd: image.folder,
+      stdin: "null",
+    }).output();
+    assert.equal(code, 0, `RUN ${rest}\n${new TextDecoder().decode(stderr)}`);
+  },
+  ENTRYPOINT: (image, rest) => void (image.command = JSON.parse(rest)),
+};
+
+async function copy(from: string, to: string): Promise<void> {
+  await Deno.mkdir(dirname(to), { recursive: true });
+  const args = ["-rT", from, to];
+  const { success } = await new Deno.Command("cp", { args }).output();
+  assert.ok(success, `${from} is copied to ${to}`);
+}

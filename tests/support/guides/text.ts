@@ -1,0 +1,36 @@
+/** Guides as text: the blocks that a test runs itself. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { environment, type Outcome, PROJECT } from "../service.ts";
+
+export async function readGuide(name: string): Promise<string> {
+  return await Deno.readTextFile(join(PROJECT, "docs", name));
+}
+
+/** The one block of a language that has `words` in it. */
+export function blockWith(guide: string, language: string, words: string): string {
+  const blocks = [...guide.matchAll(/^```(\w+)[^\n]*\n(.*?)^```$/gms)]
+    .filter(([, itsLanguage, text]) => itsLanguage === language && text!.includes(words));
+  assert.equal(blocks.length, 1, `one ${language} block with ${words}`);
+  return blocks[0]![2]!;
+}
+
+/** Runs a block as a reader would, who has these variables set; it has to succeed. */
+export async function runBlock(
+  block: string,
+  variables: Record<string, string>,
+  cwd = PROJECT,
+): Promise<Outcome> {
+  const path = `${join(Deno.execPath(), "..")}:${Deno.env.get("PATH")}`;
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-c", `set -euo pipefail\n${block}`],
+    env: environment({ PATH: path, ...variables }),
+    clearEnv: true,
+    cwd,
+    stdin: "null",
+  }).output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, `${block}\n${out}\n${err}`);
+  return { code, stdout: out!, stderr: err! };
+}

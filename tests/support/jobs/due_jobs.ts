@@ -1,0 +1,30 @@
+/** Runs the jobs of a test's app, which has no worker of its own. */
+
+import { createWorker } from "../../../core/jobs/worker.ts";
+import { createTasks } from "../../../core/tasks.ts";
+import { listDueJobs } from "../../../db/due_jobs.ts";
+import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
+import type { TestApp } from "../app.ts";
+
+/** Those that are due by the app's own clock, the oldest first; how many there were. */
+export async function runDueJobs({ deps }: TestApp): Promise<number> {
+  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 4 });
+  const now = new Date(deps.clock());
+  const due = await Promise.all(
+    Object.values(JOB_RANKS).map((rank) =>
+      deps.database.query((sql) => listDueJobs(sql, rank, now, 1_000))
+    ),
+  );
+  const inOrder = due.flat().toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime());
+  await Promise.all(inOrder.map(({ id }) => worker.run(id)));
+  return inOrder.length;
+}
+
+/** All jobs about a payment, the oldest first. */
+export async function jobsOf({ database }: TestApp, paymentId: string): Promise<GatewayJob[]> {
+  const rows = await database.query((sql) =>
+    sql<GatewayJob[]>`
+      select * from gateway.jobs where subject_id = ${paymentId} order by created_at, id`
+  );
+  return [...rows];
+}

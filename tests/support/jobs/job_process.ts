@@ -1,0 +1,41 @@
+/**
+ * A process with a carrier and a worker of its own, to be killed. Its jobs write down each run, and
+ * have an effect that doing them again does not repeat; some fail the first time, some never end.
+ * Given jobs, it writes them, and runs what it is brought; else it sweeps, too.
+ */
+
+import { systemClock } from "../../../core/clock.ts";
+import { sweepJobs } from "../../../core/jobs/sweep.ts";
+import type { Queue } from "../../../core/config.ts";
+import { insertJobs } from "../../../db/jobs.ts";
+import { openCarrier, startWorker } from "./queues.ts";
+import { newJob, openInstance, task } from "./jobs.ts";
+
+/** Half a minute, and a minute, are too long for a test. */
+const LEASE_MS = 1_000;
+const SWEEP_MS = 500;
+
+const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
+const { database, log } = openInstance({ databaseUrl });
+const carrier = await openCarrier(queue, { databaseUrl, folder, log });
+
+const worker = startWorker({ database, log }, carrier, {
+  leaseMs: LEASE_MS,
+  tasks: {
+    greet: task(async ({ id, payload, attempts }) => {
+      await database.query((sql) => sql`insert into runs values (${id}, ${attempts})`);
+      if (payload.hangs && attempts === 1) {
+        console.log("begun");
+        await new Promise(() => {});
+      }
+      if (payload.fails && attempts === 1) throw new Error("no");
+      await database.query((sql) => sql`insert into effects values (${id}) on conflict do nothing`);
+    }, { firstDelayMs: 10 }),
+  },
+});
+if (payloads) {
+  const jobs = JSON.parse(payloads).map((payload: object) => newJob({ payload }));
+  for (const job of await database.query((sql) => insertJobs(sql, jobs))) carrier.carry(job);
+} else {
+  setInterval(() => sweepJobs({ database, clock: systemClock, deliver: worker.run }), SWEEP_MS);
+}

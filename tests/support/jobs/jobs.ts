@@ -1,0 +1,100 @@
+/** Jobs in a test: rows in a real database, and an instance that runs them when it is told to. */
+
+import { randomUUID } from "node:crypto";
+import type { Carrier } from "../../../core/jobs/carrier.ts";
+import type { Task, Tasks } from "../../../core/jobs/task.ts";
+import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
+import { createLog } from "../../../core/log.ts";
+import { type Database, openDatabase } from "../../../db/database.ts";
+import {
+  type DueJob,
+  findJob,
+  type GatewayJob,
+  insertJobs,
+  type NewJob,
+} from "../../../db/jobs.ts";
+
+export interface InstanceOptions {
+  databaseUrl: string;
+  tasks?: Tasks;
+  now?: () => number;
+  maxRunning?: number;
+  limitMs?: number;
+  leaseMs?: number;
+}
+
+export interface Instance extends AsyncDisposable {
+  database: Database;
+  worker: Worker;
+  /** What it wants to be carried, in that order; it goes nowhere. */
+  carried: DueJob[];
+  carrier: Carrier;
+  insert(job?: Partial<NewJob>): Promise<string>;
+  find(id: string): Promise<GatewayJob>;
+  log: ReturnType<typeof createLog>;
+  /** What was logged so far. */
+  logged(): string;
+}
+
+export function openInstance(options: InstanceOptions): Instance {
+  const { databaseUrl, tasks = {}, now = Date.now, maxRunning = 10 } = options;
+  const database = openDatabase({ url: databaseUrl, poolSize: 4 });
+  let text = "";
+  const log = createLog((lines) => text += lines);
+  const carried: DueJob[] = [];
+  const carrier: Carrier = {
+    carry: ({ id, run_at }) => carried.push({ id, run_at }),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  const worker = createWorker({
+    ...options,
+    database,
+    tasks,
+    carrier,
+    clock: now,
+    log,
+    maxRunning,
+  });
+  return {
+    database,
+    worker,
+    carried,
+    carrier,
+    log,
+    async insert(job) {
+      const one = newJob({ run_at: new Date(now()), created_at: new Date(now()), ...job });
+      await database.query((sql) => insertJobs(sql, [one]));
+      return one.id;
+    },
+    async find(id) {
+      const job = await database.query((sql) => findJob(sql, id));
+      if (!job) throw new Error(`There is no job ${id}`);
+      return job;
+    },
+    logged() {
+      log.flush();
+      return text;
+    },
+    async [Symbol.asyncDispose]() {
+      log.flush();
+      await database.close();
+    },
+  };
+}
+
+export function newJob(job: Partial<NewJob> = {}): NewJob {
+  return {
+    id: randomUUID(),
+    task: "greet",
+    subject_id: null,
+    payload: {},
+    user_id: null,
+    run_at: new Date(),
+    created_at: new Date(),
+    ...job,
+  };
+}
+
+export function task(run: Task["run"], patience: Partial<Task> = {}): Task {
+  return { retries: 3, firstDelayMs: 60_000, ...patience, run };
+}

@@ -1,0 +1,71 @@
+/** Both carriers in a test: a queue, and any number of carriers on it. */
+
+import { join } from "node:path";
+import { systemClock } from "../../../core/clock.ts";
+import type { OpenCarrier } from "../../../core/jobs/carrier.ts";
+import { JOBS_FILE, openKvCarrier } from "../../../core/jobs/kv_carrier.ts";
+import {
+  openPostgresCarrier,
+  type PostgresCarrierOptions,
+} from "../../../core/jobs/postgres_carrier.ts";
+import { createWorker, type Worker, type WorkerOptions } from "../../../core/jobs/worker.ts";
+import type { Queue } from "../../../core/config.ts";
+import { setUpQueue } from "../../../db/queue.ts";
+import { createDatabase } from "../database/database.ts";
+import { type Instance, openInstance } from "./jobs.ts";
+import { dataFolder } from "../service.ts";
+
+export const QUEUES: Queue[] = ["kv", "postgres"];
+
+export interface TestQueue extends Instance {
+  queue: Queue;
+  databaseUrl: string;
+  /** Where the queue's file is, if it is one. */
+  folder: string;
+  open(options?: Partial<CarrierOptions>): Promise<OpenCarrier>;
+}
+
+/** With a database of its own: whoever listens there gets all there is. */
+export async function openQueue(queue: Queue): Promise<TestQueue> {
+  const databaseUrl = await createDatabase();
+  await setUpQueue(databaseUrl, queue);
+  const folder = await dataFolder();
+  const instance = openInstance({ databaseUrl });
+  return {
+    ...instance,
+    queue,
+    databaseUrl,
+    folder: folder.path,
+    open: (options) =>
+      openCarrier(queue, { databaseUrl, folder: folder.path, log: instance.log, ...options }),
+    async [Symbol.asyncDispose]() {
+      await instance[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export interface CarrierOptions extends PostgresCarrierOptions {
+  folder: string;
+}
+
+export async function openCarrier(
+  queue: Queue,
+  options: CarrierOptions,
+): Promise<OpenCarrier> {
+  if (queue === "postgres") return openPostgresCarrier(options);
+  const path = join(options.folder, JOBS_FILE);
+  return await openKvCarrier({ path, clock: systemClock, log: options.log });
+}
+
+/** A worker that is brought its jobs. */
+export function startWorker(
+  { database, log }: Pick<WorkerOptions, "database" | "log">,
+  carrier: OpenCarrier,
+  options: Pick<WorkerOptions, "tasks"> & Partial<WorkerOptions>,
+): Worker {
+  const deps = { database, log, carrier, clock: systemClock, maxRunning: 8 };
+  const worker = createWorker({ ...deps, ...options });
+  carrier.start(worker.run);
+  return worker;
+}

@@ -1,0 +1,83 @@
+/** Charges and refunds that are asked for with `Prefer: respond-async`, and their jobs. */
+
+import assert from "node:assert/strict";
+import type { z } from "@hono/zod-openapi";
+import { findJob, type GatewayJob } from "../../../db/jobs.ts";
+import { JobSchema } from "../../../routes/jobs/schemas.ts";
+import { RefundedSchema } from "../../../routes/payments/refund.ts";
+import { PaymentSchema } from "../../../routes/payments/schemas.ts";
+import { ask } from "../database/database.ts";
+import { runDueJobs } from "../jobs/due_jobs.ts";
+import { operationOf, type Prepared } from "./operations.ts";
+import type { RelayedPayments } from "../gateway/relay.ts";
+
+export type Job = z.output<typeof JobSchema>;
+
+export const ASYNC = { Prefer: "respond-async" };
+
+/** Both that can be asked for so, with what their jobs are called and result in. */
+export const ASKED = [
+  {
+    operation: operationOf("charge"),
+    task: "process_charge_async",
+    resultOf: (text: string) => ({ payment: PaymentSchema.parse(JSON.parse(text)) }),
+  },
+  {
+    operation: operationOf("refund"),
+    task: "process_refund_async",
+    resultOf: (text: string) => RefundedSchema.parse(JSON.parse(text)),
+  },
+];
+
+export async function accepted(response: Response): Promise<Job> {
+  const text = await response.text();
+  assert.equal(response.status, 202, text);
+  assert.equal(response.headers.get("Preference-Applied"), "respond-async");
+  const job = JobSchema.parse(JSON.parse(text));
+  assert.equal(response.headers.get("Location"), `/jobs/${job.id}/`);
+  return job;
+}
+
+export async function readJob({ get }: RelayedPayments, id: string): Promise<Job> {
+  const response = await get(`/jobs/${id}/`);
+  assert.equal(response.status, 200);
+  return JobSchema.parse(await response.json());
+}
+
+/** Asks for it, and lets the job run once. */
+export async function runAsked(
+  payments: RelayedPayments,
+  { path, body }: Pick<Prepared, "path" | "body">,
+  headers = {},
+): Promise<Job> {
+  const { id } = await accepted(await payments.post(path, body, { ...ASYNC, ...headers }));
+  await runDueJobs(payments.app);
+  return await readJob(payments, id);
+}
+
+export async function rowOf({ app }: RelayedPayments, id: string): Promise<GatewayJob> {
+  return (await app.database.query((sql) => findJob(sql, id)))!;
+}
+
+/** As if its worker had died right before it wrote the job's end. */
+export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
+  await ask(
+    databaseUrl,
+    `update gateway.jobs set status = 'running', lease_until = 'epoch', result = null
+     where id = '${id}'`,
+  );
+}
+
+/** Lets the job run each time it is due, until it is over; `setNow` is the app's clock. */
+export async function runToItsEnd(
+  payments: RelayedPayments,
+  id: string,
+  setNow: (now: number) => void,
+): Promise<Job> {
+  for (let job = await rowOf(payments, id); job.status === "queued";) {
+    setNow(job.run_at.getTime());
+    await runDueJobs(payments.app);
+    job = await rowOf(payments, id);
+  }
+  return await readJob(payments, id);
+}

@@ -1,0 +1,90 @@
+/** Holds what is stored against what the gateway knows: they have to agree in everything. */
+
+import assert from "node:assert/strict";
+import { formatMoney } from "../../../core/money.ts";
+import type { Database } from "../../../db/database.ts";
+import type { GatewayEvent } from "../../../db/events.ts";
+import type { History } from "../../../db/history.ts";
+import type { GatewayPayment } from "../../../db/payments.ts";
+import type { Json, TestSandbox } from "../gateway/sandbox.ts";
+
+interface KeptPayment extends Omit<GatewayPayment, "items"> {
+  history: History[];
+  events: GatewayEvent[];
+}
+
+/** Of all that the gateway and we have the latest hundreds; nothing may be under way. */
+export async function assertBooksAgree(database: Database, sandbox: TestSandbox): Promise<void> {
+  const transactions: Json[] = await sandbox.control("transactions", undefined, "GET");
+  const payments = await readPayments(database);
+  const byTransaction = Map.groupBy(payments, ({ transaction_id }) => transaction_id);
+  for (const transaction of transactions) {
+    const own = byTransaction.get(transaction.transaction_id) ?? [];
+    assert.deepEqual(own.map(asKept), [asTold(transaction)]);
+  }
+  for (const { id, order_id, transaction_status } of byTransaction.get(null) ?? []) {
+    assert.equal(transaction_status, "failure", `${order_id} has no transaction`);
+    const made = transactions.filter(({ metadata }) => metadata.payment_ref === id);
+    assert.deepEqual(made, [], "what failed was never made");
+  }
+  payments.forEach(assertConsistent);
+}
+
+async function readPayments(database: Database): Promise<KeptPayment[]> {
+  return await database.query((sql) =>
+    sql<KeptPayment[]>`
+      select payment.*,
+        coalesce((select json_agg(refund) from gateway.refunds refund
+          where refund.payment_id = payment.id), '[]') as refunds,
+        coalesce((select json_agg(entry order by entry.id) from gateway.history entry
+          where entry.resource_id = payment.id), '[]') as history,
+        coalesce((select json_agg(event order by event.sequence) from gateway.events event
+          where event.resource_id = payment.id), '[]') as events
+      from gateway.payments payment order by id desc limit 300`
+  );
+}
+
+const PAID = ["capture", "settlement", "partial_refund", "refund"];
+
+function asTold(transaction: Json) {
+  const { gross_amount, transaction_status, fraud_status = null, refunds = [] } = transaction;
+  return {
+    id: transaction.metadata.payment_ref,
+    order_id: transaction.order_id,
+    transaction_status,
+    fraud_status,
+    captured_amount: PAID.includes(transaction_status) ? gross_amount : null,
+    refunded_amount: transaction.refund_amount ?? "0.00",
+    refunds: refunds.map((refund: Json) => [refund.refund_key, refund.refund_amount]).sort(),
+  };
+}
+
+function asKept(payment: KeptPayment): ReturnType<typeof asTold> {
+  const { id, order_id, transaction_status, fraud_status, captured_amount } = payment;
+  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+  return {
+    id,
+    order_id,
+    transaction_status,
+    fraud_status,
+    captured_amount: captured_amount === null ? null : formatMoney(captured_amount),
+    refunded_amount: formatMoney(payment.refunded_amount),
+    refunds: made.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
+  };
+}
+
+/** Nothing is left half-done, and the payment's story leads to where it is. */
+function assertConsistent(payment: KeptPayment): void {
+  const { order_id, history, events } = payment;
+  assert.equal(payment.reserved_amount, 0, `${order_id}: nothing is reserved`);
+  assert.ok(!payment.refunds.some(({ status }) => status === "pending"), order_id);
+
+  assert.equal(history.at(-1)?.to_status, payment.transaction_status, order_id);
+  const before = history.map((_, index) => history[index - 1]?.to_status ?? null);
+  assert.deepEqual(history.map(({ from_status }) => from_status), before, order_id);
+
+  const numbers = Array.from({ length: payment.event_count }, (_, index) => index + 1);
+  assert.deepEqual(events.map(({ sequence }) => sequence), numbers, order_id);
+  const timesSettled = events.filter(({ name }) => name === "payment_settled").length;
+  assert.equal(timesSettled, payment.captured_amount === null ? 0 : 1, order_id);
+}

@@ -1,0 +1,125 @@
+/** All that callers can ask of the gateway through the service, for tests of what they have in common. */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { createWaits } from "../gateway/gateway.ts";
+import { chargeRequest, type Payment, type TestPayments } from "./payments.ts";
+import type { RelayedPayments } from "../gateway/relay.ts";
+import type { Json } from "../gateway/sandbox.ts";
+import { until } from "../until.ts";
+
+export interface Operation {
+  /** The sandbox's name for it. */
+  name: "charge" | "cancel" | "expire" | "capture" | "refund";
+  /** The call that it makes, as a relay names it. */
+  call: string;
+  /** The status of the answer when all went well. */
+  status: number;
+  /** Makes whatever it takes for the operation to succeed. */
+  prepare(payments: TestPayments): Promise<Prepared>;
+  /** The payment in the answer. */
+  paymentIn(answer: Json): Payment;
+  /** How often the gateway has done it to a transaction. */
+  timesDone(transaction: Json): number;
+}
+
+export interface Prepared {
+  path: string;
+  body: Json;
+  orderId: string;
+}
+
+export const OPERATIONS: Operation[] = [
+  {
+    name: "charge",
+    call: "POST /v2/charge",
+    status: 201,
+    async prepare({ sandbox }) {
+      const orderId = randomUUID();
+      const body = { ...await chargeRequest(sandbox, "bca"), order_id: orderId };
+      return { path: "/charge/", body, orderId };
+    },
+    paymentIn: (payment) => payment,
+    timesDone: () => 1,
+  },
+  {
+    name: "cancel",
+    call: "POST /v2/:id/cancel",
+    status: 200,
+    prepare: async (payments) => on(await payments.charge("bca"), "cancel", {}),
+    paymentIn: (payment) => payment,
+    timesDone: ({ transaction_status }) => Number(transaction_status === "cancel"),
+  },
+  {
+    name: "expire",
+    call: "POST /v2/:id/expire",
+    status: 200,
+    prepare: async (payments) => on(await payments.charge("bca"), "expire", {}),
+    paymentIn: (payment) => payment,
+    timesDone: ({ transaction_status }) => Number(transaction_status === "expire"),
+  },
+  {
+    name: "capture",
+    call: "POST /v2/capture",
+    status: 200,
+    prepare: async (payments) =>
+      on(await payments.charge("card_auth"), "capture", { amount: 40_000 }),
+    paymentIn: (payment) => payment,
+    timesDone: ({ transaction_status, gross_amount }) =>
+      Number(transaction_status === "capture" && gross_amount === "40000.00"),
+  },
+  {
+    name: "refund",
+    call: "POST /v2/:id/refund",
+    status: 200,
+    prepare: async (payments) =>
+      on(await payments.paid("gopay"), "refund", { amount: 10_000, reason: "Out of stock" }),
+    paymentIn: ({ payment }) => payment,
+    timesDone: ({ refunds = [] }) => refunds.length,
+  },
+];
+
+function on({ id, order_id }: Payment, action: string, body: Json): Prepared {
+  return { path: `/payments/${id}/${action}/`, body, orderId: order_id };
+}
+
+export function operationOf(name: Operation["name"]): Operation {
+  return OPERATIONS.find((each) => each.name === name)!;
+}
+
+/** How often the gateway has done it, all transactions of the order together. */
+export async function timesDone(
+  payments: TestPayments,
+  operation: Operation,
+  { orderId }: Prepared,
+): Promise<number> {
+  const all = await payments.transactions(orderId);
+  return all.reduce((sum, each) => sum + operation.timesDone(each), 0);
+}
+
+export interface Strike {
+  operation: Pick<Operation, "name" | "call">;
+  prepared: Prepared;
+  fault: string;
+  waits: ReturnType<typeof createWaits>;
+  headers?: HeadersInit;
+  more?: Json;
+}
+
+/** Sends a request whose call to the gateway a fault befalls; a deadline passes when it has to. */
+export async function sendIntoFault(
+  { post, relay, sandbox }: RelayedPayments,
+  { operation, prepared, fault, waits, headers, more }: Strike,
+): Promise<Response> {
+  await sandbox.fault(operation.name, fault, more);
+  const before = relay.received.length;
+  const answering = post(prepared.path, prepared.body, headers);
+  if (fault === "no_answer") {
+    const isAsked = () => relay.asked().slice(before).includes(operation.call);
+    await until("the gateway has the request", isAsked);
+    waits.passDeadlines();
+  }
+  const answer = await answering;
+  assert.deepEqual(await sandbox.control("faults", undefined, "GET"), [], "it was struck");
+  return answer;
+}

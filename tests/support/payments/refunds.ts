@@ -1,0 +1,46 @@
+/** Refunds in a test: asked for, read, and compared with what the gateway has. */
+
+import assert from "node:assert/strict";
+import type { z } from "@hono/zod-openapi";
+import { RefundedSchema } from "../../../routes/payments/refund.ts";
+import type { Payment } from "./payments.ts";
+import { nameOf, type RelayedPayments } from "../gateway/relay.ts";
+import type { Json } from "../gateway/sandbox.ts";
+
+export const REFUND = "POST /v2/:id/refund";
+export const DIRECT_REFUND = "POST /v2/:id/refund/online/direct";
+
+export function refund(
+  { post }: RelayedPayments,
+  { id }: Pick<Payment, "id">,
+  body?: Json,
+  headers: HeadersInit = {},
+): Promise<Response> {
+  return post(`/payments/${id}/refund/`, body, headers);
+}
+
+export async function parseRefunded(response: Response): Promise<z.output<typeof RefundedSchema>> {
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return RefundedSchema.parse(JSON.parse(text));
+}
+
+/** What is stored is what the gateway has: each refund once, and all of them of the same sum. */
+export async function assertAgree(payments: RelayedPayments, id: string): Promise<Payment> {
+  const payment = await payments.read(id);
+  const transaction = await payments.sandbox.status(payment.transaction_id!);
+  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+  assert.deepEqual(
+    made.map(({ refund_key }) => refund_key).sort(),
+    (transaction.refunds ?? []).map((each: Json) => each.refund_key).sort(),
+  );
+  assert.equal(payment.refund_amount, transaction.refund_amount ?? "0.00");
+  assert.equal(payment.transaction_status, transaction.transaction_status);
+  return payment;
+}
+
+/** The refund keys that the gateway was sent, in their order. */
+export function keysSent({ relay }: RelayedPayments): string[] {
+  return relay.received.filter((each) => nameOf(each) === REFUND)
+    .map(({ body }) => JSON.parse(body).refund_key);
+}

@@ -1,0 +1,144 @@
+/** Two instances on one database, with the emulated gateway behind them and its webhooks coming in. */
+
+import assert from "node:assert/strict";
+import { openDatabase } from "../../../db/database.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
+import { createDatabase } from "../database/database.ts";
+import { runDueJobs } from "../jobs/due_jobs.ts";
+import { notify } from "../gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../gateway/relay.ts";
+import {
+  type Invoice,
+  invoiceRequest,
+  parseInvoice,
+  parseSubscription,
+  type Subscription,
+  subscriptionRequest,
+} from "./requests.ts";
+import { type Json, SERVER_KEY } from "../gateway/sandbox.ts";
+
+export interface Instances extends RelayedPayments {
+  apps: TestApp[];
+  /** Time passes for both. */
+  pass(ms: number): void;
+  /** Sends JSON as Alice, to each instance in turn. */
+  send(path: string, body?: Json, headers?: HeadersInit): Promise<Response>;
+  /** Tells each instance in turn what the gateway tells; it has to be taken. */
+  tell(body: Json): Promise<void>;
+  /** From now on the gateway's own webhooks arrive. */
+  connect(): void;
+  invoice(more?: Json): Promise<Invoice>;
+  subscription(more?: Json): Promise<Subscription>;
+  readInvoice(id: string): Promise<Invoice>;
+  readSubscription(id: string): Promise<Subscription>;
+  /** As the gateway has them. */
+  invoiceThere(invoice: Pick<Invoice, "gateway_invoice_id">): Promise<Json>;
+  subscriptionThere(subscription: Pick<Subscription, "gateway_subscription_id">): Promise<Json>;
+  /** Runs what is due, on both at once, until nothing is; none of it may fail. */
+  work(): Promise<void>;
+}
+
+const UNLIMITED = { RATE_LIMIT_PER_SECOND: "1000000", RATE_LIMIT_BURST: "1000000" };
+
+/** A test in which much happens at once: of that nothing may be an error of ours, nor a deadlock. */
+export function race(name: string, work: (instances: Instances) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const databaseUrl = await createDatabase();
+    const { apps } = await run(databaseUrl, work);
+    await assertNoDeadlock(databaseUrl);
+    for (const app of apps) assertNoMistake(app);
+  });
+}
+
+async function run(databaseUrl: string, work: (instances: Instances) => Promise<void>) {
+  await using instances = await openInstances(databaseUrl);
+  await work(instances);
+  return instances;
+}
+
+async function openInstances(databaseUrl: string): Promise<Instances> {
+  let now = Date.now();
+  let turn = 0;
+  const common = { databaseUrl, now: () => now, poolSize: 8 };
+  const payments = await openRelayed(common);
+  const second = await openApp({
+    ...common,
+    gatewayUrl: payments.relay.url,
+    serverKey: SERVER_KEY,
+    env: { ...REAL_INSTALLATION, ...UNLIMITED },
+  });
+  const apps = [payments.app, second];
+  const next = () => apps[turn++ % apps.length]!;
+  const { sandbox, key } = payments;
+
+  const instances: Instances = {
+    ...payments,
+    apps,
+    pass: (ms) => now += ms,
+    send: (path, body, headers = {}) =>
+      next().as(key, path, {
+        method: "POST",
+        ...body !== undefined && { body: JSON.stringify(body) },
+        headers: {
+          ...body !== undefined && { "Content-Type": "application/json" },
+          ...Object.fromEntries(new Headers(headers)),
+        },
+      }),
+    async tell(body) {
+      const response = await notify({ ...payments, app: next() }, body);
+      assert.equal(response.status, 200, await response.text());
+    },
+    connect() {
+      sandbox.receiver.answer = async ({ body }) => {
+        await instances.tell(body);
+        return new Response("OK");
+      };
+    },
+    async invoice(more) {
+      return await parseInvoice(await instances.send("/invoices/", invoiceRequest(more)), 201);
+    },
+    async subscription(more) {
+      const request = await subscriptionRequest(sandbox, more);
+      return await parseSubscription(await instances.send("/subscriptions/", request), 201);
+    },
+    readInvoice: async (id) => await parseInvoice(await payments.get(`/invoices/${id}/`), 200),
+    readSubscription: async (id) =>
+      await parseSubscription(await payments.get(`/subscriptions/${id}/`), 200),
+    invoiceThere: ({ gateway_invoice_id }) => sandbox.get(`/v1/invoices/${gateway_invoice_id}`),
+    subscriptionThere: ({ gateway_subscription_id }) =>
+      sandbox.get(`/v1/subscriptions/${gateway_subscription_id}`),
+    async work() {
+      let ran: number[];
+      do ran = await Promise.all(apps.map(runDueJobs)); while (ran.some((count) => count > 0));
+      const failed = await payments.app.database.query((sql) =>
+        sql`select task, error from gateway.jobs where error is not null`
+      );
+      assert.deepEqual([...failed], []);
+    },
+    async [Symbol.asyncDispose]() {
+      await second[Symbol.asyncDispose]();
+      await payments[Symbol.asyncDispose]();
+    },
+  };
+  return instances;
+}
+
+/** Not even one that was got over: rows are locked in one order. All who could know of it are gone. */
+async function assertNoDeadlock(url: string): Promise<void> {
+  const database = openDatabase({ url, poolSize: 1 });
+  try {
+    const [{ deadlocks }] = await database.query((sql) =>
+      sql<[{ deadlocks: number }]>`
+        select deadlocks from pg_stat_database where datname = current_database()`
+    );
+    assert.equal(deadlocks, 0, "nobody waited for whom waited for him");
+  } finally {
+    await database.close();
+  }
+}
+
+/** What is an error of ours is logged, whoever was told what. */
+function assertNoMistake(app: TestApp): void {
+  const errors = app.logged().filter(({ level }) => level === "error");
+  assert.deepEqual(errors, []);
+}

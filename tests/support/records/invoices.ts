@@ -1,0 +1,162 @@
+/** Invoices in tests: made by the app, paid by customers of the sandbox, looked at by the jobs. */
+
+import assert from "node:assert/strict";
+import { z } from "@hono/zod-openapi";
+import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoices.ts";
+import { viewEvent } from "../../../core/events/views.ts";
+import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
+import type { GatewayEvent } from "../../../db/events.ts";
+import { EventSchema } from "../../../routes/events/schemas.ts";
+import { InvoiceSchema } from "../../../routes/invoices/schemas.ts";
+import type { TestAppOptions } from "../app.ts";
+import { runDueJobs } from "../jobs/due_jobs.ts";
+import { notify } from "../gateway/notifications.ts";
+import { parsePayment, type Payment } from "../payments/payments.ts";
+import { openRelayed, type RelayedPayments } from "../gateway/relay.ts";
+import type { Json } from "../gateway/sandbox.ts";
+
+export type Invoice = z.output<typeof InvoiceSchema>;
+export type Event = z.output<typeof EventSchema>;
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** The call that makes an invoice at the gateway. */
+export const MAKING = "POST /v1/invoices";
+
+export const TOTAL = 160_000;
+
+export interface TestInvoices extends RelayedPayments {
+  staff: string;
+  /** An invoice that has to be made: of Alice, unless another key is given. */
+  create(more?: Json, headers?: HeadersInit, key?: string): Promise<Invoice>;
+  /** The invoice as it is stored. */
+  find(id: string): Promise<Invoice>;
+  void(id: string, body?: Json, headers?: HeadersInit): Promise<Response>;
+  /** The invoice as the gateway has it. */
+  atGateway(invoice: Invoice): Promise<Json>;
+  /** A customer follows the link: pays, or (`only_start`) only chooses how; the transaction. */
+  pay(invoice: Invoice, request?: Json): Promise<Json>;
+  /** What the invoice's customers paid or tried to, as the owner sees it, oldest first. */
+  paymentsOf(invoice: Invoice): Promise<Payment[]>;
+  /** The events so far, oldest first. */
+  told(id: string): Promise<Event[]>;
+  /** From now on the gateway's webhooks reach the app. */
+  connect(): void;
+  /** Runs jobs until none is due. */
+  work(): Promise<void>;
+  /** As above, but first all that the clock has to see to. */
+  tick(): Promise<void>;
+  now(): number;
+  /** Both clocks, the app's and the gateway's, move on. */
+  advance(ms: number): Promise<void>;
+}
+
+export async function openInvoices(options: Partial<TestAppOptions> = {}): Promise<TestInvoices> {
+  let ahead = 0;
+  const now = options.now ?? (() => Date.now() + ahead);
+  const payments = await openRelayed({ ...options, now });
+  const { app, get, post, sandbox } = payments;
+  const staff = await app.createKey({ userId: "sarah", isStaff: true });
+
+  const invoices: TestInvoices = {
+    ...payments,
+    staff,
+    create: async (more = {}, headers, key) =>
+      await parseInvoice(await post("/invoices/", { ...invoiceDue(now()), ...more }, headers, key)),
+    find: async (id) => await parseInvoice(await get(`/invoices/${id}/`, staff), 200),
+    void: async (id, body, headers) => await post(`/invoices/${id}/void/`, body, headers),
+    atGateway: ({ gateway_invoice_id }) => sandbox.get(`/v1/invoices/${gateway_invoice_id}`),
+    pay: async ({ gateway_invoice_id }, request = {}) =>
+      (await sandbox.control(`invoices/${gateway_invoice_id}/pay`, request)).transaction,
+    async paymentsOf(invoice) {
+      const path = `/payments/?invoice_id=${invoice.id}&limit=100`;
+      const list: Json[] = await (await get(path)).json();
+      const read = async ({ id }: Json) => await parsePayment(await get(`/payments/${id}/`), 200);
+      const all = await Promise.all(list.map(read));
+      assert.ok(all.every(({ invoice_id }) => invoice_id === invoice.id));
+      return all.reverse();
+    },
+    // Not through the front door: that waits for whatever transaction runs anywhere on the server.
+    async told(id) {
+      const rows = await app.database.query((sql) =>
+        sql<GatewayEvent[]>`
+          select * from gateway.events where resource_id = ${id} order by sequence`
+      );
+      return rows.map((row) => EventSchema.parse(viewEvent(row)));
+    },
+    connect() {
+      sandbox.receiver.answer = ({ body }) => notify(payments, body);
+    },
+    async work() {
+      while (await runDueJobs(app) > 0);
+    },
+    async tick() {
+      await checkOverdueInvoices(app.deps);
+      await checkPendingPayments(app.deps);
+      await invoices.work();
+    },
+    now,
+    async advance(ms) {
+      ahead += ms;
+      await sandbox.advance(Math.round(ms / SECOND));
+    },
+    // A webhook that is under way must not reach an app that is gone.
+    async [Symbol.asyncDispose]() {
+      sandbox.receiver.answer = () => new Response("OK");
+      payments.relay.releaseAll();
+      await sandbox.settled();
+      await payments[Symbol.asyncDispose]();
+    },
+  };
+  return invoices;
+}
+
+/** A good request, due in three days. */
+export function invoiceDue(now: number): Json {
+  return {
+    customer_name: "Budi Utomo",
+    customer_email: "budi@shop.example",
+    due_date: dayOf(now + 3 * DAY),
+    items: [
+      { description: "Coffee beans, 1 kg", price: 75_000, quantity: 2 },
+      { description: "Delivery", price: 10_000, quantity: 1 },
+    ],
+  };
+}
+
+/** The day that it is in Western Indonesia. */
+export function dayOf(time: number): string {
+  return new Date(time + 7 * HOUR).toISOString().slice(0, 10);
+}
+
+export async function parseInvoice(response: Response, status = 201): Promise<Invoice> {
+  const text = await response.text();
+  assert.equal(response.status, status, text);
+  return z.strictObject(InvoiceSchema.shape).parse(JSON.parse(text));
+}
+
+/** The names of what was told of an invoice. */
+export async function namesTold({ told }: TestInvoices, { id }: Invoice): Promise<string[]> {
+  return (await told(id)).map(({ name }) => name);
+}
+
+/** What an invoice was asked for with at the gateway, each time. */
+export function sentInvoices({ relay }: TestInvoices): { key: string | null; body: Json }[] {
+  return relay.received.filter(({ method, target }) => `${method} ${target}` === MAKING)
+    .map(({ headers, body }) => ({
+      key: headers.get("X-Idempotency-Key"),
+      body: JSON.parse(body),
+    }));
+}
+
+/** The answers to those who ask for an invoice are changed; so are those to its making. */
+export function alterInvoices({ relay }: TestInvoices, alter: (answer: Json) => Json): void {
+  relay.meddle = async ({ method, target }, pass) => {
+    const answer = await pass();
+    if (!target.startsWith("/v1/invoices") || method === "PATCH" || !answer.ok) return answer;
+    return Response.json(alter(await answer.json()), { status: answer.status });
+  };
+}

@@ -1,0 +1,204 @@
+/** What has to hold of a payment after whatever happened to it. */
+
+import assert from "node:assert/strict";
+import { formatMoney } from "../../../core/money.ts";
+import type { Database } from "../../../db/database.ts";
+import type { GatewayEvent } from "../../../db/events.ts";
+import type { GatewayNotification } from "../../../db/notifications.ts";
+import type { History } from "../../../db/history.ts";
+import type { GatewayPayment } from "../../../db/payments.ts";
+import type { Json } from "../gateway/sandbox.ts";
+import type { Bystander } from "./mutations.ts";
+import { isForged, type Lived } from "./run.ts";
+
+type Entry = Pick<History, "from_status" | "to_status" | "fraud_status" | "created_at">;
+type Event = Pick<GatewayEvent, "name" | "sequence" | "created_at"> & { data: Json };
+
+/** All that is stored of a payment. */
+export interface Kept extends Omit<GatewayPayment, "items"> {
+  history: Entry[];
+  events: Event[];
+  notifications: GatewayNotification[];
+}
+
+export async function readKept(database: Database, orderIds: string[]): Promise<Kept[]> {
+  return await database.query((sql) =>
+    sql<Kept[]>`
+      select payment.*,
+        coalesce((select json_agg(refund) from gateway.refunds refund
+          where refund.payment_id = payment.id), '[]') as refunds,
+        coalesce((select json_agg(entry order by entry.id) from gateway.history entry
+          where entry.resource_id = payment.id), '[]') as history,
+        coalesce((select json_agg(event order by event.sequence) from gateway.events event
+          where event.resource_id = payment.id), '[]') as events,
+        coalesce((select json_agg(told order by told.id) from gateway.notifications told
+          where told.order_id = payment.order_id), '[]') as notifications
+      from gateway.payments payment where order_id = any(${orderIds})`
+  );
+}
+
+/** There is one payment for the order, however many told of it. */
+export function checkLived(lived: Lived, kept: Kept[]): void {
+  assert.deepEqual(kept.map(({ id }) => id), [lived.paymentId], "the payments of the order");
+  const [payment] = kept;
+  checkAgainstGateway(payment!, lived);
+  checkMoney(payment!, lived);
+  checkStory(payment!, lived);
+  checkEvents(payment!, lived);
+  checkNotifications(payment!, lived);
+}
+
+const PAID = ["settlement", "partial_refund", "partial_chargeback", "refund", "chargeback"];
+
+/** That it is paid, or was before the money went back. */
+function impliesPaid(status: string, fraud: string | null): boolean {
+  return PAID.includes(status) || (status === "capture" && fraud !== "challenge");
+}
+
+/** Local state equals the gateway's. */
+function checkAgainstGateway(payment: Kept, { told }: Lived): void {
+  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+  const local = {
+    status: payment.transaction_status,
+    fraud: payment.fraud_status,
+    captured: payment.captured_amount,
+    refunded: formatMoney(payment.refunded_amount),
+    refunds: made.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
+  };
+  if (!told) {
+    const failed = {
+      status: "failure",
+      fraud: null,
+      captured: null,
+      refunded: "0.00",
+      refunds: [],
+    };
+    return assert.deepEqual(local, failed, "what was never made has failed");
+  }
+  assert.equal(payment.transaction_id, told.transaction_id);
+  const status = told.transaction_status.toLowerCase();
+  const fraud = told.fraud_status ?? null;
+  const original = told.metadata?.extra_info?.gross_amount_info?.original_amount;
+  assert.deepEqual(local, {
+    status,
+    fraud,
+    captured: impliesPaid(status, fraud) ? Number(original ?? told.gross_amount) : null,
+    refunded: told.refund_amount ?? "0.00",
+    refunds: (told.refunds ?? []).map((each: Json) => [each.refund_key, each.refund_amount]).sort(),
+  }, "ours is the gateway's");
+}
+
+/** Refunds are never above what was paid, and none is left open. */
+function checkMoney(payment: Kept, { told }: Lived): void {
+  assert.equal(payment.reserved_amount, 0, "nothing is reserved");
+  assert.deepEqual(payment.refunds.filter(({ status }) => status === "pending"), []);
+  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+  assert.equal(payment.refunded_amount, sum(made), "what was refunded");
+  // A fee of the customer's on top can be paid back as well, but not by us.
+  assert.ok(sum(made) <= Number(told?.gross_amount ?? 0), "no more than the customer paid");
+  const own = made.filter(({ id, refund_key }) => id === refund_key);
+  assert.ok(sum(own) <= (payment.captured_amount ?? 0), "we refunded no more than was paid");
+}
+
+function sum(refunds: { amount: number }[]): number {
+  return refunds.reduce((total, { amount }) => total + amount, 0);
+}
+
+/** Its story leads step by step to where it is, by nothing that never was. */
+function checkStory({ history, transaction_status, fraud_status }: Kept, lived: Lived): void {
+  const before = history.map((_, index) => history[index - 1]?.to_status ?? null);
+  assert.deepEqual(history.map(({ from_status }) => from_status), before, "its story is one");
+  assert.equal(history.at(-1)?.to_status, transaction_status, "its story leads to where it is");
+  if (history.length > 1) assert.equal(history.at(-1)?.fraud_status, fraud_status);
+  if (isForged(lived.plan) || !lived.told) return;
+  const gateways = lived.hooks.map(({ transaction_status }) => transaction_status);
+  // That one was given up is our own word, and the gateway may know better.
+  const ours = history.map(({ to_status }) => to_status)
+    .filter((status) => status !== "failure" || gateways.includes(status));
+  let at = 0;
+  // A payment is pending here before the gateway knows of it.
+  const isInOrder = ours.slice(1).every((status) => {
+    at = gateways.indexOf(status, at) + 1;
+    return at > 0;
+  });
+  assert.ok(isInOrder, `${ours.join(", ")} is not in the gateway's order: ${gateways.join(", ")}`);
+}
+
+const ENTERED: Record<string, string> = {
+  pending: "payment_received",
+  authorize: "payment_received",
+  deny: "payment_denied",
+  cancel: "payment_cancelled",
+  expire: "payment_expired",
+  failure: "payment_failed",
+  chargeback: "payment_refunded",
+  partial_chargeback: "payment_refunded",
+};
+
+/** Every transition has its event, once and in order, and there is none besides. */
+function checkEvents(payment: Kept, { hooks }: Lived): void {
+  const { history, events } = payment;
+  const numbers = Array.from({ length: payment.event_count }, (_, index) => index + 1);
+  assert.deepEqual(events.map(({ sequence }) => sequence), numbers, "events are numbered");
+  const byTime = Map.groupBy(events, ({ created_at }) => created_at);
+  const expected: string[] = [];
+  let refunded = 0;
+  for (const entry of history.slice(1)) {
+    const own = byTime.get(entry.created_at) ?? [];
+    const after = Number(own.at(-1)?.data.refund_amount ?? refunded);
+    expected.push(...namesOf(entry, expected, after > refunded));
+    for (const { data } of own) assert.equal(data.transaction_status, entry.to_status, "as it was");
+    refunded = after;
+  }
+  assert.equal(refunded, payment.refunded_amount, "every refund was told");
+  const [first] = events;
+  const times = history.map(({ created_at }) => String(created_at));
+  // The one change that is none of the state: the gateway has it, too.
+  if (first && !times.includes(String(first.created_at))) {
+    assert.equal(first.data.transaction_status, "pending");
+    expected.unshift("payment_received");
+  }
+  assert.deepEqual(events.map(({ name }) => name), expected, "the events of its story");
+  const wasPaid = hooks.some(({ transaction_status, fraud_status }) =>
+    impliesPaid(transaction_status, fraud_status ?? null)
+  );
+  assert.ok(wasPaid || !expected.includes("payment_settled"), "nobody was fooled");
+}
+
+function namesOf(entry: Entry, before: string[], refundsGrew: boolean): string[] {
+  const { from_status, to_status, fraud_status } = entry;
+  const isChallenge = to_status === "capture" && fraud_status === "challenge";
+  const isEntered = from_status !== to_status;
+  const names = new Set<string>();
+  if (impliesPaid(to_status, fraud_status) && !before.includes("payment_settled")) {
+    names.add("payment_settled");
+  }
+  if (isEntered && isChallenge) names.add("payment_received");
+  if (isEntered && ENTERED[to_status]) names.add(ENTERED[to_status]);
+  if (refundsGrew) names.add("payment_refunded");
+  return [...names];
+}
+
+/** Every call that was accepted left its record and its end, and nothing else did. */
+function checkNotifications(payment: Kept, { accepted }: Lived): void {
+  const { notifications, events } = payment;
+  assert.deepEqual(notifications.map(({ id }) => id).sort(), accepted.toSorted(), "its records");
+  for (const { id, status, payment_id } of notifications) {
+    assert.notEqual(status, "received", `${id} has an end`);
+    if (status !== "unmatched") assert.equal(payment_id, payment.id);
+    else assert.equal(payment_id, null);
+  }
+  const told = events.flatMap(({ data }) => data.notification_id ?? []);
+  const processed = notifications.filter(({ status }) => status === "processed");
+  for (const id of told) {
+    assert.ok(processed.some((each) => each.id === id), `${id} is the cause of an event`);
+  }
+}
+
+/** Whatever was forged about it, nothing has happened to it. */
+export async function checkBystander(database: Database, { id, order_id }: Bystander) {
+  const [payment] = await readKept(database, [order_id]);
+  assert.equal(payment!.id, id);
+  assert.equal(payment!.transaction_status, "pending");
+  assert.deepEqual(payment!.events.map(({ name }) => name), ["payment_received"]);
+}

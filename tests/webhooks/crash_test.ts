@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { permissionFlags } from "../../commands/permissions.ts";
+import { prune } from "../../core/prune.ts";
+import type { Database } from "../../db/database.ts";
+import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { askService } from "../support/client.ts";
+import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
+import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { createGate, type Gate } from "../support/database/gate.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
+import { PROJECT, type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver, type WebhookReceiver } from "../support/events/webhook_receiver.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import {
+  answered,
+  eventIn,
+  isSignedWith,
+  openWebhooks,
+  type TestWebhooks,
+  toldOf,
+} from "../support/events/webhooks.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const SERVER_KEY = "Mid-server-of-the-killed";
+
+/** What a step holds on to while the service does its work. */
+interface Wires {
+  statements: Gate<Packet>;
+  receiver: WebhookReceiver;
+  /** Kills the service at that many messages from now on. */
+  killAfter(messages: number): void;
+}
+
+/** Shut before anything happens; resolves when the service is to be killed. */
+type Step = (wires: Wires) => { arrived(): boolean };
+
+const random = createRandom(seededState(28));
+
+/** About as many as a round has. */
+const MOST_MESSAGES = 60;
+
+const STEPS: [string, Step][] = [
+  ["after the commit, before anybody was told of it", ({ statements }) => {
+    // The statement that tells is named so, or comes with the job.
+    const isTelling = (packets: Packet[]) =>
+      /notify\('gateway_events|deliver_webhooks/.test(textOf(packets));
+    statements.shut((packet) => isTelling([packet]));
+    return { arrived: () => isTelling(statements.waiting()) };
+  }],
+  ["before the endpoint has answered", ({ receiver }) => {
+    receiver.answer("hang");
+    const before = receiver.received.length;
+    return { arrived: () => receiver.received.length > before };
+  }],
+  ["after it has answered, before that is written", ({ statements }) => {
+    const isResult = (packets: Packet[]) => /duration_ms/.test(textOf(packets));
+    statements.shut((packet) => isResult([packet]));
+    return { arrived: () => isResult(statements.waiting()) };
+  }],
+  ...Array.from({ length: 2 }, (): [string, Step] => [
+    "at any message to the database",
+    ({ killAfter }) => {
+      killAfter(1 + random.below(MOST_MESSAGES));
+      return { arrived: () => false };
+    },
+  ]),
+];
+
+Deno.test("killed at any point between commit and delivery, everything arrives, in order", async () => {
+  let messagesLeft = Infinity;
+  let service: Service | null = null;
+  let isDead = false;
+  function strike() {
+    if (!isDead) service?.signal("SIGKILL");
+    isDead = true;
+  }
+  const onArrival = () => void (--messagesLeft === 0 && strike());
+  const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(() => {})];
+  const databaseUrl = await createDatabase();
+  await using sandbox = await openSandbox({ serverKey: SERVER_KEY, speed: 0 });
+  await using wire = openDatabaseWire(databaseUrl, { statements, results });
+  await using beside = await openApp({ databaseUrl, serverKey: SERVER_KEY });
+  await using receiver = openWebhookReceiver();
+  const key = await beside.createKey({ userId: "ops", isStaff: true });
+  const { database } = beside;
+
+  async function start() {
+    const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
+    service = await startService({
+      command: [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"],
+      settings: {
+        HOST: "127.0.0.1",
+        DATABASE_URL: wire.url,
+        GATEWAY_BASE_URL: sandbox.url,
+        GATEWAY_SERVER_KEY: SERVER_KEY,
+        WEBHOOK_ALLOW_PRIVATE: "true",
+      },
+    });
+    isDead = false;
+  }
+  async function kill() {
+    messagesLeft = Infinity;
+    strike();
+    await service?.ended;
+    statements.lose();
+  }
+  async function ask(path: string, body?: Json): Promise<Json> {
+    const response = await askService(service!.url + path, {
+      method: body ? "POST" : "GET",
+      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      body: body && JSON.stringify(body),
+    });
+    return await response.json();
+  }
+  /** Nobody hears what becomes of it: the service is killed meanwhile. */
+  async function pay() {
+    try {
+      const { id, transaction_id } = await ask("/charge/", {
+        payment_type: "gopay",
+        gross_amount: 10_000,
+      });
+      if (!id) return;
+      await sandbox.control(`transactions/${transaction_id}/pay`);
+      await ask(`/payments/${id}/check_status/`);
+    } catch (error) {
+      assert.ok(error instanceof TypeError || error instanceof SyntaxError, String(error));
+    }
+  }
+  const open = async () =>
+    (await database.query((sql) =>
+      sql`select from gateway.webhook_deliveries where status <> 'delivered'`
+    )).length;
+
+  await start();
+  try {
+    const { id, secret } = await ask("/webhook-endpoints/", { url: receiver.url });
+    for (const [name, step] of STEPS) {
+      const { arrived } = step({
+        statements,
+        receiver,
+        killAfter: (messages) => messagesLeft = messages,
+      });
+      const paying = pay();
+      await Promise.race([
+        until(name, () => arrived() || isDead),
+        // By chance it may not have been killed until all is done.
+        paying.then(() => until(name, async () => arrived() || isDead || await open() === 0)),
+      ]);
+      await kill();
+      await paying;
+      receiver.answer({});
+      // So much time passes that its jobs are anybody's.
+      await database.query((sql) => sql`update gateway.jobs set lease_until = 'epoch'`);
+      await start();
+      await until(`all arrives that was left ${name}`, async () => await open() === 0);
+    }
+    const events = await database.query((sql) =>
+      sql<{ id: string; resource_id: string }[]>`
+        select id, resource_id from gateway.events order by resource_id, sequence`
+    );
+    const deliveries = await database.query((sql) =>
+      sql`select from gateway.webhook_deliveries where endpoint_id = ${id}`
+    );
+    assert.ok(events.length >= STEPS.length);
+    assert.equal(deliveries.length, events.length, "each event has its delivery");
+    const { received } = receiver;
+    for (const webhook of received) {
+      assert.ok(isSignedWith(secret, webhook));
+      assert.equal(eventIn(webhook).id, webhook.headers["webhook-id"]);
+    }
+    const ids = received.map(({ headers }) => headers["webhook-id"]!);
+    assert.ok(ids.length > events.length, "some came twice");
+    assert.deepEqual(new Set(ids), new Set(events.map(({ id }) => id)));
+    for (const resource of new Set(events.map(({ resource_id }) => resource_id))) {
+      const expected = events.filter(({ resource_id }) => resource_id === resource)
+        .map(({ id }) => id);
+      const told = ids.filter((id) => expected.includes(id));
+      assert.deepEqual([...new Set(told)], expected, "one after the other");
+      assert.deepEqual(told, told.toSorted(), "nor is an earlier one repeated later");
+    }
+  } finally {
+    await kill();
+  }
+});
+
+async function rowsOf({ app }: TestWebhooks, endpointId: string): Promise<number> {
+  const [row] = await app.database.query((sql) =>
+    sql`select (select count(*) from gateway.webhook_endpoints where id = ${endpointId})::int
+      + (select count(*) from gateway.webhook_deliveries where endpoint_id = ${endpointId})::int as count`
+  );
+  return row!.count;
+}
+
+Deno.test("deleted while attempts wait: nothing more is sent, nothing is left, and its jobs end", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  await using other = openWebhookReceiver();
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  await webhooks.endpoint({ url: other.url });
+  receiver.answer({ status: 500 });
+  const payment = await webhooks.charge("gopay");
+  await webhooks.deliver();
+  assert.deepEqual((await jobsOf(webhooks.app, id)).map(({ status }) => status), ["queued"]);
+  assert.equal(await rowsOf(webhooks, id), 2);
+  receiver.answer({});
+  await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  clock.pass(6_000);
+  await webhooks.refresh(payment.id);
+  await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal(await rowsOf(webhooks, id), 0);
+  clock.pass(3 * DAY_MS);
+  await webhooks.deliver();
+  assert.equal(receiver.received.length, 1);
+  const jobs = await jobsOf(webhooks.app, id);
+  assert.deepEqual(jobs.map(({ status, error }) => [status, error]), [["succeeded", null]]);
+  assert.equal(other.received.length, 2, "the other goes on");
+});
+
+Deno.test("deleted while one is under way, or while it is disabled: all of it goes", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const busy = await webhooks.endpoint();
+  const disabled = await webhooks.endpoint({ enabled: false });
+  await webhooks.charge();
+  const answer = Promise.withResolvers<void>();
+  receiver.answer(async () => {
+    await answer.promise;
+    return { status: 500 };
+  });
+  const delivering = webhooks.deliver();
+  try {
+    await until("it is under way", () => receiver.received.length === 1);
+    for (const { id } of [busy, disabled]) {
+      await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+    }
+  } finally {
+    answer.resolve();
+    await delivering;
+  }
+  for (let i = 0; i < 3; i++) {
+    clock.pass(60_000);
+    await webhooks.deliver();
+  }
+  for (const { id } of [busy, disabled]) {
+    assert.equal(await rowsOf(webhooks, id), 0);
+    const open = (await jobsOf(webhooks.app, id)).filter(({ status }) => status !== "succeeded");
+    assert.deepEqual(open, []);
+  }
+  assert.equal(receiver.received.length, 1);
+});
+
+Deno.test("an event that commits after an endpoint is gone is not kept for it", async () => {
+  const clock = standingClock();
+  const atWork: { during?: () => Promise<void> } = {};
+  const slow = (database: Database): Database => ({
+    ...database,
+    query: (work, name) =>
+      name === "write payment" && atWork.during
+        ? database.transaction(async (sql) => {
+          const written = await work(sql);
+          await atWork.during!();
+          return written;
+        })
+        : database.query(work, name),
+  });
+  await using webhooks = await openWebhooks({ now: clock.now, wrapDatabase: slow });
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  await webhooks.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+  atWork.during = async () => {
+    await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+    await webhooks.deliver();
+  };
+  await webhooks.refresh(payment.id);
+  delete atWork.during;
+  for (const ms of [0, 60_000, 401 * DAY_MS]) {
+    clock.pass(ms);
+    await webhooks.deliver();
+    await prune(webhooks.app.deps);
+  }
+  assert.equal(await rowsOf(webhooks, id), 0);
+  assert.deepEqual(await webhooks.events(payment.id), []);
+});
+
+Deno.test("an attempt that the service gives up because it ends is none of the endpoint's", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver, app } = webhooks;
+  const { id } = await webhooks.endpoint();
+  receiver.answer("hang");
+  const payment = await webhooks.charge();
+  const delivering = webhooks.deliver();
+  await until("it is under way", () => receiver.received.length === 1);
+  await app.deps.poster[Symbol.asyncDispose]();
+  await delivering;
+  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 0"]);
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
+});
+
+Deno.test("an event is kept as long as it is to be sent to anybody, and goes with its deliveries", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now, env: { KEEP_EVENTS_DAYS: "90" } });
+  const { receiver, app } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const waiting = await webhooks.endpoint({ event_names: ["payment_settled"], enabled: false });
+  const payment = await webhooks.paid();
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(id, payment.id), [
+    "payment_received delivered 1",
+    "payment_settled delivered 1",
+  ]);
+  clock.pass(400 * DAY_MS);
+  await prune(app.deps);
+  assert.deepEqual(await webhooks.events(payment.id), ["payment_settled"]);
+  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_settled delivered 1"]);
+  receiver.received.length = 0;
+  await webhooks.change(waiting.id, { enabled: true });
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_settled"]);
+  await prune(app.deps);
+  assert.deepEqual(await webhooks.events(payment.id), []);
+  assert.deepEqual(await webhooks.deliveries(id), []);
+  assert.deepEqual(await webhooks.deliveries(waiting.id), []);
+});

@@ -1,0 +1,367 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { EventSchema } from "../../routes/events/schemas.ts";
+import { WebhookTestResultSchema } from "../../routes/webhook_endpoints/schemas.ts";
+import { createUndoing } from "../support/database/held_database.ts";
+import { notified, telling } from "../support/gateway/notifications.ts";
+import { assertProblem } from "../support/problem.ts";
+import {
+  invoiceRequest,
+  parseInvoice,
+  parseSubscription,
+  subscriptionRequest,
+} from "../support/records/requests.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import {
+  answered,
+  type Delivery,
+  isSignedWith,
+  openWebhooks,
+  type TestWebhooks,
+  toldOf,
+} from "../support/events/webhooks.ts";
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The one delivery that there is. */
+async function onlyDelivery(webhooks: TestWebhooks, endpointId: string): Promise<Delivery> {
+  const deliveries = await webhooks.deliveries(endpointId);
+  assert.equal(deliveries.length, 1);
+  return deliveries[0]!;
+}
+
+async function resend(webhooks: TestWebhooks, endpointId: string, eventId: string) {
+  const path = `/webhook-endpoints/${endpointId}/deliveries/${eventId}/resend/`;
+  await answered(webhooks.ask("POST", path), 202);
+}
+
+async function test(webhooks: TestWebhooks, endpointId: string) {
+  const path = `/webhook-endpoints/${endpointId}/test/`;
+  return WebhookTestResultSchema.strict().parse(await answered(webhooks.ask("POST", path), 200));
+}
+
+/** Everything that is kept of webhooks, to see that nothing came of something. */
+async function stored({ app }: TestWebhooks): Promise<Json> {
+  const [row] = await app.database.query((sql) =>
+    sql`
+      select array(select to_json(r)::text from gateway.webhook_endpoints r order by id) as endpoints,
+        array(select to_json(r)::text from gateway.webhook_deliveries r order by event_id) as deliveries,
+        array(select to_json(r)::text from gateway.events r order by id) as events`
+  );
+  return row;
+}
+
+Deno.test("an event is sent to an endpoint, signed, once", async () => {
+  await using webhooks = await openWebhooks();
+  const { id, secret } = await webhooks.endpoint();
+  const payment = await webhooks.paid();
+  await webhooks.deliver();
+  const told = webhooks.told(secret);
+  assert.deepEqual(told.map(({ name }) => name), ["payment_received", "payment_settled"]);
+  assert.deepEqual(told.map(({ data }) => data.id), [payment.id, payment.id]);
+  const deliveries = await webhooks.deliveries(id);
+  assert.deepEqual(deliveries.map(({ status, attempts }) => [status, attempts]), [
+    ["delivered", 1],
+    ["delivered", 1],
+  ]);
+  assert.deepEqual(
+    deliveries.map(({ id }) => id),
+    webhooks.receiver.received.map(({ headers }) => headers["webhook-id"]).reverse(),
+  );
+  await webhooks.deliver();
+  assert.equal(webhooks.receiver.received.length, 2);
+});
+
+Deno.test("what is sent is the resource as it was at commit, as GET /events/ has it, to the byte", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { secret } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay", { metadata: { note: "é 😀 \u2028 </script>" } });
+  const then = await webhooks.read(payment.id);
+  clock.pass(1_500);
+  const notification = await notified(webhooks, telling(payment, "settlement"));
+  const settled = await webhooks.read(payment.id);
+  assert.notDeepEqual(settled, then);
+  clock.pass(2_500);
+  await webhooks.deliver();
+
+  const { received } = webhooks.receiver;
+  const told = webhooks.told(secret);
+  assert.deepEqual(told.map(({ data }) => data), [
+    { ...then, notification_id: null },
+    { ...settled, notification_id: notification.id },
+  ]);
+  await until("they can be read", async () => {
+    const path = `/events/?resource_id=${payment.id}&order=oldest_first`;
+    const events = await answered(webhooks.ask("GET", path), 200) as unknown[];
+    if (events.length < 2) return false;
+    EventSchema.array().parse(events);
+    const sent = received.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
+    assert.deepEqual(sent, events);
+    return true;
+  });
+  for (const [index, webhook] of received.entries()) {
+    const { headers, method, path } = webhook;
+    assert.deepEqual([method, path], ["POST", "/webhooks"]);
+    assert.equal(headers["webhook-id"], told[index]!.id);
+    assert.equal(headers["webhook-timestamp"], String(Math.floor(clock.now() / 1_000)));
+    assert.equal(headers["content-type"], "application/json");
+    assert.equal(headers["authorization"], undefined);
+    const [last] = webhook.body.slice(-1);
+    const changed = Uint8Array.from([...webhook.body.slice(0, -1), last! ^ 1]);
+    assert.throws(() => verifyWebhook(secret, { ...webhook, body: changed }));
+    for (
+      const [name, value] of Object.entries({
+        "webhook-id": randomUUID(),
+        "webhook-timestamp": "1",
+      })
+    ) {
+      assert.throws(() =>
+        verifyWebhook(secret, { ...webhook, headers: { ...headers, [name]: value } })
+      );
+    }
+  }
+});
+
+Deno.test("each endpoint gets what it names, of what came after it was made, signed by its own secret", async () => {
+  await using webhooks = await openWebhooks();
+  await using other = openWebhookReceiver();
+  const early = await webhooks.charge();
+  const all = await webhooks.endpoint();
+  const some = await webhooks.endpoint({
+    url: `${other.url}/some?x=1`,
+    event_names: ["payment_settled", "invoice_paid"],
+  });
+  const none = await webhooks.endpoint({ url: other.url, event_names: ["subscription_charged"] });
+  const payment = await webhooks.paid();
+  await webhooks.deliver();
+  assert.deepEqual(webhooks.told(all.secret).map(({ name }) => name), [
+    "payment_received",
+    "payment_settled",
+  ]);
+  assert.deepEqual(other.received.map(({ path }) => path), ["/webhooks/some?x=1"]);
+  const [settled] = other.received;
+  const [, same] = webhooks.receiver.received;
+  verifyWebhook(some.secret, settled!);
+  assert.throws(() => verifyWebhook(all.secret, settled!));
+  assert.equal(settled!.headers["webhook-id"], same!.headers["webhook-id"]);
+  assert.deepEqual(settled!.body, same!.body);
+  assert.deepEqual(await webhooks.deliveries(none.id), []);
+  assert.deepEqual(await webhooks.standing(all.id, early.id), []);
+
+  // What it named when something happened is what counts.
+  const later = await webhooks.charge();
+  await webhooks.change(all.id, { event_names: ["payment_denied"] });
+  await webhooks.change(some.id, { event_names: null });
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(webhooks.receiver.received, later.id), ["payment_received"]);
+  assert.deepEqual(toldOf(other.received, later.id), []);
+  const last = await webhooks.paid();
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(webhooks.receiver.received, last.id), []);
+  assert.deepEqual(toldOf(other.received, last.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(await webhooks.standing(all.id, payment.id), [
+    "payment_received delivered 1",
+    "payment_settled delivered 1",
+  ]);
+});
+
+Deno.test("invoices and subscriptions are told of as payments are", async () => {
+  await using webhooks = await openWebhooks();
+  const { secret } = await webhooks.endpoint();
+  const invoice = await parseInvoice(await webhooks.post("/invoices/", invoiceRequest()), 201);
+  const request = await subscriptionRequest(webhooks.sandbox);
+  const subscription = await parseSubscription(
+    await webhooks.post("/subscriptions/", request),
+    201,
+  );
+  await answered(webhooks.post(`/subscriptions/${subscription.id}/disable/`), 200);
+  await webhooks.deliver();
+  const told = webhooks.told(secret);
+  const of = (id: string) => told.filter(({ data }) => data.id === id);
+  assert.deepEqual(of(invoice.id).map(({ data }) => data), [{ ...invoice, notification_id: null }]);
+  assert.deepEqual(of(subscription.id).map(({ name }) => name), [
+    "subscription_created",
+    "subscription_disabled",
+  ]);
+  assert.equal(told.length, 3);
+});
+
+Deno.test("a delivery is written with its event or not at all, and is nobody's before commit", async () => {
+  const { atWork, wrapDatabase } = createUndoing();
+  await using webhooks = await openWebhooks({ wrapDatabase });
+  const { id: endpointId } = await webhooks.endpoint();
+  const { id, transaction_id } = await webhooks.charge("gopay");
+  await webhooks.deliver();
+  await webhooks.sandbox.control(`transactions/${transaction_id}/pay`);
+  atWork.during = () => webhooks.deliver();
+  assert.equal((await webhooks.get(`/payments/${id}/check_status/`)).status, 500);
+  delete atWork.during;
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(endpointId, id), ["payment_received delivered 1"]);
+  assert.deepEqual(toldOf(webhooks.receiver.received, id), ["payment_received"]);
+  // Of many who find the same, one tells it.
+  await Promise.all(Array.from({ length: 8 }, () => webhooks.refresh(id)));
+  assert.deepEqual(await webhooks.standing(endpointId, id), [
+    "payment_received delivered 1",
+    "payment_settled pending 0",
+  ]);
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(webhooks.receiver.received, id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("once committed, an event wakes one job for each endpoint that it can be sent to", async () => {
+  await using webhooks = await openWebhooks();
+  const { app } = webhooks;
+  const woken = async () => {
+    await app.deps.announcer[Symbol.asyncDispose]();
+    const rows = await app.database.query((sql) =>
+      sql`select id, subject_id from gateway.jobs
+        where task = 'deliver_webhooks' and status = 'queued' order by subject_id`
+    );
+    const carried = app.carried.map(({ id }) => id);
+    assert.ok(rows.every(({ id }) => carried.includes(id)), "and somebody brings it to a worker");
+    return rows.map(({ subject_id }) => subject_id);
+  };
+  await webhooks.charge();
+  assert.deepEqual(await woken(), []);
+  const { id } = await webhooks.endpoint();
+  const other = await webhooks.endpoint();
+  await webhooks.endpoint({ enabled: false });
+  await webhooks.endpoint({ event_names: ["invoice_paid"] });
+  await Promise.all(Array.from({ length: 10 }, () => webhooks.charge()));
+  assert.deepEqual(await woken(), [id, other.id]);
+});
+
+Deno.test("what was delivered, given up, or waits is sent again on demand, with the same id", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  await webhooks.charge();
+  await webhooks.deliver();
+  const { id: eventId } = await onlyDelivery(webhooks, id);
+
+  await resend(webhooks, id, eventId);
+  const waiting = await onlyDelivery(webhooks, id);
+  assert.deepEqual([waiting.status, waiting.attempts, waiting.delivered_at], ["pending", 0, null]);
+  receiver.answer({ status: 500 });
+  await webhooks.deliver();
+  assert.deepEqual((await onlyDelivery(webhooks, id)).attempts, 1);
+  await resend(webhooks, id, eventId);
+  await webhooks.deliver();
+  assert.equal(receiver.received.length, 3, "without waiting for its time");
+
+  await webhooks.app.database.query((sql) =>
+    sql`update gateway.webhook_deliveries set status = 'failed', next_attempt_at = null, attempts = 10`
+  );
+  await webhooks.deliver();
+  assert.equal(receiver.received.length, 3);
+  receiver.answer({});
+  await resend(webhooks, id, eventId);
+  await webhooks.deliver();
+  const { status, attempts, delivered_at } = await onlyDelivery(webhooks, id);
+  assert.deepEqual([status, attempts, delivered_at], [
+    "delivered",
+    1,
+    new Date(clock.now()).toISOString(),
+  ]);
+  assert.equal(receiver.received.length, 4);
+  assert.deepEqual([...new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))], [
+    eventId,
+  ]);
+  const other = await webhooks.endpoint();
+  const path = `/webhook-endpoints/${other.id}/deliveries/${eventId}/resend/`;
+  await assertProblem(await webhooks.ask("POST", path), 404, "not_found");
+});
+
+Deno.test("after a rotation both secrets sign for a day, and then the new one alone", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { id, secret: first } = await webhooks.endpoint();
+  const rotate = async () => {
+    const path = `/webhook-endpoints/${id}/rotate-secret/`;
+    const { secret, previous_secret_until } = await answered(
+      webhooks.ask("POST", path),
+      200,
+    ) as Json;
+    assert.equal(previous_secret_until, new Date(clock.now() + DAY_MS).toISOString());
+    return secret;
+  };
+  const signedBy = async (...secrets: string[]) => {
+    await webhooks.charge();
+    await webhooks.deliver();
+    const last = webhooks.receiver.received.at(-1)!;
+    return secrets.map((secret) => isSignedWith(secret, last));
+  };
+  assert.deepEqual(await signedBy(first), [true]);
+  const second = await rotate();
+  assert.deepEqual(await signedBy(first, second), [true, true]);
+  const last = webhooks.receiver.received.at(-1)!;
+  for (const secret of [first, second]) verifyWebhook(secret, last);
+  clock.pass(DAY_MS - 1);
+  assert.deepEqual(await signedBy(first, second), [true, true]);
+  clock.pass(1);
+  assert.deepEqual(await signedBy(first, second), [false, true]);
+  const third = await rotate();
+  const fourth = await rotate();
+  assert.deepEqual(await signedBy(first, second, third, fourth), [false, false, true, true]);
+});
+
+Deno.test("a test tells at once what came of it, and leaves nothing behind", async () => {
+  await using webhooks = await openWebhooks({ posting: { timeoutMs: 300 } });
+  const { receiver } = webhooks;
+  const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
+  const before = await stored(webhooks);
+  receiver.answer({ status: 202, body: "heard" });
+  const well = await test(webhooks, id);
+  assert.deepEqual([well.succeeded, well.status_code, well.answer, well.error], [
+    true,
+    202,
+    "heard",
+    null,
+  ]);
+  const event = verifyWebhook(secret, receiver.received[0]!) as Json;
+  assert.deepEqual([event.id, event.name, event.data.id], [well.id, "webhook_endpoint_tested", id]);
+  assert.equal(receiver.received[0]!.headers["webhook-id"], well.id);
+
+  for (
+    const [answer, code] of [[{ status: 500 }, 500], [{ status: 410 }, 410], [
+      "hang",
+      null,
+    ]] as const
+  ) {
+    receiver.answer(answer);
+    const ill = await test(webhooks, id);
+    assert.deepEqual([ill.succeeded, ill.status_code, ill.error === null], [
+      false,
+      code,
+      code !== null,
+    ]);
+  }
+  assert.deepEqual(await stored(webhooks), before);
+  await webhooks.change(id, { enabled: false });
+  receiver.answer({});
+  assert.equal((await test(webhooks, id)).succeeded, true, "also one that is disabled");
+  assert.equal((await webhooks.readEndpoint(id)).enabled, false);
+});
+
+Deno.test("an endpoint that was made on another instance counts for the very next event, and so does its end", async () => {
+  await using here = await openWebhooks();
+  await using there = await openWebhooks({ databaseUrl: here.databaseUrl });
+  await here.charge();
+  const { id } = await there.endpoint();
+  const heard = await here.charge();
+  assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [heard.id]);
+  await answered(there.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await there.deliver();
+  await here.charge();
+  await here.charge();
+  const { id: another } = await there.endpoint();
+  const last = await here.charge();
+  const told = await there.deliveries(another);
+  assert.deepEqual(told.map(({ resource_id }) => resource_id), [last.id]);
+});

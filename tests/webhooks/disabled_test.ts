@@ -1,0 +1,350 @@
+import assert from "node:assert/strict";
+import { notified, telling } from "../support/gateway/notifications.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import {
+  answered,
+  eventIn,
+  openWebhooks,
+  type TestWebhooks,
+  toldOf,
+} from "../support/events/webhooks.ts";
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What is stored of endpoints that were disabled, as staff read it. */
+async function disablings(webhooks: TestWebhooks, endpointId: string): Promise<Json[]> {
+  const path = `/events/?name=webhook_endpoint_disabled&resource_id=${endpointId}`;
+  const stored = async () => await answered(webhooks.ask("GET", path), 200) as Json[];
+  const [row] = await webhooks.app.database.query((sql) =>
+    sql`select count(*)::int as count from gateway.events where resource_id = ${endpointId}`
+  );
+  await until("they can be read", async () => (await stored()).length === row!.count);
+  return await stored();
+}
+
+/** A receiver that holds every answer back until it is told what to say. */
+function holding() {
+  const held: { id: string; say: (status: number) => void }[] = [];
+  return {
+    held,
+    /** The id of the resource is what each is known by. */
+    async respond(webhook: ReceivedWebhook) {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      held.push({ id: eventIn(webhook).data.id, say: resolve });
+      return { status: await promise };
+    },
+    say: (id: string, status: number) => held.find((each) => each.id === id)!.say(status),
+    release(status = 200) {
+      for (const { say } of held) say(status);
+    },
+  };
+}
+
+Deno.test("410 disables an endpoint at once; others and staff are told; all waits until it is enabled", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  await using other = openWebhookReceiver();
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const witness = await webhooks.endpoint({
+    url: other.url,
+    event_names: ["webhook_endpoint_disabled"],
+  });
+  const first = await webhooks.charge("gopay");
+  receiver.answer({ status: 410 });
+  await webhooks.deliver();
+  await webhooks.deliver();
+  const endpoint = await webhooks.readEndpoint(id);
+  assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
+  assert.equal((await webhooks.readEndpoint(witness.id)).enabled, true);
+  const [told, ...more] = other.received.map(eventIn);
+  assert.deepEqual(more, []);
+  assert.equal(told!.name, "webhook_endpoint_disabled");
+  assert.deepEqual(told!.data, { ...endpoint, notification_id: null });
+  assert.deepEqual(await disablings(webhooks, id), [told]);
+
+  // Nothing is sent, and nothing is lost.
+  receiver.answer({});
+  await notified(webhooks, telling(first, "settlement"));
+  const second = await webhooks.paid();
+  for (const ms of [0, 6 * SECOND_MS, HOUR_MS, DAY_MS]) {
+    clock.pass(ms);
+    await webhooks.deliver();
+  }
+  assert.equal(receiver.received.length, 1);
+  assert.deepEqual(await webhooks.standing(id, first.id), [
+    "payment_received pending 1",
+    "payment_settled pending 0",
+  ]);
+
+  receiver.received.length = 0;
+  const enabled = await webhooks.change(id, { enabled: true });
+  assert.deepEqual([enabled.enabled, enabled.disabled_reason, enabled.failing_since], [
+    true,
+    null,
+    null,
+  ]);
+  await webhooks.deliver();
+  for (const payment of [first, second]) {
+    assert.deepEqual(toldOf(receiver.received, payment.id), [
+      "payment_received",
+      "payment_settled",
+    ]);
+  }
+  assert.deepEqual(toldOf(receiver.received, id), ["webhook_endpoint_disabled"]);
+  assert.equal(receiver.received.length, 5);
+  assert.deepEqual(await webhooks.deliveries(id, "?status=pending"), []);
+  // Another 410 is another story.
+  receiver.answer({ status: 410 });
+  await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal((await disablings(webhooks, id)).length, 2);
+});
+
+Deno.test("of many that are answered 410 at once one tells of it", async () => {
+  await using webhooks = await openWebhooks({ poolSize: 8 });
+  const { id } = await webhooks.endpoint();
+  await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
+  const { held, respond, release } = holding();
+  webhooks.receiver.answer(respond);
+  const delivering = webhooks.deliver();
+  try {
+    await until("several are under way", () => held.length >= 5);
+  } finally {
+    webhooks.receiver.answer({ status: 410 });
+    release(410);
+    await delivering;
+  }
+  assert.equal((await disablings(webhooks, id)).length, 1);
+  const sent = webhooks.receiver.received.length;
+  assert.ok(sent < MANY, "it is left alone");
+  await webhooks.deliver();
+  assert.equal(webhooks.receiver.received.length, sent);
+});
+
+Deno.test("enabled again, it gets what had waited for a later attempt, at once", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  receiver.answer({ status: 500 });
+  for (const ms of [0, 6 * SECOND_MS, 6 * 60 * SECOND_MS]) {
+    clock.pass(ms);
+    await webhooks.deliver();
+  }
+  await notified(webhooks, telling(payment, "settlement"));
+  assert.equal(receiver.received.length, 3);
+  await webhooks.change(id, { enabled: false });
+  receiver.answer({});
+  clock.pass(SECOND_MS);
+  await webhooks.change(id, { enabled: true });
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(id, payment.id), [
+    "payment_received delivered 4",
+    "payment_settled delivered 1",
+  ]);
+});
+
+Deno.test("having been enabled again does not shorten the times of what fails after that", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint({ enabled: false });
+  const failing = await webhooks.charge();
+  receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === failing.id ? 500 : 200 }));
+  await webhooks.change(id, { enabled: true });
+  await webhooks.deliver();
+  clock.pass(6 * SECOND_MS);
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(id, failing.id), ["payment_received pending 2"]);
+  // Its third attempt is minutes away, whatever else happens.
+  for (let i = 0; i < 5; i++) {
+    clock.pass(10 * SECOND_MS);
+    await webhooks.charge();
+    await webhooks.deliver();
+  }
+  assert.deepEqual(await webhooks.standing(id, failing.id), ["payment_received pending 2"]);
+});
+
+Deno.test("after a day in which everything failed an endpoint is disabled", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  receiver.answer({ status: 500 });
+  const began = new Date(clock.now()).toISOString();
+  const payment = await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, began);
+  clock.pass(DAY_MS - 1);
+  await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true, "not before the day is over");
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, began);
+  clock.pass(1);
+  const last = await webhooks.charge();
+  await webhooks.deliver();
+  const { enabled, disabled_reason } = await webhooks.readEndpoint(id);
+  assert.deepEqual([enabled, disabled_reason], [false, "failing"]);
+  const [event, ...more] = await disablings(webhooks, id);
+  assert.deepEqual([event.data.disabled_reason, more], ["failing", []]);
+  assert.deepEqual(await webhooks.standing(id, last.id), ["payment_received pending 1"]);
+  const sent = receiver.received.length;
+  clock.pass(3 * DAY_MS);
+  await webhooks.deliver();
+  assert.equal(receiver.received.length, sent);
+
+  receiver.answer({ status: 500 });
+  await webhooks.change(id, { enabled: true });
+  await webhooks.deliver();
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true, "it has another day");
+  receiver.answer({});
+  clock.pass(DAY_MS);
+  await webhooks.deliver();
+  for (const each of [payment, last]) {
+    assert.match((await webhooks.standing(id, each.id)).join(), /^payment_received delivered \d$/);
+  }
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
+});
+
+Deno.test("one success in between, and the day begins anew", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  for (const status of [500, 200, 500]) {
+    receiver.answer({ status });
+    await webhooks.charge();
+    await webhooks.deliver();
+    const { failing_since } = await webhooks.readEndpoint(id);
+    assert.equal(failing_since, status === 200 ? null : new Date(clock.now()).toISOString());
+    clock.pass(20 * HOUR_MS);
+  }
+  await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true);
+  clock.pass(4 * HOUR_MS);
+  await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal((await webhooks.readEndpoint(id)).disabled_reason, "failing");
+});
+
+Deno.test("a success counts also for what was under way with it and fails after it", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  receiver.answer({ status: 500 });
+  const [well, ill] = [await webhooks.charge(), await webhooks.charge()];
+  await webhooks.deliver();
+  clock.pass(DAY_MS);
+  const { held, respond, say, release } = holding();
+  receiver.answer(respond);
+  const delivering = webhooks.deliver();
+  try {
+    await until("both are under way", () => held.length === 2);
+    say(well.id, 200);
+    await until(
+      "one is delivered",
+      async () => (await webhooks.readEndpoint(id)).failing_since === null,
+    );
+    say(ill.id, 500);
+  } finally {
+    release();
+    await delivering;
+  }
+  const { enabled, disabled_reason } = await webhooks.readEndpoint(id);
+  assert.deepEqual([enabled, disabled_reason], [true, null]);
+});
+
+Deno.test("what staff set right is not undone by an attempt that began before", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  await using better = openWebhookReceiver();
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  receiver.answer({ status: 500 });
+  const payment = await webhooks.charge();
+  await webhooks.deliver();
+  clock.pass(DAY_MS);
+  const { held, respond, release } = holding();
+  receiver.answer(respond);
+  const delivering = webhooks.deliver();
+  try {
+    await until("it is under way", () => held.length === 1);
+    await webhooks.change(id, { url: better.url });
+  } finally {
+    release(500);
+    await delivering;
+  }
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true);
+  clock.pass(HOUR_MS);
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(better.received, payment.id), ["payment_received"]);
+});
+
+/** More than are sent at once. */
+const MANY = 30;
+
+for (
+  const [how, method, body] of [["disabled", "PATCH", { enabled: false }], [
+    "deleted",
+    "DELETE",
+  ]] as const
+) {
+  Deno.test(`once an endpoint is ${how}, nothing more is begun, however much is due`, async () => {
+    await using webhooks = await openWebhooks({ poolSize: 8 });
+    const { receiver } = webhooks;
+    const { id } = await webhooks.endpoint();
+    await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
+    const { held, respond, release } = holding();
+    receiver.answer(respond);
+    const delivering = webhooks.deliver();
+    let begun: number;
+    try {
+      await until("some are under way", () => held.length >= 5);
+      const answer = await webhooks.ask(method, `/webhook-endpoints/${id}/`, body);
+      assert.ok(answer.ok, await answer.text());
+      begun = held.length;
+    } finally {
+      receiver.answer({});
+      release();
+      await delivering;
+    }
+    // One that was on its way just then may have left already.
+    const after = receiver.received.length - begun;
+    assert.ok(after <= 10, `${after} more after ${begun}`);
+    await webhooks.deliver();
+    assert.equal(receiver.received.length, begun + after);
+  });
+}
+
+Deno.test("a rotated secret signs everything from then on, however much was due before", async () => {
+  await using webhooks = await openWebhooks({ poolSize: 8 });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
+  const { held, respond, release } = holding();
+  receiver.answer(respond);
+  const delivering = webhooks.deliver();
+  let begun = 0;
+  try {
+    await until("some are under way", () => held.length >= 5);
+    await answered(webhooks.ask("POST", `/webhook-endpoints/${id}/rotate-secret/`), 200);
+    begun = held.length;
+  } finally {
+    receiver.answer({});
+    release();
+    await delivering;
+  }
+  assert.equal(receiver.received.length, MANY);
+  const once = receiver.received.slice(begun)
+    .filter(({ headers }) => !headers["webhook-signature"]!.includes(" "));
+  assert.ok(once.length <= 10, `${once.length} with the old secret alone`);
+});

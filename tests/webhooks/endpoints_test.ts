@@ -1,0 +1,367 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { WebhookEndpointSchema } from "../../routes/webhook_endpoints/schemas.ts";
+import { assertProblem } from "../support/problem.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import { answered, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
+
+const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+
+/** Where only what is public and encrypted may be registered; no name is known there. */
+const STRICT = { env: { WEBHOOK_ALLOW_PRIVATE: "false" } };
+
+/** Every operation on endpoints that the document knows, with bodies that would be taken. */
+function operations({ app }: TestWebhooks) {
+  return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
+    path.startsWith("/webhook-endpoints/")
+      ? Object.keys(methods!).map((name) => {
+        const method = name.toUpperCase();
+        const hasBody = method === "PATCH" || method === "POST" && !path.includes("{");
+        return { method, path, body: hasBody ? { url: "https://shop.example/" } : undefined };
+      })
+      : []
+  );
+}
+
+async function complaint(asked: Promise<Response>): Promise<string> {
+  const { errors } = await assertProblem(await asked, 400, "validation_error");
+  return errors!.map(({ field }) => field).join();
+}
+
+async function storedEndpoint({ app }: TestWebhooks, id: string): Promise<Json> {
+  const [row] = await app.database.query((sql) =>
+    sql`select * from gateway.webhook_endpoints where id = ${id}`
+  );
+  return row;
+}
+
+Deno.test("all of it is for staff, and nobody else learns whether there is an endpoint", async () => {
+  await using webhooks = await openWebhooks();
+  const { app, key, staff } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const all = operations(webhooks);
+  assert.equal(all.length, 9);
+  for (const { method, path, body } of all) {
+    for (const endpoint of [id, NOBODYS]) {
+      const init = {
+        method,
+        ...body && {
+          body: JSON.stringify(body),
+          headers: { "Content-Type": "application/json" },
+        },
+      };
+      const at = path.replace("{id}", endpoint).replace("{delivery_id}", NOBODYS);
+      await assertProblem(await app.request(at, init), 401, "unauthenticated");
+      await assertProblem(await app.as(key, at, init), 403, "forbidden");
+      if (endpoint === NOBODYS && path.includes("{id}")) {
+        await assertProblem(await app.as(staff, at, init), 404, "not_found");
+      }
+    }
+  }
+  const { url } = await webhooks.readEndpoint(id);
+  assert.equal(url, webhooks.receiver.url, "nothing came of it");
+  assert.equal(webhooks.receiver.received.length, 0);
+});
+
+Deno.test("an endpoint is made, read, listed, changed and deleted", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const response = await webhooks.ask("POST", "/webhook-endpoints/", {
+    url: "https://shop.example/hooks?a=1",
+    event_names: ["payment_settled", "payment_refunded", "payment_settled"],
+    description: "The shop",
+    somebody_elses: "member",
+  });
+  const location = response.headers.get("Location");
+  assert.equal(response.headers.get("Cache-Control"), "no-store");
+  const { secret, ...made } = await answered(Promise.resolve(response), 201) as Json;
+  assert.equal(location, `/webhook-endpoints/${made.id}/`);
+  const now = new Date(clock.now()).toISOString();
+  assert.deepEqual(WebhookEndpointSchema.strict().parse(made), {
+    id: made.id,
+    url: "https://shop.example/hooks?a=1",
+    event_names: ["payment_settled", "payment_refunded"],
+    description: "The shop",
+    enabled: true,
+    disabled_reason: null,
+    failing_since: null,
+    previous_secret_until: null,
+    created_at: now,
+    updated_at: now,
+  });
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.deepEqual(await webhooks.readEndpoint(made.id), made);
+  const other = await webhooks.endpoint();
+  assert.notEqual(other.secret, secret);
+  const list = await answered(webhooks.ask("GET", "/webhook-endpoints/"), 200) as Json;
+  assert.deepEqual(list.map(({ id }: Json) => id), [other.id, made.id]);
+  assert.deepEqual(list[1], made);
+
+  clock.pass(1_000);
+  const changed = await webhooks.change(made.id, { description: "Another", enabled: false });
+  assert.deepEqual(changed, {
+    ...made,
+    description: "Another",
+    enabled: false,
+    disabled_reason: "requested",
+    updated_at: new Date(clock.now()).toISOString(),
+  });
+  assert.deepEqual(await webhooks.readEndpoint(made.id), changed);
+
+  const path = `/webhook-endpoints/${made.id}/`;
+  assert.equal(await answered(webhooks.ask("DELETE", path), 204), null);
+  for (const method of ["GET", "DELETE"]) {
+    await assertProblem(await webhooks.ask(method, path), 404, "not_found");
+  }
+  await assertProblem(await webhooks.ask("PATCH", path, { enabled: true }), 404, "not_found");
+  for (const verb of ["test", "rotate-secret"]) {
+    await assertProblem(await webhooks.ask("POST", `${path}${verb}/`), 404, "not_found");
+  }
+  await assertProblem(await webhooks.ask("GET", `${path}deliveries/`), 404, "not_found");
+  const left = await answered(webhooks.ask("GET", "/webhook-endpoints/"), 200) as Json;
+  assert.deepEqual(left.map(({ id }: Json) => id), [other.id]);
+});
+
+Deno.test("endpoints and deliveries are listed page by page, none twice and none left out", async () => {
+  await using webhooks = await openWebhooks();
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) ids.unshift((await webhooks.endpoint()).id);
+  await Promise.all(Array.from({ length: 5 }, () => webhooks.charge()));
+  const deliveries = (await webhooks.deliveries(ids[0]!)).map(({ id }) => id);
+  assert.equal(deliveries.length, 5);
+  assert.deepEqual(deliveries, deliveries.toSorted().reverse());
+
+  const pages = async (path: string) => {
+    const found: string[][] = [];
+    for (let next: string | undefined = path; next;) {
+      const response = await webhooks.ask("GET", next);
+      const link: string | null = response.headers.get("Link");
+      const page = await answered(Promise.resolve(response), 200) as { id: string }[];
+      found.push(page.map(({ id }) => id));
+      next = link?.match(/^<([^>]+)>; rel="next"$/)?.[1];
+    }
+    return found;
+  };
+  const cut = (all: string[]) => [all.slice(0, 2), all.slice(2, 4), all.slice(4)];
+  assert.deepEqual(await pages("/webhook-endpoints/?limit=2"), cut(ids));
+  const path = `/webhook-endpoints/${ids[0]}/deliveries/?limit=2`;
+  assert.deepEqual(await pages(path), cut(deliveries));
+  assert.deepEqual(await pages(`${path}&status=pending`), cut(deliveries));
+  assert.deepEqual(await pages(`${path}&status=delivered`), [[]]);
+  for (const query of ["limit=0", "limit=101", "limit=x", "cursor=x"]) {
+    await complaint(webhooks.ask("GET", `/webhook-endpoints/?${query}`));
+    await complaint(webhooks.ask("GET", `/webhook-endpoints/${ids[0]}/deliveries/?${query}`));
+  }
+  assert.equal(
+    await complaint(webhooks.ask("GET", `/webhook-endpoints/${ids[0]}/deliveries/?status=sent`)),
+    "status",
+  );
+});
+
+Deno.test("a secret is shown when it is made and nowhere else, and no row or log has it", async () => {
+  await using webhooks = await openWebhooks();
+  const { id, secret } = await webhooks.endpoint();
+  const path = `/webhook-endpoints/${id}/`;
+  const rotated = await webhooks.ask("POST", `${path}rotate-secret/`);
+  assert.equal(rotated.headers.get("Cache-Control"), "no-store");
+  const { secret: second, ...shown } = await answered(Promise.resolve(rotated), 200) as Json;
+  assert.notEqual(second, secret);
+  assert.deepEqual(WebhookEndpointSchema.strict().parse(shown), await webhooks.readEndpoint(id));
+  await webhooks.charge();
+  webhooks.receiver.answer({ status: 410 });
+  await webhooks.deliver();
+
+  const said = await Promise.all([
+    webhooks.ask("GET", path),
+    webhooks.ask("PATCH", path, { description: "x" }),
+    webhooks.ask("GET", "/webhook-endpoints/"),
+    webhooks.ask("GET", `${path}deliveries/`),
+    webhooks.ask("POST", `${path}test/`),
+    webhooks.ask("GET", "/events/"),
+    webhooks.ask("GET", "/jobs/"),
+  ].map(async (asked) => (await asked).text()));
+  const rows = await webhooks.app.database.query((sql) =>
+    sql`
+      select array(select to_json(r)::text from gateway.webhook_endpoints r) as endpoints,
+        array(select to_json(r)::text from gateway.webhook_deliveries r) as deliveries,
+        array(select to_json(r)::text from gateway.events r) as events,
+        array(select to_json(r)::text from gateway.jobs r) as jobs`
+  );
+  const everything = [
+    ...said,
+    JSON.stringify(rows),
+    JSON.stringify(webhooks.app.logged()),
+    ...webhooks.receiver.received.map(({ body }) => new TextDecoder().decode(body)),
+  ].join("\n");
+  assert.ok(everything.includes("webhook_endpoint_disabled"));
+  for (const each of [secret, second]) {
+    const bare = each.replace("whsec_", "");
+    const hex = Uint8Array.fromBase64(bare).toHex();
+    for (const form of [bare, bare.slice(0, 20), hex, JSON.stringify(bare).slice(1, -1)]) {
+      assert.ok(!everything.includes(form), form);
+    }
+  }
+  const row = await storedEndpoint(webhooks, id);
+  assert.notEqual(row.secret, row.previous_secret);
+});
+
+Deno.test("a secret that was stored for another endpoint does not open", async () => {
+  await using webhooks = await openWebhooks();
+  const { id } = await webhooks.endpoint();
+  const other = await webhooks.endpoint();
+  await webhooks.app.database.query((sql) =>
+    sql`update gateway.webhook_endpoints set secret = (
+      select secret from gateway.webhook_endpoints where id = ${other.id}) where id = ${id}`
+  );
+  const result = await answered(
+    webhooks.ask("POST", `/webhook-endpoints/${id}/test/`),
+    200,
+  ) as Json;
+  assert.equal(result.succeeded, false);
+  assert.match(result.error, /secret/);
+  assert.equal(webhooks.receiver.received.length, 0);
+});
+
+Deno.test("what is wrong with an endpoint is told by its field, and nothing comes of it", async () => {
+  await using webhooks = await openWebhooks();
+  const { id } = await webhooks.endpoint();
+  const before = await webhooks.readEndpoint(id);
+  const url = "https://shop.example/";
+  const wrong: [Json, string][] = [
+    [{ url: "" }, "url"],
+    [{ url: 7 }, "url"],
+    [{ url: ["https://shop.example/"] }, "url"],
+    [{ url: "shop.example" }, "url"],
+    [{ url: "/webhooks" }, "url"],
+    [{ url: `https://shop.example/${"a".repeat(2_000)}` }, "url"],
+    [{ url: "https://shop.example/\u0000" }, "url"],
+    [{ url, event_names: [] }, "event_names"],
+    [{ url, event_names: "payment_settled" }, "event_names"],
+    [{ url, event_names: {} }, "event_names"],
+    [{ url, event_names: ["payment_settled", "payment_exploded"] }, "event_names.1"],
+    [{ url, event_names: ["PAYMENT_SETTLED"] }, "event_names.0"],
+    [{ url, event_names: ["webhook_endpoint_tested"] }, "event_names.0"],
+    [{ url, event_names: ["*"] }, "event_names.0"],
+    [{ url, event_names: [null] }, "event_names.0"],
+    [{ url, description: "" }, "description"],
+    [{ url, description: "d".repeat(501) }, "description"],
+    [{ url, description: 1 }, "description"],
+    [{ url, enabled: "true" }, "enabled"],
+    [{ url, enabled: 1 }, "enabled"],
+  ];
+  for (const [input, field] of wrong) {
+    assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", input)), field);
+    assert.equal(await complaint(webhooks.ask("PATCH", `/webhook-endpoints/${id}/`, input)), field);
+  }
+  assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", {})), "url");
+  assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", { url: null })), "url");
+  for (const [method, path] of [["POST", ""], ["PATCH", `${id}/`]] as const) {
+    for (const body of [[], "text", null, 1]) {
+      await assertProblem(
+        await webhooks.ask(method, `/webhook-endpoints/${path}`, body),
+        400,
+        "validation_error",
+      );
+    }
+  }
+  assert.deepEqual(await webhooks.readEndpoint(id), before);
+  const list = await answered(webhooks.ask("GET", "/webhook-endpoints/"), 200) as Json;
+  assert.equal(list.length, 1);
+});
+
+Deno.test("null is nothing at all where something may be absent, and nonsense elsewhere", async () => {
+  await using webhooks = await openWebhooks();
+  const made = await webhooks.endpoint({ event_names: null, description: null, enabled: null });
+  assert.deepEqual([made.event_names, made.description, made.enabled], [null, null, true]);
+  const { id } = made;
+  const named = await webhooks.change(id, { event_names: ["invoice_paid"], description: "Ours" });
+  assert.deepEqual([named.event_names, named.description], [["invoice_paid"], "Ours"]);
+  assert.deepEqual(
+    { ...await webhooks.change(id, { id: NOBODYS, secret: "whsec_mine" }), updated_at: null },
+    { ...named, updated_at: null },
+  );
+  const bare = await webhooks.change(id, { event_names: null, description: null });
+  assert.deepEqual([bare.event_names, bare.description, bare.url], [null, null, made.url]);
+  for (const field of ["url", "enabled"]) {
+    const path = `/webhook-endpoints/${id}/`;
+    assert.equal(await complaint(webhooks.ask("PATCH", path, { [field]: null })), field);
+  }
+});
+
+Deno.test("ids that are none are 404, on every route", async () => {
+  await using webhooks = await openWebhooks();
+  const { id } = await webhooks.endpoint();
+  for (const { method, path, body } of operations(webhooks)) {
+    if (!path.includes("{id}")) continue;
+    for (const wrong of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
+      const at = path.replace("{id}", wrong).replace("{delivery_id}", NOBODYS);
+      await assertProblem(await webhooks.ask(method, at, body), 404, "not_found");
+    }
+  }
+  for (const wrong of ["1", "latest", NOBODYS]) {
+    const at = `/webhook-endpoints/${id}/deliveries/${wrong}/resend/`;
+    await assertProblem(await webhooks.ask("POST", at), 404, "not_found");
+  }
+});
+
+/** Each in the guise of something that a careless check would let pass. */
+const REFUSED = [
+  ...["http://shop.example/", "ftp://shop.example/", "file:///etc/passwd", "javascript:alert(1)"],
+  ...["ws://shop.example/", "gopher://shop.example/", "data:text/plain,x", "//shop.example/"],
+  ...["https://user@shop.example/", "https://user:word@shop.example/", "https://:word@8.8.8.8/"],
+  ...["https://shop.example/#part", "https://shop.example:0/", "https://", "https://?"],
+  ...["https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://loc%61lhost/"],
+  ...["https://127.0.0.1/", "https://127.1/", "https://127.0.1/", "https://2130706433/"],
+  ...["https://0x7f000001/", "https://0x7f.0.0.1/", "https://0177.0.0.1/", "https://017700000001/"],
+  ...["https://①②⑦.0.0.1/", "https://127。0。0。1/", "https://127.0.0.1./", "https://%31%32%37.1/"],
+  ...["https://0/", "https://0.0.0.0/", "https://10.0.0.1/", "https://172.16.0.1/"],
+  ...["https://192.168.1.1/", "https://0xc0a80101/", "https://3232235777/", "https://100.64.0.1/"],
+  ...["https://169.254.169.254/latest/meta-data/", "https://2852039166/", "https://0xa9fea9fe/"],
+  ...["https://0251.0376.0251.0376/", "https://224.0.0.1/", "https://255.255.255.255/"],
+  ...[
+    "https://[::1]/",
+    "https://[::]/",
+    "https://[0:0:0:0:0:0:0:1]/",
+    "https://[::ffff:127.0.0.1]/",
+  ],
+  ...["https://[::ffff:7f00:1]/", "https://[::ffff:a9fe:a9fe]/", "https://[::127.0.0.1]/"],
+  ...["https://[fe80::1]/", "https://[fc00::1]/", "https://[fd00:ec2::254]/", "https://[ff02::1]/"],
+  ...["https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[fe80::1%25eth0]/"],
+];
+
+Deno.test("an address that is not public, or not encrypted, is refused in every notation", async () => {
+  await using webhooks = await openWebhooks(STRICT);
+  const { id } = await webhooks.endpoint({ url: "https://8.8.8.8/hooks" });
+  for (const url of REFUSED) {
+    for (const [method, path] of [["POST", ""], ["PATCH", `${id}/`]] as const) {
+      const asked = webhooks.ask(method, `/webhook-endpoints/${path}`, { url });
+      assert.equal(await complaint(asked), "url", url);
+    }
+  }
+  const { url } = await webhooks.readEndpoint(id);
+  assert.equal(url, "https://8.8.8.8/hooks");
+});
+
+Deno.test("where private networks are allowed, credentials and odd schemes still are not", async () => {
+  await using webhooks = await openWebhooks();
+  for (const url of ["http://127.0.0.1:9/", "http://localhost/", "https://10.0.0.1/a"]) {
+    assert.equal((await webhooks.endpoint({ url })).url, url);
+  }
+  const odd = ["ftp://127.0.0.1/", "file:///etc/passwd", "http://u:p@127.0.0.1/", "http://a/#b"];
+  for (const url of odd) {
+    assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", { url })), "url", url);
+  }
+});
+
+Deno.test("an endpoint that was registered when private ones were allowed gets nothing later", async () => {
+  await using webhooks = await openWebhooks({ posting: { allowPrivate: false } });
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge();
+  await webhooks.deliver();
+  assert.equal(webhooks.receiver.received.length, 0);
+  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 1"]);
+  const [{ error, status_code }] = await webhooks.deliveries(id) as [Json];
+  assert.match(error, /https/);
+  assert.equal(status_code, null);
+});

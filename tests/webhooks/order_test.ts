@@ -1,0 +1,321 @@
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { notified, telling } from "../support/gateway/notifications.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import { eventIn, openWebhooks, type TestWebhooks, toldOf } from "../support/events/webhooks.ts";
+
+const HOUR_MS = 3_600_000;
+
+async function refundPart({ post }: TestWebhooks, id: string, amount: number): Promise<void> {
+  const response = await post(`/payments/${id}/refund/`, { amount });
+  assert.equal(response.status, 200, await response.text());
+}
+
+/** Another instance beside the first. */
+async function openSecond(
+  { databaseUrl, sandbox }: TestWebhooks,
+  now: () => number,
+): Promise<TestApp> {
+  return await openApp({
+    databaseUrl,
+    gatewayUrl: sandbox.url,
+    serverKey: SERVER_KEY,
+    env: { ...REAL_INSTALLATION, WEBHOOK_ALLOW_PRIVATE: "true" },
+    now,
+  });
+}
+
+/** The ids of the events of a resource, in their order. */
+async function eventsOf({ app }: TestWebhooks, resourceId: string): Promise<string[]> {
+  const rows = await app.database.query((sql) =>
+    sql`select id from gateway.events where resource_id = ${resourceId} order by sequence`
+  );
+  return rows.map(({ id }) => id);
+}
+
+Deno.test("what comes after a failure waits for it; other resources do not", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  let isIll = true;
+  receiver.answer((webhook) => ({
+    status: isIll && eventIn(webhook).data.id === payment.id ? 503 : 200,
+  }));
+  await webhooks.deliver();
+  await webhooks.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+  await webhooks.refresh(payment.id);
+  await refundPart(webhooks, payment.id, 1_000);
+  for (const ms of [0, 6_000, 6_000]) {
+    clock.pass(ms);
+    await webhooks.deliver();
+  }
+  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_received"]);
+  const other = await webhooks.paid();
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(receiver.received, other.id), ["payment_received", "payment_settled"]);
+  isIll = false;
+  clock.pass(HOUR_MS);
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(id, payment.id), [
+    "payment_received delivered 3",
+    "payment_settled delivered 1",
+    "payment_refunded delivered 1",
+  ]);
+  assert.deepEqual(toldOf(receiver.received, payment.id).slice(2), [
+    "payment_received",
+    "payment_settled",
+    "payment_refunded",
+  ]);
+});
+
+Deno.test("what happens while the one before is under way waits for it, and then needs no job", async () => {
+  await using webhooks = await openWebhooks();
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  const answer = Promise.withResolvers<void>();
+  receiver.answer(async () => {
+    await answer.promise;
+    return {};
+  });
+  const delivering = webhooks.deliver();
+  try {
+    await until("it is under way", () => receiver.received.length === 1);
+    await notified(webhooks, telling(payment, "settlement"));
+    const other = await webhooks.charge();
+    await until(
+      "another is sent meanwhile",
+      () => toldOf(receiver.received, other.id).length === 1,
+    );
+    assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received"]);
+  } finally {
+    answer.resolve();
+    await delivering;
+  }
+  assert.deepEqual(await webhooks.standing(id, payment.id), [
+    "payment_received delivered 1",
+    "payment_settled delivered 1",
+  ]);
+  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("one that is sent again goes before what waits of its resource, and after nothing else", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  await webhooks.deliver();
+  receiver.answer({ status: 500 });
+  await notified(webhooks, telling(payment, "settlement"));
+  await webhooks.deliver();
+  const [first] = await eventsOf(webhooks, payment.id);
+  await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  receiver.received.length = 0;
+  receiver.answer({});
+  clock.pass(6_000);
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("what waited for one that was sent again early goes right after it", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  receiver.answer({ status: 500 });
+  await webhooks.deliver();
+  await notified(webhooks, telling(payment, "settlement"));
+  for (const ms of [0, 6_000, 1_000]) {
+    clock.pass(ms);
+    await webhooks.deliver();
+  }
+  receiver.received.length = 0;
+  receiver.answer({});
+  const [first] = await eventsOf(webhooks, payment.id);
+  await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("what one instance is at, another leaves alone", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  await using second = await openSecond(webhooks, clock.now);
+  const { receiver, app } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  await app.deps.announcer[Symbol.asyncDispose]();
+  const answer = Promise.withResolvers<void>();
+  receiver.answer(async () => {
+    await answer.promise;
+    return {};
+  });
+  const delivering = runDueJobs(second);
+  try {
+    await until("it is under way", () => receiver.received.length === 1);
+    await notified(webhooks, telling(payment, "settlement"));
+    for (let i = 0; i < 3; i++) {
+      await webhooks.deliver();
+      clock.pass(1_000);
+    }
+    assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received"]);
+  } finally {
+    answer.resolve();
+    await delivering;
+  }
+  clock.pass(1_000);
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(id, payment.id), [
+    "payment_received delivered 1",
+    "payment_settled delivered 1",
+  ]);
+  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+});
+
+Deno.test("an endpoint that hangs keeps no other waiting, and no more than a few connections", async () => {
+  await using webhooks = await openWebhooks({ poolSize: 8 });
+  await using quick = openWebhookReceiver();
+  const { receiver } = webhooks;
+  const hanging = Promise.withResolvers<void>();
+  receiver.answer(async () => {
+    await hanging.promise;
+    return {};
+  });
+  const slow = await webhooks.endpoint();
+  await webhooks.endpoint({ url: quick.url });
+  const payments = await Promise.all(Array.from({ length: 30 }, () => webhooks.charge()));
+  const delivering = webhooks.deliver();
+  try {
+    await until("the other has all", () => quick.received.length === payments.length);
+    const late = await webhooks.paid();
+    await webhooks.deliver();
+    await until("and what came later", () => toldOf(quick.received, late.id).length === 2);
+    assert.ok(receiver.received.length <= 16, `${receiver.received.length} at once`);
+    const pending = await webhooks.deliveries(slow.id, "?status=pending");
+    assert.equal(pending.length, payments.length + 2);
+  } finally {
+    hanging.resolve();
+    await delivering;
+  }
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.deliveries(slow.id, "?status=pending"), []);
+  assert.equal(receiver.received.length, payments.length + 2);
+});
+
+Deno.test("a resource with very many events hides no other", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const busy = await webhooks.charge();
+  // As if it had changed many times over.
+  await webhooks.app.database.query((sql) =>
+    sql`
+      with copies as (
+        insert into gateway.events (id, name, resource, resource_id, sequence, user_id, data, created_at)
+        select gen_random_uuid(), name, resource, resource_id, sequence + more, user_id, data, created_at
+        from gateway.events, generate_series(1, 120) more where resource_id = ${busy.id}
+        returning *
+      )
+      insert into gateway.webhook_deliveries
+        (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
+      select id, ${id}, name, resource_id, sequence, created_at, created_at from copies`
+  );
+  clock.pass(1_000);
+  const other = await webhooks.charge();
+  receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === busy.id ? 500 : 200 }));
+  await webhooks.deliver();
+  assert.equal(toldOf(receiver.received, busy.id).length, 1);
+  assert.deepEqual(toldOf(receiver.received, other.id), ["payment_received"]);
+  receiver.answer({});
+  clock.pass(HOUR_MS);
+  await webhooks.deliver();
+  const told = receiver.received.map(({ headers }) => headers["webhook-id"]!);
+  const events = await eventsOf(webhooks, busy.id);
+  const later = told.filter((each) => events.includes(each)).slice(1);
+  assert.deepEqual(later, events);
+});
+
+/** Many resources, each with four events: at most so many are fetched at once. */
+const PAYMENTS = 50;
+
+Deno.test("two instances, 200 events, failures: all arrive, in order, never two of a resource at once", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now, poolSize: 8 });
+  const { receiver, app } = webhooks;
+  await using second = await openSecond(webhooks, clock.now);
+  await using other = openWebhookReceiver();
+  const endpoints = [await webhooks.endpoint(), await webhooks.endpoint({ url: other.url })];
+  const broken: string[] = [];
+  const taken = [receiver, other].map((each, index) => {
+    const random = createRandom(seededState(8 + index));
+    const underWay = new Set<string>();
+    const taken: ReceivedWebhook[] = [];
+    let most = 0;
+    each.answer(async (webhook) => {
+      const { id } = eventIn(webhook).data;
+      if (underWay.has(id)) broken.push(`two at once of ${id}`);
+      underWay.add(id);
+      most = Math.max(most, underWay.size);
+      if (most > 16) broken.push(`${most} at once`);
+      await delay(random.below(4));
+      underWay.delete(id);
+      if (random.below(4) === 0) return random.below(2) === 0 ? "close" : { status: 500 };
+      taken.push(webhook);
+      return {};
+    });
+    return taken;
+  });
+
+  const isOpen = async () => {
+    const rows = await app.database.query((sql) =>
+      sql`select from gateway.webhook_deliveries where status <> 'delivered' limit 1`
+    );
+    return rows.length > 0;
+  };
+  let isOver = false;
+  const delivering = (async () => {
+    while (!isOver || await isOpen()) {
+      await Promise.all([webhooks.deliver(), runDueJobs(second)]);
+      // Only while nobody is at work, whose lease would be over.
+      clock.pass(isOver ? HOUR_MS : 1_000);
+    }
+  })();
+  const ids: string[] = [];
+  try {
+    await Promise.all(Array.from({ length: 5 }, async () => {
+      while (ids.length < PAYMENTS) {
+        const place = ids.push("") - 1;
+        const { id } = await webhooks.paid();
+        ids[place] = id;
+        await refundPart(webhooks, id, 1_000);
+        await refundPart(webhooks, id, 2_000);
+      }
+    }));
+  } finally {
+    isOver = true;
+    await delivering;
+  }
+  assert.deepEqual(broken, []);
+  const expected = await Promise.all(ids.map((id) => eventsOf(webhooks, id)));
+  assert.equal(expected.flat().length, 4 * PAYMENTS);
+  for (const [index, { id: endpointId }] of endpoints.entries()) {
+    const told = taken[index]!.map(({ headers }) => headers["webhook-id"]!);
+    for (const events of expected) {
+      assert.deepEqual(told.filter((id) => events.includes(id)), events, "once, and in order");
+    }
+    const { enabled, failing_since } = await webhooks.readEndpoint(endpointId);
+    assert.equal(enabled, true);
+    assert.equal(failing_since, null, "nothing fails any more");
+  }
+});

@@ -1,0 +1,448 @@
+import assert from "node:assert/strict";
+import { Webhook } from "standardwebhooks";
+import { checkEndpointUrl } from "../../core/webhooks/endpoint_url.ts";
+import { createPoster, GivenUp, type Post, type PosterOptions } from "../../core/webhooks/post.ts";
+import { TEST_CERTIFICATE } from "../support/events/test_certificate.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
+
+const NOWHERE = "https://hooks.test/";
+
+function post(url: string, body: string | Uint8Array = "{}"): Post {
+  return {
+    url,
+    headers: {},
+    body: typeof body === "string" ? new TextEncoder().encode(body) : body,
+  };
+}
+
+/** A poster that finds every name on this machine. */
+function openPoster(options: Partial<PosterOptions> = {}) {
+  const resolve = () => Promise.resolve(["127.0.0.1"]);
+  return createPoster({ allowPrivate: true, resolve, ca: TEST_CERTIFICATE, ...options });
+}
+
+Deno.test("a webhook arrives with exactly its bytes and its headers", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer({ status: 202, body: '{"ok":true}' });
+  const body = new Uint8Array([0xff, 0x00, 0x7b, 0x0a, 0xc3, 0xbc]);
+  const url = `http://127.0.0.1:${receiver.port}/a%20b?c=d&e`;
+  const headers = { "webhook-id": "evt_1", "Content-Type": "text/plain" };
+  const { duration_ms, ...posted } = await poster.post({ url, headers, body });
+  assert.deepEqual(posted, { status_code: 202, answer: '{"ok":true}', error: null });
+  assert.ok(Number.isInteger(duration_ms) && duration_ms >= 0);
+  const [request] = receiver.received;
+  assert.equal(`${request?.method} ${request?.path}`, "POST /a%20b?c=d&e");
+  assert.deepEqual([...request!.body], [...body]);
+  const { host, "content-length": length, "content-type": type, ...rest } = request!.headers;
+  assert.deepEqual({ host, length, type }, {
+    host: `127.0.0.1:${receiver.port}`,
+    length: "6",
+    type: "application/json",
+  });
+  assert.equal(rest["user-agent"], "payment-gateway-webhooks/1.0");
+  assert.equal(rest["webhook-id"], "evt_1");
+});
+
+Deno.test("what was signed is what a receiver verifies", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  const secret = `whsec_${btoa("a secret of thirty-two characters")}`;
+  const [id, at, text] = ["evt_1", new Date(), '{ "name": "Zoë" }'];
+  const headers = {
+    "webhook-id": id,
+    "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+    "webhook-signature": new Webhook(secret).sign(id, at, text),
+  };
+  await poster.post({ ...post(receiver.url, text), headers });
+  const request = receiver.received[0]!;
+  assert.deepEqual(verifyWebhook(secret, request), { name: "Zoë" });
+  const changed = { ...request, body: new TextEncoder().encode('{"name": "Zoë" }') };
+  assert.throws(() => verifyWebhook(secret, changed), /signature/);
+});
+
+Deno.test("over TLS it arrives where the certificate is good for the name, or for the address", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  await using poster = openPoster();
+  for (const host of ["hooks.test", "127.0.0.1"]) {
+    const posted = await poster.post(post(`https://${host}:${receiver.port}/a`));
+    assert.deepEqual([posted.status_code, posted.error], [200, null], host);
+  }
+  const hosts = receiver.received.map(({ headers }) => headers.host);
+  assert.deepEqual(hosts, [`hooks.test:${receiver.port}`, `127.0.0.1:${receiver.port}`]);
+});
+
+Deno.test("nothing is sent to a server whose certificate is not valid", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  await using trusting = openPoster();
+  await using poster = openPoster({ ca: undefined });
+  const otherName = await trusting.post(post(`https://other.test:${receiver.port}/`));
+  assert.match(otherName.error ?? "", /^The certificate is not valid: .*other\.test/);
+  const unknown = await poster.post(post(`https://hooks.test:${receiver.port}/`));
+  assert.match(unknown.error ?? "", /^The certificate is not valid: .*self-signed/);
+  for (const posted of [otherName, unknown]) assert.equal(posted.status_code, null);
+  assert.deepEqual(receiver.received, []);
+});
+
+Deno.test("a server that speaks no TLS, or no HTTP, is told from one that is away", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer({ raw: "SSH-2.0-OpenSSH_9.2\r\n" });
+  const noHttp = await poster.post(post(receiver.url));
+  assert.deepEqual([noHttp.status_code, noHttp.error], [null, "The answer is not HTTP"]);
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const posting = poster.post(post(`https://hooks.test:${listener.addr.port}/`));
+  using connection = await listener.accept();
+  await connection.write(new TextEncoder().encode("SSH-2.0-OpenSSH_9.2\r\n"));
+  const noTls = await posting;
+  assert.deepEqual([noTls.status_code, noTls.error], [null, "There is no TLS to be had"]);
+});
+
+Deno.test("no address that is not public is posted to, in any notation", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  await using poster = openPoster({ allowPrivate: false });
+  for (
+    const host of [
+      ...["127.0.0.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1]", "[::]", "0"],
+      ...["[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[fe80::1]", "[fd00::1]", "169.254.169.254"],
+    ]
+  ) {
+    const posted = await poster.post(post(`https://${host}:${receiver.port}/`));
+    assert.equal(posted.error, "Resolves to an address that is not public", host);
+    assert.equal(posted.status_code, null);
+  }
+  assert.deepEqual(receiver.received, []);
+});
+
+Deno.test("no name is posted to that has any address that is not public", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  for (
+    const addresses of [
+      ["127.0.0.1"],
+      ["::ffff:127.0.0.1"],
+      ["169.254.169.254"],
+      ["8.8.8.8", "127.0.0.1"],
+      ["127.0.0.1", "8.8.8.8"],
+    ]
+  ) {
+    const resolve = () => Promise.resolve(addresses);
+    await using poster = openPoster({ allowPrivate: false, resolve });
+    for (const host of ["hooks.test", "localhost", "metadata.google.internal"]) {
+      const posted = await poster.post(post(`https://${host}:${receiver.port}/`));
+      assert.equal(posted.error, "Resolves to an address that is not public", addresses.join());
+    }
+  }
+  assert.deepEqual(receiver.received, []);
+});
+
+Deno.test("a name that was public when it was registered is looked at again", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  const answers = [["8.8.8.8"], ["127.0.0.1"]];
+  const resolve = () => Promise.resolve(answers.shift() ?? []);
+  const url = `https://hooks.test:${receiver.port}/`;
+  assert.deepEqual(await checkEndpointUrl(url, { allowPrivate: false, resolve }), { url });
+  await using poster = openPoster({ allowPrivate: false, resolve });
+  const posted = await poster.post(post(url));
+  assert.equal(posted.error, "Resolves to an address that is not public");
+  assert.deepEqual(receiver.received, []);
+});
+
+Deno.test("what was checked is what is connected to: a name is resolved once", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  // A second look would find nobody there.
+  const answers = [["127.0.0.1"], ["127.0.0.2"]];
+  let asked = 0;
+  const resolve = () => Promise.resolve(answers[asked++] ?? []);
+  await using poster = openPoster({ resolve });
+  const posted = await poster.post(post(`https://hooks.test:${receiver.port}/`));
+  assert.deepEqual([posted.status_code, asked], [200, 1]);
+});
+
+Deno.test("of several addresses one that answers is taken", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster({ resolve: () => Promise.resolve(["::1", "127.0.0.1"]) });
+  const posted = await poster.post(post(`http://hooks.test:${receiver.port}/`));
+  assert.equal(posted.status_code, 200);
+});
+
+Deno.test("without TLS nothing is sent, unless private addresses are allowed", async () => {
+  let asked = 0;
+  const resolve = () => Promise.resolve([`8.8.8.${++asked}`]);
+  await using poster = openPoster({ allowPrivate: false, resolve });
+  const posted = await poster.post(post("http://example.com/"));
+  assert.deepEqual([posted.error, asked], ["Only https is posted to", 0]);
+});
+
+Deno.test("a redirect is an answer, and is not followed", async () => {
+  await using inside = openWebhookReceiver();
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  for (const status of [301, 302, 303, 307, 308]) {
+    receiver.answer({ status, headers: { location: inside.url } });
+    const posted = await poster.post(post(receiver.url));
+    assert.deepEqual([posted.status_code, posted.error], [status, null]);
+  }
+  assert.deepEqual(inside.received, []);
+});
+
+Deno.test("every status is told, 410 and 500 as well as 200", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  for (const status of [200, 204, 304, 400, 410, 429, 500, 599]) {
+    receiver.answer({ status });
+    const posted = await poster.post(post(receiver.url));
+    assert.deepEqual([posted.status_code, posted.answer, posted.error], [status, null, null]);
+  }
+});
+
+Deno.test("what comes before the answer is not the answer, and no protocol is changed to", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer({
+    raw: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n",
+  });
+  assert.equal((await poster.post(post(receiver.url))).status_code, 201);
+  receiver.answer({
+    raw: "HTTP/1.1 101 Change\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+  });
+  const changed = await poster.post(post(receiver.url));
+  assert.deepEqual([changed.status_code, changed.error], [null, "The connection failed"]);
+});
+
+Deno.test("of the answer the first 1,000 bytes are kept, as text that can be stored", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  const answerTo = async (body: string | Uint8Array) => {
+    receiver.answer({ status: 500, body });
+    return (await poster.post(post(receiver.url))).answer;
+  };
+  assert.equal(await answerTo("a".repeat(1_000)), "a".repeat(1_000));
+  assert.equal(await answerTo("a".repeat(1_001)), "a".repeat(1_000));
+  assert.equal(await answerTo("b".repeat(1_000_000)), "b".repeat(1_000));
+  // Half a character at the cut is left out.
+  assert.equal(await answerTo("a".repeat(999) + "üü"), "a".repeat(999));
+  assert.equal(await answerTo(new Uint8Array([0x61, 0, 0xff, 0x62, 0])), "a\uFFFDb");
+  assert.equal(await answerTo(new Uint8Array([0, 0])), null);
+});
+
+Deno.test("where nothing else is said, an answer has 15 seconds", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer("hang");
+  const { setTimeout: inTime } = globalThis;
+  // Only these 15 seconds pass at once.
+  const hastened = (run: () => void, ms?: number) => inTime(run, ms === 15_000 ? 50 : ms);
+  try {
+    globalThis.setTimeout = Object.assign(hastened, inTime);
+    assert.equal((await poster.post(post(receiver.url))).error, "No answer within 15 s");
+  } finally {
+    globalThis.setTimeout = inTime;
+  }
+});
+
+Deno.test("an answer that never comes is given up", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster({ timeoutMs: 300 });
+  for (
+    const how of [
+      "hang",
+      { raw: "HTTP/1.1 200 O" },
+      { raw: "HTTP/1.1 200 OK\r\nX-Slow: " },
+      { raw: "HTTP/1.1 100 Continue\r\n\r\n" },
+    ] as const
+  ) {
+    receiver.answer(how);
+    const posted = await poster.post(post(receiver.url));
+    assert.deepEqual([posted.status_code, posted.error], [null, "No answer within 0.3 s"]);
+  }
+});
+
+Deno.test("the limit holds for a name that does not resolve and a handshake that never ends", async () => {
+  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  await using lost = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
+  await using poster = openPoster({ timeoutMs: 200 });
+  const posts = [
+    lost.post(post(NOWHERE)),
+    poster.post(post(`https://hooks.test:${silent.addr.port}/`)),
+  ];
+  for (const { status_code, error } of await Promise.all(posts)) {
+    assert.deepEqual([status_code, error], [null, "No answer within 0.2 s"]);
+  }
+});
+
+Deno.test("a body that trickles or never ends takes nothing from the status", async () => {
+  await using receiver = openWebhookReceiver();
+  // Far longer than the test may take: it is not this limit that ends them.
+  await using poster = openPoster({ timeoutMs: 600_000 });
+  receiver.answer("trickle");
+  const trickled = await poster.post(post(receiver.url));
+  assert.deepEqual([trickled.status_code, trickled.error], [200, null]);
+  assert.match(trickled.answer ?? "", /^\.+$/);
+  receiver.answer("endless");
+  const endless = await poster.post(post(receiver.url));
+  assert.deepEqual([endless.status_code, endless.error], [200, null]);
+  assert.equal(endless.answer, "e".repeat(1_000));
+  receiver.answer({ raw: "HTTP/1.1 503 Away\r\nContent-Length: 10\r\n\r\n" });
+  const begun = await poster.post(post(receiver.url));
+  assert.deepEqual([begun.status_code, begun.answer, begun.error], [503, null, null]);
+});
+
+Deno.test("half an answer counts for its status; none is a connection that was closed", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer("cut");
+  const cut = await poster.post(post(receiver.url));
+  assert.deepEqual([cut.status_code, cut.answer, cut.error], [200, "half an ans", null]);
+  receiver.answer("close");
+  const closed = await poster.post(post(receiver.url));
+  assert.equal(closed.status_code, null);
+  assert.equal(closed.error, "The connection was closed before there was an answer");
+  // On a connection of its own it may have been dealt with: that is for the next attempt to find out.
+  assert.equal(receiver.received.length, 2);
+});
+
+Deno.test("a receiver that is away refuses, and is found again when it is back", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  assert.equal((await poster.post(post(receiver.url))).status_code, 200);
+  receiver.down();
+  const away = await poster.post(post(receiver.url));
+  assert.deepEqual([away.status_code, away.error], [null, "The connection was refused"]);
+  receiver.up();
+  assert.equal((await poster.post(post(receiver.url))).status_code, 200);
+});
+
+Deno.test("a name that does not resolve is told as that", async () => {
+  for (const resolve of [() => Promise.reject(new Error("no")), () => Promise.resolve([])]) {
+    await using poster = openPoster({ resolve });
+    const posted = await poster.post(post(NOWHERE));
+    assert.deepEqual([posted.status_code, posted.error], [null, "The host name does not resolve"]);
+  }
+});
+
+Deno.test("a connection is used again, and checked and resolved for once", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  let asked = 0;
+  const resolve = () => Promise.resolve(asked++ === 0 ? ["127.0.0.1"] : []);
+  await using poster = openPoster({ resolve });
+  // A body longer than what is kept of it is no reason to hang up.
+  receiver.answer({ body: "a".repeat(5_000) });
+  for (let n = 0; n < 20; n++) {
+    const posted = await poster.post(post(`https://hooks.test:${receiver.port}/`, `${n}`));
+    assert.equal(posted.status_code, 200);
+  }
+  assert.deepEqual(new Set(receiver.received.map(({ connection }) => connection)), new Set([1]));
+});
+
+Deno.test("a body that is too long costs the connection", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer({ body: "a".repeat(100_000) });
+  for (let n = 0; n < 2; n++) await poster.post(post(receiver.url));
+  assert.deepEqual(receiver.received.map(({ connection }) => connection), [1, 2]);
+});
+
+Deno.test("a kept connection that was closed meanwhile costs no attempt, once", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster();
+  receiver.answer(({ number }) => number === 2 ? "close" : {});
+  await poster.post(post(receiver.url, "first"));
+  const again = await poster.post(post(receiver.url, "second"));
+  assert.deepEqual([again.status_code, again.error], [200, null]);
+  assert.deepEqual(receiver.received.map(({ connection }) => connection), [1, 1, 2]);
+  await poster.post(post(receiver.url, "third"));
+  receiver.answer("close");
+  const refused = await poster.post(post(receiver.url, "fourth"));
+  assert.equal(refused.error, "The connection was closed before there was an answer");
+  assert.equal(receiver.received.length, 6);
+});
+
+Deno.test("what is given up on a kept connection is not sent a second time", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster({ timeoutMs: 300 });
+  receiver.answer(({ number }) => number === 2 ? "hang" : {});
+  await poster.post(post(receiver.url, "first"));
+  const late = await poster.post(post(receiver.url, "second"));
+  assert.equal(late.error, "No answer within 0.3 s");
+  await poster.post(post(receiver.url, "third"));
+  const connections = receiver.received.map(({ connection }) => connection);
+  assert.deepEqual(connections, [1, 1, 2]);
+  assert.equal(new TextDecoder().decode(receiver.received[2]?.body), "third");
+});
+
+Deno.test("whoever asked can give up, and a poster that is closed gives up all", async () => {
+  await using receiver = openWebhookReceiver();
+  receiver.answer("hang");
+  const caller = new AbortController();
+  const poster = openPoster();
+  const given = assert.rejects(poster.post(post(receiver.url), caller.signal), GivenUp);
+  const other = assert.rejects(poster.post(post(receiver.url)), GivenUp);
+  await until("both have arrived", () => receiver.received.length === 2);
+  caller.abort();
+  await given;
+  await poster[Symbol.asyncDispose]();
+  await other;
+  await assert.rejects(poster.post(post(receiver.url)), GivenUp);
+  assert.equal(receiver.received.length, 2);
+});
+
+Deno.test("a thousand posts leave nothing behind, whatever became of them", async () => {
+  await using receiver = openWebhookReceiver();
+  await using poster = openPoster({ timeoutMs: 1_000 });
+  receiver.answer(({ number }) => {
+    if (number % 50 === 0) return "hang";
+    if (number % 20 === 0) return "endless";
+    return number % 10 === 0 ? "close" : { body: "thank you" };
+  });
+  let left = 1_000;
+  const posted: (number | null)[] = [];
+  async function work() {
+    while (left-- > 0) posted.push((await poster.post(post(receiver.url))).status_code);
+  }
+  await Promise.all(Array.from({ length: 16 }, work));
+  assert.equal(posted.length, 1_000);
+  assert.ok(posted.filter((status) => status === 200).length > 800);
+  await until("only those that are kept are open", () => receiver.connections() <= 16);
+  await poster[Symbol.asyncDispose]();
+  // Sooner than they would be closed for being idle.
+  await until("none is open", () => receiver.connections() === 0, 2_000);
+});
+
+Deno.test("it trusts what its machine trusts, and needs no permission but for the network", async () => {
+  await using receiver = openWebhookReceiver({ tls: true });
+  assert.equal(await postFromProcess(receiver.url), "200 null\n");
+});
+
+Deno.test("a connection that is kept for later does not keep the process", async () => {
+  await using receiver = openWebhookReceiver();
+  assert.equal(await postFromProcess(receiver.url), "200 null\n");
+});
+
+/** Posts once from a process with the service's permissions, which then has nothing left to do. */
+async function postFromProcess(url: string) {
+  const folder = await Deno.makeTempDir();
+  const [program, certificate] = [`${folder}/post.ts`, `${folder}/certificate.pem`];
+  await Deno.writeTextFile(certificate, TEST_CERTIFICATE);
+  await Deno.writeTextFile(
+    program,
+    `import { createPoster } from "${import.meta.resolve("../core/webhooks/post.ts")}";
+    const poster = createPoster({ allowPrivate: true });
+    const post = { url: "${url}", headers: {}, body: new Uint8Array() };
+    const { status_code, error } = await poster.post(post);
+    console.log(status_code, error);
+    // Heard only if something else keeps the process; an idle connection is closed later than this.
+    Deno.unrefTimer(setTimeout(() => console.log("still here"), 2_000));`,
+  );
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-q", "--no-prompt", "--no-lock", "--no-check", "--no-config"],
+      ...["--allow-net", "--ignore-env", "--ignore-read", program],
+    ],
+    env: { NODE_EXTRA_CA_CERTS: certificate },
+    stdout: "piped",
+    stderr: "inherit",
+  }).output();
+  await Deno.remove(folder, { recursive: true });
+  return new TextDecoder().decode(stdout);
+}

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { notified, telling } from "../support/gateway/notifications.ts";
+import { until } from "../support/until.ts";
+import { openWebhookReceiver, type ReceiverAnswer } from "../support/events/webhook_receiver.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import {
+  answered,
+  type Delivery,
+  eventIn,
+  isSignedWith,
+  openWebhooks,
+  toldOf,
+} from "../support/events/webhooks.ts";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const TAKEN: Record<string, ReceiverAnswer> = {
+  "200": { status: 200, body: "thanks" },
+  "201": { status: 201 },
+  "202": { status: 202 },
+  "204": { status: 204 },
+  "299": { status: 299 },
+  "a 200 cut short": "cut",
+  "a body of rubbish": { body: Uint8Array.from([0, 255, 254, 0, 65, 0xc3]) },
+};
+
+Deno.test("any 2xx is success", async () => {
+  await using webhooks = await openWebhooks();
+  const { id } = await webhooks.endpoint();
+  for (const [name, answer] of Object.entries(TAKEN)) {
+    webhooks.receiver.answer(answer);
+    const payment = await webhooks.charge();
+    await webhooks.deliver();
+    assert.deepEqual(
+      await webhooks.standing(id, payment.id),
+      ["payment_received delivered 1"],
+      name,
+    );
+  }
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
+});
+
+const NOT_TAKEN: Record<string, [ReceiverAnswer | "down", number | null]> = {
+  "300": [{ status: 300 }, 300],
+  "304": [{ status: 304 }, 304],
+  "400": [{ status: 400 }, 400],
+  "404": [{ status: 404, body: "nobody here\0" }, 404],
+  "429": [{ status: 429, headers: { "Retry-After": "1" } }, 429],
+  "500": [{ status: 500 }, 500],
+  "503": [{ status: 503 }, 503],
+  "101": [
+    { raw: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n" },
+    null,
+  ],
+  "silence": ["hang", null],
+  "an early close": ["close", null],
+  "rubbish": [{ raw: "SSH-2.0-OpenSSH\r\n\r\n" }, null],
+  "nobody there": ["down", null],
+};
+
+Deno.test("all else is failure; once the endpoint is well again it gets everything", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 300 } });
+  const { id, secret } = await webhooks.endpoint();
+  const payments: string[] = [];
+  for (const [name, [answer, code]] of Object.entries(NOT_TAKEN)) {
+    if (answer === "down") webhooks.receiver.down();
+    else webhooks.receiver.answer(answer);
+    const payment = await webhooks.charge();
+    await webhooks.deliver();
+    payments.push(payment.id);
+    const delivery = (await webhooks.deliveries(id)).find((each) =>
+      each.resource_id === payment.id
+    )!;
+    const { status, attempts, status_code, delivered_at, duration_ms } = delivery;
+    assert.deepEqual([status, attempts, delivered_at], ["pending", 1, null], name);
+    assert.equal(status_code, code, name);
+    assert.equal(delivery.error === null, code !== null, name);
+    assert.ok(duration_ms !== null && duration_ms >= 0);
+    assert.equal(delivery.last_attempt_at, new Date(clock.now()).toISOString());
+  }
+  webhooks.receiver.up();
+  webhooks.receiver.answer({ body: "x".repeat(5_000) });
+  webhooks.receiver.received.length = 0;
+  clock.pass(6 * SECOND_MS);
+  await webhooks.deliver();
+  const told = webhooks.receiver.received.map((webhook) => {
+    assert.ok(isSignedWith(secret, webhook));
+    return eventIn(webhook).data.id;
+  });
+  assert.deepEqual(told.toSorted(), payments.toSorted());
+  for (const { status, attempts, status_code, answer, error } of await webhooks.deliveries(id)) {
+    assert.deepEqual([status, attempts, status_code, error], ["delivered", 2, 200, null]);
+    assert.ok(answer!.length >= 100 && answer!.length <= 1_000);
+  }
+});
+
+Deno.test("a redirect is not followed, wherever it leads", async () => {
+  await using webhooks = await openWebhooks();
+  await using elsewhere = openWebhookReceiver();
+  const { id } = await webhooks.endpoint();
+  for (const status of [301, 302, 303, 307, 308]) {
+    webhooks.receiver.answer({ status, headers: { location: elsewhere.url } });
+    const payment = await webhooks.charge();
+    await webhooks.deliver();
+    assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 1"]);
+  }
+  assert.equal(elsewhere.received.length, 0);
+});
+
+/** After each failure. */
+const DELAYS_MS = [
+  ...[5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
+  ...[14 * HOUR_MS, 20 * HOUR_MS, 24 * HOUR_MS],
+];
+
+Deno.test("what fails is tried again nine times, ever later, and then given up; the next has its turn", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === payment.id ? 500 : 200 }));
+  await webhooks.deliver();
+  await notified(webhooks, telling(payment, "settlement"));
+  await webhooks.deliver();
+  const told = () => toldOf(receiver.received, payment.id);
+  const attempts = () => told().filter((name) => name === "payment_received");
+  for (const [index, delay] of DELAYS_MS.entries()) {
+    const failed = (await webhooks.deliveries(id, "?status=pending")).at(-1)!;
+    assert.equal(failed.attempts, index + 1);
+    const waits = Date.parse(failed.next_attempt_at!) - clock.now();
+    assert.ok(waits >= 0.9 * delay - 1 && waits <= 1.1 * delay + 1, `${waits} for ${delay}`);
+    // Something else is delivered meanwhile: not everything fails, and nobody is disabled.
+    await webhooks.charge();
+    await webhooks.deliver();
+    clock.set(new Date(Date.parse(failed.next_attempt_at!) - 1));
+    await webhooks.deliver();
+    assert.equal(attempts().length, index + 1, "not a moment too early");
+    clock.pass(1);
+    await webhooks.deliver();
+    assert.equal(attempts().length, index + 2);
+  }
+  assert.deepEqual(told(), [...Array(10).fill("payment_received"), "payment_settled"]);
+  const [received, settled] = (await webhooks.deliveries(id))
+    .filter(({ resource_id }) => resource_id === payment.id).reverse();
+  assert.deepEqual(
+    [received!.status, received!.attempts, received!.next_attempt_at, received!.delivered_at],
+    ["failed", 10, null, null],
+  );
+  assert.deepEqual([settled!.status, settled!.attempts], ["pending", 1]);
+  clock.pass(3 * DAY_MS);
+  receiver.answer({});
+  await webhooks.deliver();
+  assert.deepEqual(await webhooks.standing(id, payment.id), [
+    "payment_received failed 10",
+    "payment_settled delivered 2",
+  ]);
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true);
+  const ids = new Set(
+    receiver.received.filter((webhook) => eventIn(webhook).name === "payment_received")
+      .filter((webhook) => eventIn(webhook).data.id === payment.id)
+      .map(({ headers }) => headers["webhook-id"]),
+  );
+  assert.deepEqual([...ids], [received!.id], "by its id repeats are told apart");
+});
+
+Deno.test("what staff want sent again is, whatever comes of the attempt that was under way", async () => {
+  const clock = standingClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver, app } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge();
+  await app.database.query((sql) => sql`update gateway.webhook_deliveries set attempts = 9`);
+  const answer = Promise.withResolvers<void>();
+  receiver.answer(async () => {
+    await answer.promise;
+    return { status: 500 };
+  });
+  const delivering = webhooks.deliver();
+  try {
+    await until("the last attempt is under way", () => receiver.received.length === 1);
+    const [delivery] = await webhooks.deliveries(id);
+    const path = `/webhook-endpoints/${id}/deliveries/${delivery!.id}/resend/`;
+    const { status, attempts } = await answered(webhooks.ask("POST", path), 202) as Delivery;
+    assert.deepEqual([status, attempts], ["pending", 0]);
+    receiver.answer({});
+  } finally {
+    answer.resolve();
+    await delivering;
+  }
+  clock.pass(6 * SECOND_MS);
+  await webhooks.deliver();
+  assert.deepEqual(toldOf(receiver.received, payment.id).length, 2);
+  assert.match((await webhooks.standing(id, payment.id)).join(), /^payment_received delivered \d$/);
+});
