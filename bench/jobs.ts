@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import type { Queue } from "../core/config.ts";
-import type { OpenCarrier } from "../core/jobs/carrier.ts";
-import { JOBS_FILE, openKvCarrier } from "../core/jobs/kv_carrier.ts";
+import type { OpenJobQueue } from "../core/jobs/queue.ts";
+import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { newJob } from "../core/jobs/new_job.ts";
-import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
+import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import type { Tasks } from "../core/jobs/task.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
@@ -38,7 +38,7 @@ const log = createLog(() => {});
 interface Bench extends AsyncDisposable {
   database: Database;
   /** Null: the statements alone. */
-  carrier: OpenCarrier | null;
+  jobQueue: OpenJobQueue | null;
   /** Told of each job when it is run. */
   onRun: (jobId: string) => unknown;
 }
@@ -93,13 +93,13 @@ async function open(queue: Queue | null): Promise<Bench> {
   await migrate(url, await loadMigrations());
   await setUpQueue(url, queue ?? "kv");
   const database = openDatabase({ url, poolSize: POOL_SIZE });
-  const carrier = queue && await openCarrier(queue, url);
+  const jobQueue = queue && await openCarrier(queue, url);
   const bench: Bench = {
     database,
-    carrier,
+    jobQueue,
     onRun: () => {},
     async [Symbol.asyncDispose]() {
-      await carrier?.[Symbol.asyncDispose]();
+      await jobQueue?.[Symbol.asyncDispose]();
       await database.close();
     },
   };
@@ -110,17 +110,17 @@ async function open(queue: Queue | null): Promise<Bench> {
       run: (job) => Promise.resolve(bench.onRun(job.id)),
     },
   };
-  if (carrier) {
+  if (jobQueue) {
     const clock = systemClock;
-    const worker = createWorker({ database, tasks, carrier, clock, log, maxRunning: MAX_RUNNING });
-    carrier.start(worker.run);
+    const worker = createWorker({ database, tasks, jobQueue, clock, log, maxRunning: MAX_RUNNING });
+    jobQueue.start(worker.run);
   }
   return bench;
 }
 
-async function openCarrier(queue: Queue, databaseUrl: string): Promise<OpenCarrier> {
-  if (queue === "postgres") return openPostgresCarrier({ databaseUrl, log });
-  return await openKvCarrier({ path: join(folder.path, JOBS_FILE), clock: systemClock, log });
+async function openCarrier(queue: Queue, databaseUrl: string): Promise<OpenJobQueue> {
+  if (queue === "postgres") return openPostgresQueue({ databaseUrl, log });
+  return await openKvQueue({ path: join(folder.path, JOBS_FILE), clock: systemClock, log });
 }
 
 /** Jobs a second, from the first that is written to the last that is left. */
@@ -130,17 +130,17 @@ async function runAll(bench: Bench, count: number): Promise<number> {
   bench.onRun = () => ++runs === count && all.resolve();
   const ms = await timed(async () => {
     for (let i = 0; i < count; i += AT_ONCE) await write(bench, AT_ONCE);
-    if (!bench.carrier) await runPlainly(bench);
+    if (!bench.jobQueue) await runPlainly(bench);
     await all.promise;
     await allLeft(bench);
   });
   return count / (ms / 1000);
 }
 
-async function write({ database, carrier }: Bench, count: number): Promise<void> {
+async function write({ database, jobQueue }: Bench, count: number): Promise<void> {
   const jobs = Array.from({ length: count }, makeJob);
   const written = await database.query((sql) => insertJobs(sql, jobs));
-  for (const job of written) carrier?.carry(job);
+  for (const job of written) jobQueue?.enqueue(job);
 }
 
 function makeJob(): NewJob {
@@ -189,8 +189,8 @@ async function latency(bench: Bench): Promise<number> {
     const written = await bench.database.query((sql) => insertJobs(sql, [job]));
     times.push(
       await timed(async () => {
-        for (const each of written) bench.carrier?.carry(each);
-        if (!bench.carrier) await claimAndLeave(bench, job.id);
+        for (const each of written) bench.jobQueue?.enqueue(each);
+        if (!bench.jobQueue) await claimAndLeave(bench, job.id);
         await run.promise;
       }),
     );

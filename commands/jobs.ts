@@ -2,12 +2,12 @@
 
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
-import { type Announcer, createAnnouncer } from "../core/events/announce.ts";
-import type { Carrier, OpenCarrier } from "../core/jobs/carrier.ts";
-import { JOBS_FILE, openKvCarrier } from "../core/jobs/kv_carrier.ts";
+import { createEventPublisher, type EventPublisher } from "../core/events/publisher.ts";
+import type { JobQueue, OpenJobQueue } from "../core/jobs/queue.ts";
+import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { tick } from "../core/jobs/schedule.ts";
 import { sweepJobs } from "../core/jobs/sweep.ts";
-import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
+import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createSchedule } from "../core/schedule.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
@@ -22,8 +22,8 @@ import { Failure } from "./failure.ts";
 export const MAX_RUNNING = 8;
 
 export interface Jobs extends AsyncDisposable {
-  carrier: Carrier;
-  announcer: Announcer;
+  jobQueue: JobQueue;
+  publisher: EventPublisher;
   poster: Poster;
   /** Begins with what is due, and what an earlier run left behind. */
   start(): void;
@@ -31,7 +31,7 @@ export interface Jobs extends AsyncDisposable {
   stop(graceMs: number): Promise<void>;
 }
 
-export type JobsDeps = Omit<TaskDeps, "announcer" | "carrier" | "poster" | "secrets">;
+export type JobsDeps = Omit<TaskDeps, "publisher" | "jobQueue" | "poster" | "secrets">;
 
 export interface JobsConfig
   extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate"> {
@@ -40,11 +40,11 @@ export interface JobsConfig
 }
 
 export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs> {
-  const carrier = await openCarrier(config, deps);
+  const jobQueue = await openCarrier(config, deps);
   const secrets = createSecretBox(config.gateway.serverKey);
-  const announcer = createAnnouncer({ ...deps, carrier });
+  const publisher = createEventPublisher({ ...deps, jobQueue });
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate });
-  const taskDeps = { ...deps, carrier, announcer, poster, secrets };
+  const taskDeps = { ...deps, jobQueue, publisher, poster, secrets };
   const worker = createWorker({
     ...taskDeps,
     tasks: createTasks(taskDeps),
@@ -57,11 +57,11 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
   }
   return {
-    carrier,
-    announcer,
+    jobQueue,
+    publisher,
     poster,
     start() {
-      carrier.start(worker.run);
+      jobQueue.start(worker.run);
       // What an earlier run left behind, a charge that it died in included.
       const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices, serveEndpoints];
       Promise.all(found.map((look) => look(scheduleDeps)))
@@ -69,13 +69,13 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     },
     async stop(graceMs) {
       crons.abort();
-      carrier.stop();
+      jobQueue.stop();
       await worker.close(graceMs);
     },
     async [Symbol.asyncDispose]() {
       await poster[Symbol.asyncDispose]();
-      await announcer[Symbol.asyncDispose]();
-      await carrier[Symbol.asyncDispose]();
+      await publisher[Symbol.asyncDispose]();
+      await jobQueue[Symbol.asyncDispose]();
     },
   };
 }
@@ -83,10 +83,10 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
 async function openCarrier(
   { queue, databaseUrl, dataDir }: JobsConfig,
   deps: JobsDeps,
-): Promise<OpenCarrier> {
-  if (queue === "postgres") return openPostgresCarrier({ ...deps, databaseUrl });
+): Promise<OpenJobQueue> {
+  if (queue === "postgres") return openPostgresQueue({ ...deps, databaseUrl });
   const path = join(dataDir, JOBS_FILE);
-  return await openKvCarrier({ ...deps, path }).catch((error) => {
+  return await openKvQueue({ ...deps, path }).catch((error) => {
     throw new Failure(
       `The queue in ${path} cannot be used (${error.message}). Remove the file: no job is lost.`,
     );

@@ -2,11 +2,11 @@
 
 import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
-import { createAnnouncer } from "../core/events/announce.ts";
+import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEvents } from "../core/events/hub.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
-import { openPostgresCarrier } from "../core/jobs/postgres_carrier.ts";
+import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import { createLog } from "../core/log.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
@@ -19,7 +19,7 @@ export async function run(readConfig: () => Config): Promise<void> {
   const log = createLog(() => {});
   const gateway = createGatewayClient(config.gateway);
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
-  const carrier = openPostgresCarrier({ databaseUrl, log });
+  const jobQueue = openPostgresQueue({ databaseUrl, log });
   const app = createApp({
     config,
     database,
@@ -27,9 +27,9 @@ export async function run(readConfig: () => Config): Promise<void> {
     background: gateway,
     events: createEvents(),
     streams: createEventStreams({ database, databaseUrl, log, clock: systemClock }),
-    carrier,
+    jobQueue,
     poster: createPoster({ allowPrivate: false }),
-    announcer: createAnnouncer({ database, carrier, log, clock: systemClock }),
+    publisher: createEventPublisher({ database, jobQueue, log, clock: systemClock }),
     migrations: [],
     log,
     clock: systemClock,

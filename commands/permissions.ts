@@ -2,7 +2,7 @@
 
 import { relative } from "node:path";
 import { type Config, SETTING_NAMES } from "../core/config.ts";
-import { JOBS_FILE } from "../core/jobs/kv_carrier.ts";
+import { JOBS_FILE } from "../core/jobs/kv_queue.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
 import { SANDBOX_FILES } from "./gateway.ts";

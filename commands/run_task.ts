@@ -4,10 +4,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import { createAnnouncer } from "../core/events/announce.ts";
+import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
-import { restMs } from "../core/jobs/gently.ts";
+import { gatewayPauseMs } from "../core/jobs/pause_while_gateway_down.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
 import { CHECK_PAYMENT_STATUS, checkJob } from "../core/payments/check_job.ts";
@@ -87,7 +87,7 @@ export async function run(
   const outcomes = await outcomesOf(deps, ids, since);
   tell(outcomes);
   if (end) console.log(await end(deps));
-  const isResting = restMs(deps) > 0;
+  const isResting = gatewayPauseMs(deps) > 0;
   if (isResting) console.error("The gateway is down, or asked to be left alone; the rest waits.");
   if (outcomes.failed > 0 || isResting) Deno.exitCode = 1;
 }
@@ -110,12 +110,12 @@ async function openTaskDeps(
   // Beside a service the emulated gateway is that one's.
   const gatewayConfig = server.isShared ? { ...config, sandboxPort: null } : config;
   const { background } = resources.use(await openGateway(gatewayConfig, log));
-  const announcer = resources.use(createAnnouncer({
+  const publisher = resources.use(createEventPublisher({
     database,
     clock: systemClock,
     log,
     // Who outside is to hear of it hears it from the service.
-    carrier: { carry() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
+    jobQueue: { enqueue() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
   }));
   return {
     database,
@@ -123,13 +123,13 @@ async function openTaskDeps(
     clock: systemClock,
     log,
     events,
-    announcer,
+    publisher,
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
     secrets: createSecretBox(config.gateway.serverKey),
-    carrier: {
-      carry: ({ id, run_at }) => void (run_at.getTime() <= systemClock() && queued.add(id)),
+    jobQueue: {
+      enqueue: ({ id, run_at }) => void (run_at.getTime() <= systemClock() && queued.add(id)),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };
@@ -158,21 +158,21 @@ function parse([task, id, ...more]: string[]): Errand {
   };
 }
 
-async function lookAt({ database, clock, carrier }: TaskDeps, id: string): Promise<void> {
+async function lookAt({ database, clock, jobQueue }: TaskDeps, id: string): Promise<void> {
   const payment = isUuid(id) ? await database.query((sql) => findPayment(sql, id)) : null;
   if (!payment) throw new Failure(`There is no payment ${id}.`);
   const now = new Date(clock());
   const job = { ...checkJob(payment, now), run_at: now };
-  for (const each of await database.query((sql) => insertJobs(sql, [job]))) carrier.carry(each);
+  for (const each of await database.query((sql) => insertJobs(sql, [job]))) jobQueue.enqueue(each);
 }
 
-async function resume({ database, clock, carrier }: TaskDeps, task: string, id: string) {
+async function resume({ database, clock, jobQueue }: TaskDeps, task: string, id: string) {
   const job = isUuid(id) ? await database.query((sql) => findJob(sql, id)) : null;
   if (job?.task !== task) throw new Failure(`There is no job ${id} of ${task}.`);
   refuseFailed(job);
   const now = new Date(clock());
   await database.query((sql) => bringForward(sql, id, now));
-  carrier.carry({ id, run_at: now });
+  jobQueue.enqueue({ id, run_at: now });
 }
 
 function refuseFailed({ id, status, error }: GatewayJob): void {

@@ -10,7 +10,7 @@ import { createLog, type Log } from "../core/log.ts";
 import { measureStatus } from "../core/status/measure.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { within } from "../db/within.ts";
+import { waitAtMost } from "../db/within.ts";
 import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
@@ -82,8 +82,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     background,
     events,
     streams,
-    carrier: jobs.carrier,
-    announcer: jobs.announcer,
+    jobQueue: jobs.jobQueue,
+    publisher: jobs.publisher,
     poster: jobs.poster,
     log,
     clock,
@@ -105,7 +105,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   log.info("stopping");
   const jobsStopped = jobs.stop(GRACE_MS);
   await delay(config.drainSeconds * 1000);
-  await within(GRACE_MS, http.shutdown());
+  await waitAtMost(GRACE_MS, http.shutdown());
   await jobsStopped;
   await resources.disposeAsync();
   log.info("stopped");

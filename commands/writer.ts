@@ -1,6 +1,6 @@
 /** Writes text out without ever holding anybody up. */
 
-import { within } from "../db/within.ts";
+import { waitAtMost } from "../db/within.ts";
 
 /** What may wait to be written; beyond it text is dropped, for memory has an end and logs have none. */
 const MAX_WAITING = 4 * 1024 * 1024;
@@ -50,7 +50,7 @@ export function createWriter(
       pumping ??= pump();
     },
     async drained() {
-      if (pumping) await within(DRAIN_MS, pumping);
+      if (pumping) await waitAtMost(DRAIN_MS, pumping);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The schedule: everything that happens by the clock. */
 
-import type { Deliver } from "./jobs/carrier.ts";
+import type { Deliver } from "./jobs/queue.ts";
 import type { ScheduleEntry } from "./jobs/schedule.ts";
 import { sweepJobs } from "./jobs/sweep.ts";
 import { checkOverdueInvoices } from "./invoices/check_overdue_invoices.ts";

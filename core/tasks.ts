@@ -1,9 +1,9 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
 import type { Keep } from "./config.ts";
-import { DELIVER_WEBHOOKS } from "./events/announce.ts";
+import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createDeliveries } from "./events/deliver.ts";
-import { gently } from "./jobs/gently.ts";
+import { pauseWhileGatewayDown } from "./jobs/pause_while_gateway_down.ts";
 import type { Tasks } from "./jobs/task.ts";
 import {
   createProcessNotification,
@@ -35,13 +35,13 @@ export interface TaskDeps extends InvoiceDeps {
 
 export function createTasks(deps: TaskDeps): Tasks {
   return {
-    [CHECK_PAYMENT_STATUS]: gently(deps, createCheckPaymentStatus(deps)),
-    [EXPIRE_STALE_PAYMENT]: gently(deps, createExpireStalePayment(deps)),
-    [CHECK_INVOICE_STATUS]: gently(deps, createCheckInvoiceStatus(deps)),
-    [CHECK_SUBSCRIPTION_STATUS]: gently(deps, createCheckSubscriptionStatus(deps)),
-    [PROCESS_NOTIFICATION]: gently(deps, createProcessNotification(deps)),
-    [PROCESS_CHARGE_ASYNC]: gently(deps, createProcessChargeAsync(deps)),
-    [PROCESS_REFUND_ASYNC]: gently(deps, createProcessRefundAsync(deps)),
+    [CHECK_PAYMENT_STATUS]: pauseWhileGatewayDown(deps, createCheckPaymentStatus(deps)),
+    [EXPIRE_STALE_PAYMENT]: pauseWhileGatewayDown(deps, createExpireStalePayment(deps)),
+    [CHECK_INVOICE_STATUS]: pauseWhileGatewayDown(deps, createCheckInvoiceStatus(deps)),
+    [CHECK_SUBSCRIPTION_STATUS]: pauseWhileGatewayDown(deps, createCheckSubscriptionStatus(deps)),
+    [PROCESS_NOTIFICATION]: pauseWhileGatewayDown(deps, createProcessNotification(deps)),
+    [PROCESS_CHARGE_ASYNC]: pauseWhileGatewayDown(deps, createProcessChargeAsync(deps)),
+    [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(deps, createProcessRefundAsync(deps)),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
     [HASTEN_WEBHOOKS]: createHastenWebhooks(deps),
     ...createDeliveries(deps),

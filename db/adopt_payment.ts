@@ -1,6 +1,11 @@
 /** Writes a payment that was made outside of the service, as it was first heard of. */
 
-import { type Beside, type Changing, writeWith, type Written } from "./beside_record.ts";
+import {
+  type Changing,
+  type SideEffects,
+  type WriteResult,
+  writeWithSideEffects,
+} from "./side_effects.ts";
 import type { Sql } from "./database.ts";
 import { type GatewayPayment, PAYMENT_COLUMNS } from "./payments.ts";
 
@@ -9,8 +14,8 @@ const COLUMNS = PAYMENT_COLUMNS.join(", ");
 /** Nothing is written where its transaction has a payment already: of many who try at once, one does. */
 export async function adoptPayment(
   sql: Sql,
-  write: Beside & { record: GatewayPayment },
-): Promise<Written> {
+  write: SideEffects & { record: GatewayPayment },
+): Promise<WriteResult> {
   const adopting: Changing = (statement, unless) => [
     `changed as (
       insert into gateway.payments (${COLUMNS})
@@ -20,6 +25,6 @@ export async function adoptPayment(
       returning id
     )`,
   ];
-  const [written] = await writeWith(sql, adopting, [write]);
+  const [written] = await writeWithSideEffects(sql, adopting, [write]);
   return written!;
 }

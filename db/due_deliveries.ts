@@ -2,7 +2,7 @@
 
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
-import type { Together } from "./together.ts";
+import type { Batched } from "./batched.ts";
 import type { GatewayWebhookDelivery } from "./webhook_deliveries.ts";
 
 export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "resource_id"> {
@@ -89,7 +89,7 @@ export interface Attempted
 }
 
 /** Of a resource whose first is over the next has its turn, whatever it had to wait for. */
-export const recordingAttempts: Together<Attempted, void> = {
+export const attemptWrites: Batched<Attempted, void> = {
   name: "record webhook attempts",
   touches: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
   async run(sql, attempts) {

@@ -3,7 +3,7 @@
 import type { Sql } from "./database.ts";
 import { type GatewayPayment, readPayment, WHOLE_PAYMENT } from "./payments.ts";
 import { Statement } from "./statement.ts";
-import type { Together } from "./together.ts";
+import type { Batched } from "./batched.ts";
 
 export interface Told {
   order_id: string;
@@ -17,7 +17,7 @@ export interface Told {
  * By the transaction, if that is of the same order; or by the order, where the payment still waits for
  * its first answer, or was given up waiting.
  */
-export const findingToldPayments: Together<Told, GatewayPayment | null> = {
+export const paymentLookups: Batched<Told, GatewayPayment | null> = {
   name: "find payment",
   touches: () => [],
   run: findToldPayments,

@@ -4,7 +4,7 @@ import type { Sql } from "./database.ts";
 import type { Resource } from "./history.ts";
 import { type ClaimedKey, claimingKeys, nameOf } from "./idempotency_keys.ts";
 import { Statement } from "./statement.ts";
-import type { Together } from "./together.ts";
+import type { Batched } from "./batched.ts";
 import type { RecordTable } from "./write_record.ts";
 
 export interface RecordInsert<R> {
@@ -51,7 +51,7 @@ export interface ItemInsertion<R> {
  */
 export function inserting<R extends { id: string }>(
   insertion: Insertion<R>,
-): Together<RecordInsert<R>, Inserted> {
+): Batched<RecordInsert<R>, Inserted> {
   return {
     name: `insert ${insertion.resource}`,
     touches({ record, key }) {

@@ -119,7 +119,7 @@ const ITEM_COLUMNS = [
 ] as const satisfies readonly (keyof GatewayInvoiceItem)[];
 
 /** The statements by which invoices are made, and changed. */
-export const insertingInvoices = inserting<GatewayInvoice>({
+export const invoiceInserts = inserting<GatewayInvoice>({
   resource: "invoice",
   table: "invoices",
   columns: COLUMNS,
@@ -129,7 +129,7 @@ export const insertingInvoices = inserting<GatewayInvoice>({
   items: { table: "invoice_items", columns: ITEM_COLUMNS, of: ({ items }) => items },
 });
 
-export const writingInvoices = writing<GatewayInvoice>("invoices", CHANGING_COLUMNS);
+export const invoiceWrites = writing<GatewayInvoice>("invoices", CHANGING_COLUMNS);
 
 /** No two invoices that count have the same. */
 export const INVOICE_NUMBER = "invoices_by_number";

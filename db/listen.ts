@@ -2,7 +2,7 @@
 
 import postgres from "postgres";
 import { DatabaseUnavailable } from "./database.ts";
-import { within } from "./within.ts";
+import { waitAtMost } from "./within.ts";
 
 export interface ListenOptions {
   url: string;
@@ -32,7 +32,7 @@ export function listen(options: ListenOptions): AsyncDisposable {
       } catch (error) {
         if (!isOver) options.onError(error);
       }
-      await within(RETRY_MS, over.promise);
+      await waitAtMost(RETRY_MS, over.promise);
     }
   }
 
@@ -72,7 +72,7 @@ async function listenOnce(
     await Promise.race([answered(sql.unsafe(`listen ${channel}`)), ending]);
     if (!isOver) onNews();
     while (!isOver) {
-      await within(CHECK_MS, ending);
+      await waitAtMost(CHECK_MS, ending);
       if (!isOver) await Promise.race([answered(sql.unsafe("select 1")), ending]);
     }
   } finally {

@@ -4,7 +4,7 @@ import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
 import { Statement } from "./statement.ts";
-import type { Together } from "./together.ts";
+import type { Batched } from "./batched.ts";
 
 export interface GatewayNotification {
   id: string;
@@ -58,7 +58,7 @@ export interface NotificationWrite {
 }
 
 /** Notifications that change no payment, be they new or to be ended. */
-export const writingNotifications: Together<NotificationWrite, DueJob[]> = {
+export const notificationWrites: Batched<NotificationWrite, DueJob[]> = {
   name: "write notification",
   touches: ({ notification }) => [notification.id],
   run: writeNotifications,

@@ -171,7 +171,7 @@ const ITEM_COLUMNS = [
 const _isComplete: Column extends (typeof PAYMENT_COLUMNS)[number] ? true : never = true;
 
 /** The statements by which payments are made, and changed. */
-export const insertingPayments = inserting<GatewayPayment>({
+export const paymentInserts = inserting<GatewayPayment>({
   resource: "payment",
   table: "payments",
   columns: PAYMENT_COLUMNS,
@@ -181,7 +181,7 @@ export const insertingPayments = inserting<GatewayPayment>({
   items: { table: "payment_items", columns: ITEM_COLUMNS, of: ({ items }) => items },
 });
 
-export const writingPayments = writing<GatewayPayment>("payments", CHANGING_COLUMNS);
+export const paymentWrites = writing<GatewayPayment>("payments", CHANGING_COLUMNS);
 
 /** Every `transaction_status` there is. */
 export const PAYMENT_STATUSES = [

@@ -2,7 +2,7 @@
 
 // @ts-types="@types/pg"
 import type { Pool, PoolClient } from "pg";
-import { within } from "./within.ts";
+import { waitAtMost } from "./within.ts";
 
 export interface QueuePool extends AsyncDisposable {
   pool: Pool;
@@ -47,7 +47,7 @@ export async function openQueuePool({ url, size, onError }: QueuePoolOptions): P
       for (const client of clients) client.end().catch(() => {});
       clients.clear();
     },
-    [Symbol.asyncDispose]: () => within(END_MS, pool.end()),
+    [Symbol.asyncDispose]: () => waitAtMost(END_MS, pool.end()),
   };
 }
 

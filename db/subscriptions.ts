@@ -111,7 +111,7 @@ const COLUMNS = [
 const _isComplete: Column extends (typeof COLUMNS)[number] ? true : never = true;
 
 /** The statements by which subscriptions are made, and changed. */
-export const insertingSubscriptions = inserting<GatewaySubscription>({
+export const subscriptionInserts = inserting<GatewaySubscription>({
   resource: "subscription",
   table: "subscriptions",
   columns: COLUMNS,
@@ -121,7 +121,7 @@ export const insertingSubscriptions = inserting<GatewaySubscription>({
   items: null,
 });
 
-export const writingSubscriptions = writing<GatewaySubscription>(
+export const subscriptionWrites = writing<GatewaySubscription>(
   "subscriptions",
   CHANGING_COLUMNS,
 );

@@ -1,7 +1,7 @@
 /** Webhook endpoints: the model, and the statements that read and change them. */
 
 import { MAX } from "uuid";
-import { type Changing, writeWith, type Written } from "./beside_record.ts";
+import { type Changing, type WriteResult, writeWithSideEffects } from "./side_effects.ts";
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { NewJob } from "./jobs.ts";
@@ -88,7 +88,7 @@ export async function disableEndpoint(
   sql: Sql,
   endpoint: GatewayWebhookEndpoint,
   { event, jobs }: { event: GatewayEvent; jobs: NewJob[] },
-): Promise<Written> {
+): Promise<WriteResult> {
   const { id, url, event_count, failing_since, disabled_reason, updated_at } = endpoint;
   const disabling: Changing = (statement, unless) => [
     `changed as (
@@ -113,6 +113,6 @@ export async function disableEndpoint(
     notifications: [],
     jobs,
   };
-  const [written] = await writeWith(sql, disabling, [write]);
+  const [written] = await writeWithSideEffects(sql, disabling, [write]);
   return written!;
 }

@@ -1,13 +1,18 @@
 /** Changes records, in one round trip with all that is written together with each change. */
 
-import { type Beside, type Changing, writeWith, type Written } from "./beside_record.ts";
+import {
+  type Changing,
+  type SideEffects,
+  type WriteResult,
+  writeWithSideEffects,
+} from "./side_effects.ts";
 import type { Sql } from "./database.ts";
 import type { KeyId } from "./idempotency_keys.ts";
 import type { Statement } from "./statement.ts";
-import type { Together } from "./together.ts";
+import type { Batched } from "./batched.ts";
 
 /** A change, and all that is written together with it. */
-export interface RecordWrite<R> extends Beside {
+export interface RecordWrite<R> extends SideEffects {
   /** Its version is the one that was changed; what counts is whether the stored one still is that. */
   record: R;
   /** What to note of the key the change was asked with, while that is still its holder's. */
@@ -36,7 +41,7 @@ export type RecordTable = "payments" | "invoices" | "subscriptions";
 export function writing<R extends Versioned>(
   table: RecordTable,
   columns: readonly (keyof R & string)[],
-): Together<RecordWrite<R>, Written> {
+): Batched<RecordWrite<R>, WriteResult> {
   const set = columns.map((name) => `${name} = wanted.${name}`).join(", ");
   return {
     name: `write ${table.slice(0, -1)}`,
@@ -60,7 +65,7 @@ async function write<R extends Versioned>(
   sql: Sql,
   writes: RecordWrite<R>[],
   { table, set, columns }: Target<R>,
-): Promise<Written[]> {
+): Promise<WriteResult[]> {
   // Locked in the order of their ids, by whoever changes several at once.
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
   const notes = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
@@ -78,7 +83,7 @@ async function write<R extends Versioned>(
     )`,
     ...notes.length > 0 ? [`with_keys as (${NOTING})`] : [],
   ];
-  return await writeWith(sql, changing, writes);
+  return await writeWithSideEffects(sql, changing, writes);
 }
 
 function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {

@@ -6,11 +6,11 @@ import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { ServiceError } from "../core/errors.ts";
-import type { Announcer } from "../core/events/announce.ts";
+import type { EventPublisher } from "../core/events/publisher.ts";
 import type { Events } from "../core/events/hub.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
-import type { Carrier } from "../core/jobs/carrier.ts";
+import type { JobQueue } from "../core/jobs/queue.ts";
 import type { Log } from "../core/log.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import type { Poster } from "../core/webhooks/post.ts";
@@ -60,12 +60,12 @@ export interface AppDeps {
   /** The same gateway, with places of its own for what no caller waits for. */
   background: GatewayClient;
   /** Brings jobs that requests leave behind to a worker. */
-  carrier: Carrier;
+  jobQueue: JobQueue;
   /** Who listens to what happens. */
   events: Events;
   /** Those outside who follow what happens. */
   streams: EventStreams;
-  announcer: Announcer;
+  publisher: EventPublisher;
   /** Sends webhooks. */
   poster: Poster;
   log: Log;

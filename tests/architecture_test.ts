@@ -125,7 +125,7 @@ Deno.test("a gate alone changes the state of a payment, an invoice, a subscripti
   const writers = house.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
     "db/adopt_payment.ts",
-    "db/beside_record.ts",
+    "db/side_effects.ts",
     "db/insert_record.ts",
     "db/record_checks.ts",
     "db/write_record.ts",

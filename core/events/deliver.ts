@@ -5,8 +5,8 @@ import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
 import { DELIVER, type GatewayJob, hasToWait, insertJobs, LEFT_OUT } from "../../db/jobs.ts";
 import { noteLeftOut } from "../../db/jobs_to_deliver.ts";
 import type { Clock } from "../clock.ts";
-import type { Carrier } from "../jobs/carrier.ts";
-import { PutOff, type Task, type Tasks } from "../jobs/task.ts";
+import type { JobQueue } from "../jobs/queue.ts";
+import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
 import { withTimeLimit } from "../jobs/time_limit.ts";
 import { deliveryJob, type Events, type Subscriber } from "./hub.ts";
 import { viewEvent } from "./views.ts";
@@ -28,7 +28,7 @@ const UNHEARD_RETRY_MS = 60_000;
 
 export interface DeliverDeps {
   database: Database;
-  carrier: Carrier;
+  jobQueue: JobQueue;
   clock: Clock;
   events: Events;
 }
@@ -61,7 +61,7 @@ function deliver(deps: DeliverDeps, { names, handler }: Subscriber, limitMs: num
         (sql) => hasToWait(sql, job, sequenceOf(job)),
         "find earlier delivery",
       );
-      if (mustWait) throw new PutOff(new Date(deps.clock() + TURN_MS));
+      if (mustWait) throw new PostponeJob(new Date(deps.clock() + TURN_MS));
       const [event, next] = await read(job);
       if (!event) return null;
       // Also what a handler throws that is not even asynchronous is its failure.
@@ -84,14 +84,14 @@ function deliver(deps: DeliverDeps, { names, handler }: Subscriber, limitMs: num
  * tried again, that has long been done.
  */
 async function goOn(
-  { database, carrier, clock }: DeliverDeps,
+  { database, jobQueue, clock }: DeliverDeps,
   { task, payload }: GatewayJob,
   next: GatewayEvent | undefined,
 ): Promise<void> {
   if (!next || payload[LEFT_OUT]) return;
   const job = deliveryJob(task, next.resource_id, next.sequence, new Date(clock()));
   const waiting = await database.query((sql) => insertJobs(sql, [job]), "insert delivery");
-  for (const each of waiting) carrier.carry(each);
+  for (const each of waiting) jobQueue.enqueue(each);
 }
 
 /**
@@ -105,7 +105,7 @@ function unheard({ clock }: DeliverDeps): Task {
     run({ task, created_at }) {
       const now = clock();
       if (now < created_at.getTime() + UNHEARD_MS) {
-        throw new PutOff(new Date(now + UNHEARD_RETRY_MS));
+        throw new PostponeJob(new Date(now + UNHEARD_RETRY_MS));
       }
       throw new Error(`Nobody listens as "${task.slice(DELIVER.length)}"`);
     },

@@ -1,6 +1,6 @@
 /** Follows events as they are settled: each is read once, for all of this instance who want to hear. */
 
-import { EVENTS_CHANNEL } from "../../db/announce.ts";
+import { EVENTS_CHANNEL } from "../../db/publish.ts";
 import type { Database } from "../../db/database.ts";
 import {
   type EventChoice,
@@ -10,7 +10,7 @@ import {
   readEventsAfter,
 } from "../../db/event_places.ts";
 import { listen } from "../../db/listen.ts";
-import { within } from "../../db/within.ts";
+import { waitAtMost } from "../../db/within.ts";
 import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
@@ -142,15 +142,15 @@ function follow(
       const askers = asking;
       asking = [];
       try {
-        const restMs = await lookOnce();
+        const gatewayPauseMs = await lookOnce();
         for (const { resolve } of askers) resolve(place!);
         troubles.delete(NOT_FOLLOWED);
-        await within(PAUSE_MS, over.promise);
-        await within(restMs, news.promise);
+        await waitAtMost(PAUSE_MS, over.promise);
+        await waitAtMost(gatewayPauseMs, news.promise);
       } catch (error) {
         for (const { reject } of askers) reject(error);
         note(NOT_FOLLOWED, error);
-        await within(RETRY_MS, over.promise);
+        await waitAtMost(RETRY_MS, over.promise);
       }
     }
     for (const { reject } of asking) reject(new Error("Nobody follows events any more"));

@@ -8,7 +8,7 @@ import {
   type Place,
   type PlacedEvent,
 } from "../../db/event_places.ts";
-import { within } from "../../db/within.ts";
+import { waitAtMost } from "../../db/within.ts";
 import { createOutlet } from "./outlet.ts";
 
 export interface EventStream {
@@ -112,7 +112,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
         await readOn(place);
       } catch (error) {
         held = null;
-        if (error instanceof DatabaseUnavailable) await within(RETRY_MS, gone.promise);
+        if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, gone.promise);
         else {
           onError(error);
           outlet.cut();

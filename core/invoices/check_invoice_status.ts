@@ -4,7 +4,7 @@ import type { GatewayJob } from "../../db/jobs.ts";
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import { hasPaymentOfInvoice } from "../../db/payments.ts";
 import { meansUnknown } from "../gateway/errors.ts";
-import { PutOff, type Task } from "../jobs/task.ts";
+import { PostponeJob, type Task } from "../jobs/task.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
 import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
@@ -62,7 +62,7 @@ async function look(
 /** What was paid a moment ago, the gateway may not have brought to the invoice yet. */
 async function waitForItsPayment(deps: InvoiceDeps, id: string): Promise<void> {
   const now = deps.clock();
-  if (await isPaidBy(deps, id, new Date(now - SLOWNESS_MS))) throw new PutOff(soon(now));
+  if (await isPaidBy(deps, id, new Date(now - SLOWNESS_MS))) throw new PostponeJob(soon(now));
 }
 
 async function isPaidBy({ database }: InvoiceDeps, id: string, since: Date): Promise<boolean> {

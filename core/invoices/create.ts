@@ -1,7 +1,7 @@
 /** `createInvoice`: a new invoice, written before the gateway is asked and finished when it answered. */
 
 import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { insertingInvoices, INVOICE_NUMBER } from "../../db/invoices.ts";
+import { INVOICE_NUMBER, invoiceInserts } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
 import { endOfDayInWib } from "../gateway/times.ts";
@@ -46,7 +46,7 @@ async function tryCreate(
 ): Promise<Outcome<InvoiceView>> {
   return await create(deps, caller, attempt, {
     kind: invoiceKind,
-    inserting: insertingInvoices,
+    inserting: invoiceInserts,
     draw(now, replaced) {
       // Under the same names as before the gateway can have but one of them.
       const order_id = input.order_id ?? replaced?.order_id;

@@ -1,6 +1,6 @@
 /** Invoices as records. */
 
-import { findInvoice, type GatewayInvoice, writingInvoices } from "../../db/invoices.ts";
+import { findInvoice, type GatewayInvoice, invoiceWrites } from "../../db/invoices.ts";
 import type { Kind } from "../records/kind.ts";
 import { checkJob, lookForItsPayment } from "./check_job.ts";
 import { problems } from "./problems.ts";
@@ -10,7 +10,7 @@ import { type InvoiceView, viewInvoice } from "./views.ts";
 export const invoiceKind: Kind<GatewayInvoice, InvoiceView> = {
   resource: "invoice",
   find: findInvoice,
-  writing: writingInvoices,
+  writing: invoiceWrites,
   view: viewInvoice,
   stateOf: ({ status }) => ({ status, fraud: null }),
   apply: (current, { set, transition }) => ({

@@ -70,7 +70,7 @@ async function ask({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice 
  * used the same elsewhere. It is a reason to look, though.
  */
 export async function lookAtInvoiceOfOrder(
-  { database, carrier, clock }: RecordDeps,
+  { database, jobQueue, clock }: RecordDeps,
   payment: GatewayPayment,
 ): Promise<void> {
   if (payment.user_id !== null) return;
@@ -80,5 +80,5 @@ export async function lookAtInvoiceOfOrder(
   const cause = { now: new Date(clock()), notificationId: null };
   const look = lookAtInvoice(invoice.id, payment, cause);
   const waiting = await database.query((sql) => insertJobs(sql, [look]), "queue look");
-  for (const each of waiting) carrier.carry(each);
+  for (const each of waiting) jobQueue.enqueue(each);
 }

@@ -17,13 +17,13 @@ import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
-import type { Carrier } from "./carrier.ts";
+import type { JobQueue } from "./queue.ts";
 import { find } from "./read.ts";
 import { type JobView, viewJob } from "./views.ts";
 
 export interface AskDeps {
   database: Database;
-  carrier: Carrier;
+  jobQueue: JobQueue;
   clock: Clock;
 }
 
@@ -68,7 +68,7 @@ export async function askAsync(
       return await meet(deps, known, { request, isAnswered: Boolean(used?.reply) });
     }
   }
-  deps.carrier.carry(job);
+  deps.jobQueue.enqueue(job);
   return { body: viewNew(job), isReplayed: false };
 }
 
@@ -125,7 +125,7 @@ async function meet(
     (sql) => askAgain(sql, job.id, secret, new Date(now)),
     "queue job again",
   );
-  if (queued) deps.carrier.carry(queued);
+  if (queued) deps.jobQueue.enqueue(queued);
   return { body: viewJob(queued ?? await find(deps, job.id)), isReplayed: !queued };
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { recordJobRun } from "../telemetry.ts";
 import { errorText } from "./error_text.ts";
-import { findTask, PutOff, type Task, type Tasks } from "./task.ts";
+import { findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 import { withTimeLimit } from "./time_limit.ts";
 
 /** A job whose workers never come back may be what ends them, and must not do so for ever. */
@@ -47,7 +47,7 @@ export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob>
     tell("succeeded");
     return { ...job, status: "succeeded", result, error: null };
   } catch (error) {
-    if (error instanceof PutOff) {
+    if (error instanceof PostponeJob) {
       // In an outage thousands are, time and again: too many for a line each.
       measure("put_off");
       return queuedAgain(job, error.until, { attempts: job.attempts - 1 });

@@ -1,6 +1,6 @@
 /** Works through keys as they come: a bounded number at once, the others wait in line. */
 
-import { within } from "../../db/within.ts";
+import { waitAtMost } from "../../db/within.ts";
 
 export interface Line<Result = void> {
   /** Resolves when the key was worked on, with what came of it, or never will be. */
@@ -44,7 +44,7 @@ export function createLine<Result>(
       isClosed = true;
       for (const { resolve } of waiting.values()) resolve(undefined);
       waiting.clear();
-      await within(graceMs, Promise.all(underWay));
+      await waitAtMost(graceMs, Promise.all(underWay));
     },
   };
 }

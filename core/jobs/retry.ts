@@ -7,13 +7,13 @@ import { requireStaff } from "../auth/staff.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { isTooLate } from "./asked.ts";
-import type { Carrier } from "./carrier.ts";
+import type { JobQueue } from "./queue.ts";
 import { find } from "./read.ts";
 import { type JobView, viewJob } from "./views.ts";
 
 export interface RetryDeps {
   database: Database;
-  carrier: Carrier;
+  jobQueue: JobQueue;
   clock: Clock;
 }
 
@@ -21,7 +21,7 @@ export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Pro
   requireStaff(caller);
   const isOver = isTooLate(await find(deps, id), deps.clock());
   const job = (isOver ? null : await queue(deps, id)) ?? refuse(await find(deps, id), isOver);
-  deps.carrier.carry(job);
+  deps.jobQueue.enqueue(job);
   return viewJob(job);
 }
 

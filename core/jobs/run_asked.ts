@@ -9,7 +9,7 @@ import * as keys from "../idempotency/keys.ts";
 import { replay, replyOf } from "../idempotency/reply.ts";
 import { retryAt } from "../retry_at.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
-import { PutOff, type Task } from "./task.ts";
+import { PostponeJob, type Task } from "./task.ts";
 
 export interface Asked<Input> {
   caller: Caller;
@@ -104,9 +104,9 @@ async function answerFromBefore(
 }
 
 /** Whoever says when to come back has not refused anything: that is no failure. */
-function putOffBy(error: unknown, now: number): PutOff | null {
+function putOffBy(error: unknown, now: number): PostponeJob | null {
   const until = retryAt(error, now);
-  return until && new PutOff(until);
+  return until && new PostponeJob(until);
 }
 
 /** Whoever asked will read it: what nobody foresaw is for the log alone. */

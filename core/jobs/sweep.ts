@@ -6,9 +6,9 @@
 import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/due_jobs.ts";
 import { JOB_RANKS, type JobRank } from "../../db/jobs.ts";
-import { within } from "../../db/within.ts";
+import { waitAtMost } from "../../db/within.ts";
 import type { Clock } from "../clock.ts";
-import type { Deliver } from "./carrier.ts";
+import type { Deliver } from "./queue.ts";
 
 /** So many wait for their turn at once; when they had it, the next are looked for. */
 const BATCH = 500;
@@ -45,7 +45,7 @@ async function sweepRank(
     if (jobs.length === 0) break;
     for (const { id } of jobs) found.add(id);
     const delivered = jobs.map(({ id, ...kind }) => deliver(id, kind));
-    await within(deadline - performance.now(), Promise.all(delivered));
+    await waitAtMost(deadline - performance.now(), Promise.all(delivered));
     if (due.length < BATCH) break;
   }
   return found.size;

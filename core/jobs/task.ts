@@ -38,7 +38,7 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
 }
 
 /** Thrown by a task for which it is too early: it runs again then, as if it had not been tried. */
-export class PutOff extends Error {
+export class PostponeJob extends Error {
   override name = "PutOff";
 
   constructor(readonly until: Date) {

@@ -14,7 +14,7 @@ import {
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { attempt } from "./attempt.ts";
-import type { Carrier, Deliver } from "./carrier.ts";
+import type { Deliver, JobQueue } from "./queue.ts";
 import { holding } from "./hold.ts";
 import { createLine, type Line } from "./line.ts";
 import type { Tasks } from "./task.ts";
@@ -34,7 +34,7 @@ export interface WorkerOptions {
   database: Database;
   tasks: Tasks;
   /** Told of jobs that are to be run again. */
-  carrier: Carrier;
+  jobQueue: JobQueue;
   clock: Clock;
   log: Log;
   maxRunning: number;
@@ -50,7 +50,7 @@ export interface Worker {
 }
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { database, carrier, clock, log, maxRunning } = options;
+  const { database, jobQueue, clock, log, maxRunning } = options;
   const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
   // Where a job belongs is soon known, and not held up by any that runs.
@@ -103,7 +103,7 @@ export function createWorker(options: WorkerOptions): Worker {
       const now = new Date(clock());
       const isLeft = await database.query((sql) => leaveJob(sql, job, left, now), "leave job");
       if (!isLeft) log.info("job_lease_lost", { job: job.id, task: job.task });
-      else if (left.status === "queued") carrier.carry({ id: job.id, run_at: left.run_at });
+      else if (left.status === "queued") jobQueue.enqueue({ id: job.id, run_at: left.run_at });
     } catch (error) {
       if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
       // Another one of its task and subject was written while it ran: that is its next attempt.

@@ -1,10 +1,10 @@
 /** Asks the gateway about what a notification told, and takes over what it says. */
 
 import { validate as isUuid } from "uuid";
-import { findingToldPayments } from "../../db/find_told_payments.ts";
+import { paymentLookups } from "../../db/find_told_payments.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { together } from "../../db/together.ts";
+import { batched } from "../../db/batched.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { meansUnknown } from "../gateway/errors.ts";
 import { lookAtInvoiceOfOrder } from "../invoices/link.ts";
@@ -40,7 +40,7 @@ export async function findTold(
   const metadata = raw_payload.metadata as { payment_ref?: unknown } | null | undefined;
   const ref = metadata?.payment_ref;
   const payment_ref = typeof ref === "string" && isUuid(ref) ? ref : null;
-  return await together(database, findingToldPayments, { order_id, transaction_id, payment_ref });
+  return await batched(database, paymentLookups, { order_id, transaction_id, payment_ref });
 }
 
 /** What changed a payment is written down already, together with the change. */

@@ -1,6 +1,6 @@
 /** `createCharge`: a new payment, written before the gateway is asked and finished when it answered. */
 
-import { type GatewayPayment, insertingPayments } from "../../db/payments.ts";
+import { type GatewayPayment, paymentInserts } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { answerAgain } from "../records/answer_again.ts";
@@ -26,7 +26,7 @@ export async function createCharge(
   const isTriedAgain = attempt?.isTriedAgain;
   return await create(deps, caller, attempt, {
     kind: paymentKind,
-    inserting: insertingPayments,
+    inserting: paymentInserts,
     draw(now, replaced) {
       began = performance.now();
       // Under the same order id as before the gateway can have but one of them.

@@ -4,7 +4,7 @@ import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { ServiceError } from "../errors.ts";
-import { PutOff, type Task } from "../jobs/task.ts";
+import { PostponeJob, type Task } from "../jobs/task.ts";
 import { changePayment } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { graceEnd } from "./grace.ts";
@@ -44,7 +44,7 @@ async function settleUnknown(deps: PaymentDeps, known: GatewayPayment): Promise<
   const payment = deps.clock() < graceEnd(known).getTime()
     ? known
     : await giveUp(deps, known, SOURCE);
-  if (isWaiting(payment)) throw new PutOff(graceEnd(payment));
+  if (isWaiting(payment)) throw new PostponeJob(graceEnd(payment));
   return payment;
 }
 
@@ -75,7 +75,7 @@ async function finishRefunds(deps: PaymentDeps, known: GatewayPayment): Promise<
       payment;
   }
   const [first] = failures;
-  if (first) throw failures.find((error) => !(error instanceof PutOff)) ?? first;
+  if (first) throw failures.find((error) => !(error instanceof PostponeJob)) ?? first;
   return payment;
 }
 
@@ -88,7 +88,7 @@ async function sendAgain(
   if (!refund || !isPending(refund)) return;
   // Whoever asked for it may still be at it.
   const sentLongAgo = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
-  if (deps.clock() < sentLongAgo.getTime()) throw new PutOff(sentLongAgo);
+  if (deps.clock() < sentLongAgo.getTime()) throw new PostponeJob(sentLongAgo);
   try {
     await sendRefund(deps, { key: null, refundId, source: SOURCE, isSentBefore: true }, payment);
   } catch (error) {

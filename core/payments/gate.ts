@@ -17,7 +17,7 @@ import { adoptedPayment } from "./adopted_payment.ts";
 import { drawUp } from "../records/change.ts";
 import { type Change, changePayment } from "./change.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { handOn } from "../records/hand_on.ts";
+import { dispatchAfterCommit } from "../records/dispatch_after_commit.ts";
 import { graceEnd } from "./grace.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { paymentKind } from "./kind.ts";
@@ -150,7 +150,7 @@ export async function adopt(
     "adopt payment",
   );
   if (!written.isWritten) return null;
-  handOn(deps, write, written);
+  dispatchAfterCommit(deps, write, written);
   return write.record;
 }
 

@@ -1,6 +1,6 @@
 /** Payments as records. */
 
-import { findPayment, type GatewayPayment, writingPayments } from "../../db/payments.ts";
+import { findPayment, type GatewayPayment, paymentWrites } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { lookAtInvoice } from "../invoices/check_job.ts";
 import type { Kind } from "../records/kind.ts";
@@ -13,7 +13,7 @@ import { type PaymentView, viewPayment } from "./views.ts";
 export const paymentKind: Kind<GatewayPayment, PaymentView> = {
   resource: "payment",
   find: findPayment,
-  writing: writingPayments,
+  writing: paymentWrites,
   view: viewPayment,
   stateOf: ({ transaction_status, fraud_status }) => ({
     status: transaction_status,

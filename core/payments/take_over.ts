@@ -1,8 +1,8 @@
 /** Takes over a transaction that was made outside of the service: by a link, or by a subscription. */
 
-import { findingToldPayments } from "../../db/find_told_payments.ts";
+import { paymentLookups } from "../../db/find_told_payments.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { together } from "../../db/together.ts";
+import { batched } from "../../db/batched.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { adopt, hear, type Heard, type Hearing, type Link, linkPayment } from "./gate.ts";
@@ -27,7 +27,7 @@ export async function takeOver(
   if (adopted) return { payment: adopted, step: "forward", isNoted: true, isDoubted: false };
   // It has a payment already, or somebody else was quicker.
   const told = { order_id: order_id!, transaction_id, payment_ref: null };
-  const known = await together(deps.database, findingToldPayments, told);
+  const known = await batched(deps.database, paymentLookups, told);
   if (!known) throw new Error(`The transaction of order ${order_id} is gone`);
   const heard = await hearOf(deps, known, hearing);
   return link ? { ...heard, payment: await linkPayment(deps, heard.payment, link) } : heard;

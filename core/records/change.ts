@@ -1,12 +1,12 @@
 /** The one way a record is written: decided on what is known, valid only while that holds. */
 
 import type { GatewayEvent } from "../../db/events.ts";
-import { together } from "../../db/together.ts";
+import { batched } from "../../db/batched.ts";
 import type { RecordWrite } from "../../db/write_record.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
 import type { RecordDeps } from "./deps.ts";
-import { handOn } from "./hand_on.ts";
+import { dispatchAfterCommit } from "./dispatch_after_commit.ts";
 import { inTurn } from "./in_turn.ts";
 import type { Change, GatewayRecord, Kind } from "./kind.ts";
 
@@ -49,9 +49,9 @@ async function tryChange<R extends GatewayRecord>(
   const change = decide(current);
   if (!change) return current;
   const write = drawUp(deps, kind, current, change);
-  const written = await together(deps.database, kind.writing, write);
+  const written = await batched(deps.database, kind.writing, write);
   if (!written.isWritten) return null;
-  handOn(deps, write, written);
+  dispatchAfterCommit(deps, write, written);
   return { ...write.record, version: current.version + 1 };
 }
 

@@ -1,7 +1,7 @@
 /** Makes a record: written before the gateway is asked, and finished when it answered. */
 
 import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
-import { type Together, together } from "../../db/together.ts";
+import { type Batched, batched } from "../../db/batched.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
@@ -15,7 +15,7 @@ import { gatewayIsDown } from "./problems.ts";
 /** How one kind of record is made. */
 export interface Creation<R extends GatewayRecord, View extends object> {
   kind: Kind<R, View>;
-  inserting: Together<RecordInsert<R>, Inserted>;
+  inserting: Batched<RecordInsert<R>, Inserted>;
   /** A new one; in place of one that an earlier request with the key left, and that came to nothing. */
   draw(now: Date, replaced: R | null): R;
   /** Sends what was just written. */
@@ -63,7 +63,7 @@ async function begin<R extends GatewayRecord, View extends object>(
   const record = creation.draw(now, replaced?.record ?? null);
   const key = attempt && keys.claimFor(attempt, caller, record.id, now);
   const insert = { record, key, keysSince: keys.keysSince(now), replaces: replaced?.id ?? null };
-  const { isClaimed, isOrdered } = await together(deps.database, inserting, insert);
+  const { isClaimed, isOrdered } = await batched(deps.database, inserting, insert);
   if (attempt && !isClaimed) return await resume(deps, request, attempt);
   if (!isOrdered) throw await refuseOrder(deps, { key }, record);
   return await kind.problems.naming(record, async () => ({

@@ -2,10 +2,10 @@
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
-import type { Announcer } from "../events/announce.ts";
+import type { EventPublisher } from "../events/publisher.ts";
 import type { Events } from "../events/hub.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import type { Carrier } from "../jobs/carrier.ts";
+import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../log.ts";
 
 export interface RecordDeps {
@@ -13,9 +13,9 @@ export interface RecordDeps {
   gateway: GatewayClient;
   clock: Clock;
   log: Log;
-  carrier: Carrier;
+  jobQueue: JobQueue;
   /** Who listens to what happens. */
   events: Events;
   /** Tells those outside of it. */
-  announcer: Announcer;
+  publisher: EventPublisher;
 }

@@ -1,13 +1,13 @@
 /** What payments, invoices and subscriptions have in common: records of something at the gateway. */
 
-import type { Written } from "../../db/beside_record.ts";
+import type { WriteResult } from "../../db/side_effects.ts";
 import type { Sql } from "../../db/database.ts";
 import type { Resource } from "../../db/history.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { SubscriptionCharge } from "../../db/subscription_charges.ts";
-import type { Together } from "../../db/together.ts";
+import type { Batched } from "../../db/batched.ts";
 import type { KeyUpdate, RecordWrite } from "../../db/write_record.ts";
 import type { Problems } from "./problems.ts";
 
@@ -30,7 +30,7 @@ export type Owner = string | null;
 export interface Kind<R extends GatewayRecord, View extends object = object> {
   resource: Resource;
   find(sql: Sql, id: string, owner?: Owner): Promise<R | null>;
-  writing: Together<RecordWrite<R>, Written>;
+  writing: Batched<RecordWrite<R>, WriteResult>;
   /** As callers and listeners see it. */
   view(record: R): View;
   stateOf(record: R): State;

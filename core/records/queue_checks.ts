@@ -4,7 +4,7 @@ import type { Sql } from "../../db/database.ts";
 import { countDueJobs } from "../../db/due_jobs.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
-import { restMs } from "../jobs/gently.ts";
+import { gatewayPauseMs } from "../jobs/pause_while_gateway_down.ts";
 import { FIRST_CHECK_MS, nextCheck } from "./check_times.ts";
 import type { RecordDeps } from "./deps.ts";
 
@@ -14,7 +14,7 @@ const BATCH = 500;
 /** As many as can be looked at before the next run; the rest is still due then. */
 export const MOST_WAITING = 10_000;
 
-export type QueueDeps = Pick<RecordDeps, "database" | "clock" | "carrier" | "gateway">;
+export type QueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
 
 /** A sweep over records of one kind. */
 export interface Sweep {
@@ -42,10 +42,10 @@ export async function queueInBatches(
 ): Promise<number> {
   const room = await roomFor(deps, task);
   let queued = 0;
-  while (queued < room && restMs(deps) === 0) {
+  while (queued < room && gatewayPauseMs(deps) === 0) {
     const limit = Math.min(BATCH, room - queued);
     const jobs = await queueSome(limit);
-    for (const job of jobs) deps.carrier.carry(job);
+    for (const job of jobs) deps.jobQueue.enqueue(job);
     queued += jobs.length;
     if (jobs.length < limit) break;
   }

@@ -6,7 +6,7 @@ import { listUntold } from "../../db/subscription_charges.ts";
 import { noteLook } from "../../db/record_checks.ts";
 import { findSubscription, type GatewaySubscription } from "../../db/subscriptions.ts";
 import { GatewayAPIError, GatewayError, meansNoSuch } from "../gateway/errors.ts";
-import { PutOff, type Task } from "../jobs/task.ts";
+import { PostponeJob, type Task } from "../jobs/task.ts";
 import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
 import type { RecordDeps } from "../records/deps.ts";
@@ -75,7 +75,7 @@ async function waitForCharge({ database, clock }: RecordDeps, paymentId: string)
     (sql) => listUntold(sql, [payment.transaction_id!]),
     "list charges of subscription",
   );
-  if (untold.length > 0) throw new PutOff(soon(now));
+  if (untold.length > 0) throw new PostponeJob(soon(now));
 }
 
 /** One whose creation was never answered may turn out to have been made after all. */

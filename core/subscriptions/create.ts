@@ -1,6 +1,6 @@
 /** `createSubscription`: written before the gateway is asked and finished when it answered. */
 
-import { insertingSubscriptions } from "../../db/subscriptions.ts";
+import { subscriptionInserts } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
@@ -27,7 +27,7 @@ export async function createSubscription(
   }
   return await create(deps, caller, attempt, {
     kind: subscriptionKind,
-    inserting: insertingSubscriptions,
+    inserting: subscriptionInserts,
     draw: (now) => newSubscription(input, caller.userId, now),
     ...sendingBy(deps, subscriptionKind, sendingSubscriptions(deps, input)),
   });

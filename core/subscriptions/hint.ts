@@ -43,7 +43,7 @@ async function findTold(
 }
 
 export async function queueLook(
-  { database, carrier, clock }: RecordDeps,
+  { database, jobQueue, clock }: RecordDeps,
   subscription: GatewaySubscription,
   gatewayId: string | null,
 ): Promise<void> {
@@ -61,5 +61,5 @@ export async function queueLook(
     payload: { ...job.payload, ...gatewayId && { gateway_subscription_id: gatewayId } },
   };
   const waiting = await database.query((sql) => insertJobs(sql, [look]), "queue look");
-  for (const each of waiting) carrier.carry(each);
+  for (const each of waiting) jobQueue.enqueue(each);
 }

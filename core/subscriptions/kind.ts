@@ -3,7 +3,7 @@
 import {
   findSubscription,
   type GatewaySubscription,
-  writingSubscriptions,
+  subscriptionWrites,
 } from "../../db/subscriptions.ts";
 import type { Kind } from "../records/kind.ts";
 import { checkJob } from "./check_job.ts";
@@ -14,7 +14,7 @@ import { type SubscriptionView, viewSubscription } from "./views.ts";
 export const subscriptionKind: Kind<GatewaySubscription, SubscriptionView> = {
   resource: "subscription",
   find: findSubscription,
-  writing: writingSubscriptions,
+  writing: subscriptionWrites,
   view: viewSubscription,
   stateOf: ({ status }) => ({ status, fraud: null }),
   apply: (current, { set, transition }) => ({

@@ -1,8 +1,8 @@
 /** One attempt at a delivery. */
 
 import type { Database } from "../../db/database.ts";
-import { type Attempted, type DueDelivery, recordingAttempts } from "../../db/due_deliveries.ts";
-import { together } from "../../db/together.ts";
+import { type Attempted, attemptWrites, type DueDelivery } from "../../db/due_deliveries.ts";
+import { batched } from "../../db/batched.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import { viewEvent } from "../events/views.ts";
 import type { Posted } from "./post.ts";
@@ -21,7 +21,7 @@ export async function attemptDelivery(
 ): Promise<Posted> {
   const posted = await send(deps, endpoint, viewEvent(delivery.event), signal);
   const attempt = attempted(endpoint, delivery, posted, new Date(deps.clock()));
-  await together(deps.database, recordingAttempts, attempt);
+  await batched(deps.database, attemptWrites, attempt);
   return posted;
 }
 

@@ -12,8 +12,8 @@ import {
   type GatewayWebhookEndpoint,
   removeEndpoint,
 } from "../../db/webhook_endpoints.ts";
-import { within } from "../../db/within.ts";
-import { PutOff, type Task, type TaskContext } from "../jobs/task.ts";
+import { waitAtMost } from "../../db/within.ts";
+import { PostponeJob, type Task, type TaskContext } from "../jobs/task.ts";
 import { attemptDelivery, type AttemptDeps } from "./attempt_delivery.ts";
 import { createKnownEndpoint, FRESH_MS, type KnownEndpointDeps } from "./known_endpoint.ts";
 import { createNews } from "./news.ts";
@@ -57,13 +57,13 @@ export async function deliverWebhooks(
 ): Promise<object> {
   const { database, clock } = deps;
   const mustWait = await database.query((sql) => hasToWait(sql, job, 0), "find running delivery");
-  if (mustWait) throw new PutOff(new Date(clock() + TURN_MS));
+  if (mustWait) throw new PostponeJob(new Date(clock() + TURN_MS));
   const endpoint = await find(deps, job.subject_id!);
   if (!endpoint) return { skipped: "The endpoint is gone" };
   if (endpoint.deleted_at) return await forget(deps, endpoint.id);
   if (endpoint.disabled_reason) return { skipped: "The endpoint is disabled" };
   const { sent, next } = await deliverDue(deps, endpoint.id, context);
-  if (next) throw new PutOff(next);
+  if (next) throw new PostponeJob(next);
   return { sent };
 }
 
@@ -83,7 +83,7 @@ async function deliverDue(
   const news = createNews();
   // Other instances write events, too, and are not heard here: so with each reading there may be news.
   const known = createKnownEndpoint(deps, endpointId, news.tell);
-  using _ = deps.announcer.hear(endpointId, { onNews: news.tell, onChange: known.outdate });
+  using _ = deps.publisher.hear(endpointId, { onNews: news.tell, onChange: known.outdate });
   const underWay = new Map<string, Promise<void>>();
   let fetched: DueDelivery[] = [];
   let next: Date | null = null;
@@ -126,7 +126,7 @@ async function deliverDue(
     else if (underWay.size === 0) return { sent, next };
     else {
       const changes = [...underWay.values(), ...hasRoom ? [news.comes()] : []];
-      await within(FRESH_MS, Promise.race(changes));
+      await waitAtMost(FRESH_MS, Promise.race(changes));
     }
   }
   await Promise.all(underWay.values());

@@ -7,18 +7,18 @@ import {
   type GatewayWebhookEndpoint,
 } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
-import type { Announcer } from "../events/announce.ts";
+import type { EventPublisher } from "../events/publisher.ts";
 import type { Events } from "../events/hub.ts";
-import type { Carrier } from "../jobs/carrier.ts";
+import type { JobQueue } from "../jobs/queue.ts";
 import { newId } from "../new_id.ts";
-import { handOn } from "../records/hand_on.ts";
+import { dispatchAfterCommit } from "../records/dispatch_after_commit.ts";
 import { viewEndpoint } from "./views.ts";
 
 export interface DisableDeps {
   database: Database;
   clock: Clock;
-  carrier: Carrier;
-  announcer: Announcer;
+  jobQueue: JobQueue;
+  publisher: EventPublisher;
   /** Who listens to what happens. */
   events: Events;
 }
@@ -47,6 +47,6 @@ export async function disable(
     "disable endpoint",
   );
   if (!written.isWritten) return endpoint;
-  handOn(deps, { events: [event] }, written);
+  dispatchAfterCommit(deps, { events: [event] }, written);
   return disabled;
 }

@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import { hastenDeliveries } from "../../db/webhook_deliveries.ts";
 import type { Clock } from "../clock.ts";
-import type { Announcer } from "../events/announce.ts";
+import type { EventPublisher } from "../events/publisher.ts";
 import { newJob } from "../jobs/new_job.ts";
 import type { Task } from "../jobs/task.ts";
 
@@ -16,14 +16,14 @@ const STEP = 1_000;
 export interface HastenDeps {
   database: Database;
   clock: Clock;
-  announcer: Announcer;
+  publisher: EventPublisher;
 }
 
 export function hastenJob(endpointId: string, now: Date): NewJob {
   return newJob(HASTEN_WEBHOOKS, { id: endpointId, user_id: null }, {}, { runAt: now, now });
 }
 
-export function createHastenWebhooks({ database, clock, announcer }: HastenDeps): Task {
+export function createHastenWebhooks({ database, clock, publisher }: HastenDeps): Task {
   return {
     retries: 10,
     firstDelayMs: 5_000,
@@ -33,7 +33,7 @@ export function createHastenWebhooks({ database, clock, announcer }: HastenDeps)
       const step = () =>
         database.query((sql) => hastenDeliveries(sql, options), "hasten deliveries");
       while (await step() === STEP);
-      announcer.announce([endpointId]);
+      publisher.publish([endpointId]);
       return null;
     },
   };

@@ -108,8 +108,8 @@ export async function updateWebhookEndpoint(
     changed: found(await change(sql, id, changes)),
     waiting: await insertJobs(sql, jobs),
   }), "change endpoint");
-  for (const job of waiting) deps.carrier.carry(job);
-  deps.announcer.announceChange(id);
+  for (const job of waiting) deps.jobQueue.enqueue(job);
+  deps.publisher.publishEndpointChange(id);
   return viewEndpoint(changed);
 }
 
@@ -122,8 +122,8 @@ export async function deleteWebhookEndpoint(
   await findForStaff(deps, caller, id);
   const now = new Date(deps.clock());
   await deps.database.query((sql) => change(sql, id, { deleted_at: now }), "delete endpoint");
-  deps.announcer.announceChange(id);
-  deps.announcer.announce([id]);
+  deps.publisher.publishEndpointChange(id);
+  deps.publisher.publish([id]);
 }
 
 /** For a day what is sent is signed with both, so that receivers can change in their own time. */
@@ -142,7 +142,7 @@ export async function rotateWebhookSecret(
     updated_at: now,
   };
   const changed = await deps.database.query((sql) => change(sql, id, changes), "rotate secret");
-  deps.announcer.announceChange(id);
+  deps.publisher.publishEndpointChange(id);
   return { ...viewEndpoint(found(changed)), secret };
 }
 

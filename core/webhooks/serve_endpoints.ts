@@ -3,23 +3,23 @@
 import type { Database } from "../../db/database.ts";
 import { listEndpointsToServe } from "../../db/due_deliveries.ts";
 import type { Clock } from "../clock.ts";
-import type { Announcer } from "../events/announce.ts";
+import type { EventPublisher } from "../events/publisher.ts";
 
 export interface ServeEndpointsDeps {
   database: Database;
   clock: Clock;
-  announcer: Announcer;
+  publisher: EventPublisher;
 }
 
 /** How many endpoints there were. */
 export async function serveEndpoints(
-  { database, clock, announcer }: ServeEndpointsDeps,
+  { database, clock, publisher }: ServeEndpointsDeps,
 ): Promise<number> {
   const now = new Date(clock());
   const ids = await database.query(
     (sql) => listEndpointsToServe(sql, now),
     "list endpoints to serve",
   );
-  if (ids.length > 0) announcer.announce(ids);
+  if (ids.length > 0) publisher.publish(ids);
   return ids.length;
 }

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { within } from "../within.ts";
+import { waitAtMost } from "../within.ts";
 import type { Layout } from "./layout.ts";
 
 /** A killed server can linger for seconds (as a zombie, or with clients) before a new one may start. */
@@ -70,7 +70,7 @@ export async function startServer(
       stopping = true;
       if (process) await closeQuietly(process.stdin);
       // A server that does not end by then is left to its leash.
-      await within(STOP_PATIENCE_MS, supervision);
+      await waitAtMost(STOP_PATIENCE_MS, supervision);
     },
   };
 }

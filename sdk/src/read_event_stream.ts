@@ -23,7 +23,7 @@ export async function* readEventStream(
   signal?.addEventListener("abort", stop);
   try {
     while (!signal?.aborted) {
-      const { done, value } = await within(silenceMs, reader.read());
+      const { done, value } = await waitAtMost(silenceMs, reader.read());
       if (done) return;
       const blocks = (text + value).split("\n\n");
       // What comes last has not ended yet.
@@ -37,7 +37,7 @@ export async function* readEventStream(
   }
 }
 
-async function within<T>(ms: number, reading: Promise<T>): Promise<T> {
+async function waitAtMost<T>(ms: number, reading: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error("Nothing came for too long")), ms);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openDatabase, type Sql } from "../../db/database.ts";
-import { type Together, together } from "../../db/together.ts";
+import { type Batched, batched } from "../../db/batched.ts";
 import { PaymentSchema } from "../../routes/payments/schemas.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
@@ -13,7 +13,7 @@ const MANY = 50;
 /** Counts, and tells what ran together. */
 function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => Promise.resolve()) {
   const batches: number[][] = [];
-  const statement: Together<number, number> = {
+  const statement: Batched<number, number> = {
     name: "count",
     touches: (item) => [String(item)],
     async run(sql, items) {
@@ -31,7 +31,7 @@ async function openCounting(...args: Parameters<typeof counting>) {
   const { batches, statement } = counting(...args);
   return {
     batches,
-    count: (item: number) => together(database, statement, item),
+    count: (item: number) => batched(database, statement, item),
     [Symbol.asyncDispose]: () => database.close(),
   };
 }

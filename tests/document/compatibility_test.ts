@@ -414,7 +414,7 @@ Deno.test("what takes nothing away is let through", () => {
 
 Deno.test("what holds itself, and becomes one of several, is gone through once", () => {
   const holder = (document: Json) => {
-    const properties = { within: { $ref: "#/components/schemas/CardOrder" } };
+    const properties = { waitAtMost: { $ref: "#/components/schemas/CardOrder" } };
     document.components.schemas.CardOrder = { type: "object", properties };
     return document;
   };
@@ -427,7 +427,7 @@ Deno.test("what holds itself, and becomes one of several, is gone through once",
 Deno.test("what is composed of what holds itself is gone through once, too", () => {
   const holding = (name: string) => {
     const items = { $ref: `#/components/schemas/${name}` };
-    return { type: "object", properties: { within: { type: "array", items } } };
+    return { type: "object", properties: { waitAtMost: { type: "array", items } } };
   };
   const composed = changed((_, schemas) => {
     schemas.Box = holding("Box");

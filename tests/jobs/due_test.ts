@@ -38,7 +38,7 @@ async function countQueued({ databaseUrl }: TestQueue): Promise<number> {
 for (const name of QUEUES) {
   Deno.test(`${name}: hundreds of looks hold up nothing that somebody waits for`, async () => {
     await using queue = await openQueue(name);
-    await using carrier = await queue.open();
+    await using jobQueue = await queue.open();
     const slow = Promise.withResolvers<void>();
     let [begun, over] = [0, 0];
     const look = async () => {
@@ -46,12 +46,12 @@ for (const name of QUEUES) {
       await slow.promise;
       over++;
     };
-    const worker = startWorker(queue, carrier, {
+    const worker = startWorker(queue, jobQueue, {
       tasks: { look: task(look), greet: task(() => Promise.resolve()) },
     });
     const write = async (...jobs: NewJob[]) => {
       const written = await queue.database.query((sql) => insertJobs(sql, jobs));
-      for (const job of written) carrier.carry(job);
+      for (const job of written) jobQueue.enqueue(job);
     };
     await write(...many(500, { task: "look", rank: JOB_RANKS.look }));
     await until("they are begun with", () => begun > 1);

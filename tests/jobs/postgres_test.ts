@@ -30,9 +30,9 @@ for (const [what, how] of Object.entries(LOSSES)) {
     await using queue = await openQueue("postgres");
     const { proxy, url } = throughProxy(queue.databaseUrl);
     await using _ = proxy;
-    await using carrier = await queue.open({ databaseUrl: url });
+    await using jobQueue = await queue.open({ databaseUrl: url });
     const delivered: string[] = [];
-    carrier.start((id) => Promise.resolve(void delivered.push(id)));
+    jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
     const early = await queue.insert();
     await until("the first is there", () => delivered.includes(early));
     proxy[how]();
@@ -54,23 +54,23 @@ Deno.test("a database that is away at the start is waited for, and one away at t
   const { proxy, url } = throughProxy(queue.databaseUrl);
   await using _ = proxy;
   proxy.cut();
-  const carrier = await queue.open({ databaseUrl: url });
+  const jobQueue = await queue.open({ databaseUrl: url });
   const delivered: string[] = [];
-  carrier.start((id) => Promise.resolve(void delivered.push(id)));
+  jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
   const id = await queue.insert();
   await until("it is noticed", () => queue.logged().includes("queue_interrupted"));
   proxy.mend();
   await until("it is there", () => delivered.includes(id));
   proxy.cut();
-  await carrier[Symbol.asyncDispose]();
+  await jobQueue[Symbol.asyncDispose]();
 });
 
 Deno.test("jobs that are slow hold nobody up who comes after them", async () => {
   await using queue = await openQueue("postgres");
-  await using carrier = await queue.open();
+  await using jobQueue = await queue.open();
   const delivered: string[] = [];
   const slow = Promise.withResolvers<void>();
-  carrier.start((id) => {
+  jobQueue.start((id) => {
     delivered.push(id);
     return slow.promise;
   });
@@ -181,8 +181,8 @@ Deno.test("from one queue to the other and back nothing is stuck, and nothing ru
 
   await setUpQueue(databaseUrl, "postgres");
   await using queue = await openQueue("postgres");
-  await using carrier = await queue.open({ databaseUrl });
-  carrier.start(worker.run);
+  await using jobQueue = await queue.open({ databaseUrl });
+  jobQueue.start(worker.run);
   const last = await instance.insert();
   await until("it is run", async () => (await instance.find(last)).status === "succeeded");
   await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
@@ -245,9 +245,9 @@ Deno.test("what somebody else put into the queue is passed over", async () => {
   for (const payload of ["[]", '{"job": 7}', "null", "{}"]) {
     await ask(queue.databaseUrl, `select ${QUEUE_SCHEMA}.add_job('job', '${payload}')`);
   }
-  await using carrier = await queue.open();
+  await using jobQueue = await queue.open();
   const delivered: string[] = [];
-  carrier.start((id) => Promise.resolve(void delivered.push(id)));
+  jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
   const ours = await queue.insert();
   await until("ours is there", () => delivered.length > 0);
   await until("the queue is empty", async () => await countQueued(queue.databaseUrl) === 0);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { sweepJobs } from "../../core/jobs/sweep.ts";
-import { PutOff } from "../../core/jobs/task.ts";
+import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
@@ -49,10 +49,10 @@ Deno.test("a job that 50 deliver at once runs once", async () => {
   for (let round = 0; round < 5; round++) {
     let runs = 0;
     const tasks = { greet: task(() => Promise.resolve(runs++)) };
-    const { database, carrier, log } = instance;
+    const { database, jobQueue, log } = instance;
     const workers = Array.from(
       { length: 50 },
-      () => createWorker({ database, tasks, carrier, log, clock: Date.now, maxRunning: 1 }),
+      () => createWorker({ database, tasks, jobQueue, log, clock: Date.now, maxRunning: 1 }),
     );
     const id = await instance.insert();
     await Promise.all(workers.map((worker) => worker.run(id)));
@@ -229,7 +229,8 @@ Deno.test("a job put off is run then, as often as it asks for it, and counts no 
   let runs = 0;
   const tasks = {
     greet: task(
-      () => ++runs < 10 ? Promise.reject(new PutOff(new Date(now + 30_000))) : Promise.resolve(),
+      () =>
+        ++runs < 10 ? Promise.reject(new PostponeJob(new Date(now + 30_000))) : Promise.resolve(),
       { retries: 0 },
     ),
   };
@@ -359,7 +360,7 @@ Deno.test("a job to be run again whose successor waits already is left to that o
     databaseUrl,
     tasks: { greet: task(() => outcome.promise) },
   });
-  for (const reason of [new Error("not yet"), new PutOff(new Date())]) {
+  for (const reason of [new Error("not yet"), new PostponeJob(new Date())]) {
     outcome = Promise.withResolvers();
     const subject_id = randomUUID();
     const id = await instance.insert({ subject_id });

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { paymentKind } from "../../core/payments/kind.ts";
 import { drawUp } from "../../core/records/change.ts";
-import type { Written } from "../../db/beside_record.ts";
+import type { WriteResult } from "../../db/side_effects.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
-import { findPayment, writingPayments } from "../../db/payments.ts";
+import { findPayment, paymentWrites } from "../../db/payments.ts";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
@@ -221,13 +221,13 @@ Deno.test("incident 16: whoever changes several payments at once takes them in t
          'id', md5(payment.id::text || number), 'transaction_id', payment.id::text || number)) made;
      analyze gateway.payments`,
   );
-  const written: Promise<Written[]>[] = [];
+  const written: Promise<WriteResult[]>[] = [];
   const write = async ({ deps, database }: TestApp, both: Payment[]) => {
     const writes = await Promise.all(both.map(async ({ id }) => {
       const known = await database.query((sql) => findPayment(sql, id));
       return drawUp(deps, paymentKind, known!, { set: { status_message: "changed" } });
     }));
-    written.push(database.query((sql) => writingPayments.run(sql, writes)));
+    written.push(database.query((sql) => paymentWrites.run(sql, writes)));
     await untilWaiting(databaseUrl, written.length);
   };
   {

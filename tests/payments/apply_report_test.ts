@@ -5,8 +5,8 @@ import { hear, type Heard, type Hearing } from "../../core/payments/gate.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
 import { listHistory } from "../../db/history.ts";
-import { findPayment, type GatewayPayment, insertingPayments } from "../../db/payments.ts";
-import { together } from "../../db/together.ts";
+import { findPayment, type GatewayPayment, paymentInserts } from "../../db/payments.ts";
+import { batched } from "../../db/batched.ts";
 import { permutations } from "../support/permutations.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openProxiedPayments } from "../support/gateway/proxy.ts";
@@ -685,7 +685,7 @@ async function writtenOnly(
 ): Promise<GatewayPayment> {
   const payment = newPayment({ gross_amount: AMOUNT, ...input }, "alice", new Date());
   const insert = { record: payment, key: null, keysSince: new Date(0), replaces: null };
-  await together(app.database, insertingPayments, insert);
+  await batched(app.database, paymentInserts, insert);
   return payment;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { PutOff } from "../../core/jobs/task.ts";
+import { PostponeJob } from "../../core/jobs/task.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -198,7 +198,7 @@ Deno.test("a charge that is being sent again is not given up by a look from befo
   const again = payments.post("/charge/", body, key);
   await send.arrived;
   look.release();
-  await assert.rejects(job, PutOff);
+  await assert.rejects(job, PostponeJob);
   send.release();
   await parsePayment(await again, 201);
   assert.deepEqual(await payments.story(payment_id), [">pending charge"]);

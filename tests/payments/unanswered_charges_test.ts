@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { PutOff } from "../../core/jobs/task.ts";
+import { PostponeJob } from "../../core/jobs/task.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -165,7 +165,7 @@ Deno.test("an order that somebody else has paid at the gateway never makes a pay
 
   await t.step("the charge did not arrive, and a task looks", async () => {
     const id = await chargeInVain(payments, "reset", await paidByAnother());
-    await assert.rejects(payments.check(id), PutOff);
+    await assert.rejects(payments.check(id), PostponeJob);
     now = await after(payments, id, 16);
     await payments.check(id);
     await assertNeverPaid(id);
@@ -205,7 +205,7 @@ Deno.test("that the gateway knows no such order proves nothing for 15 minutes, t
   for (const early of [0, 1, 14.9]) {
     now = await after(payments, id, early);
     const putOff = await payments.check(id).then(() => assert.fail(), (error) => error);
-    assert.ok(putOff instanceof PutOff);
+    assert.ok(putOff instanceof PostponeJob);
     assert.equal(putOff.until.getTime(), await after(payments, id, 15));
     assert.equal((await payments.read(id)).transaction_status, "pending");
     assert.equal((await payments.refresh(id)).transaction_status, "pending");
@@ -408,7 +408,7 @@ Deno.test("DANA is not found by its order, so that 15 minutes prove nothing; a d
   const id = await chargeInVain(payments, "answer_lost", body);
   for (const hours of [0.5, 12, 24]) {
     now = await after(payments, id, hours * 60);
-    await assert.rejects(payments.check(id), PutOff);
+    await assert.rejects(payments.check(id), PostponeJob);
     assert.equal((await payments.read(id)).transaction_status, "pending");
   }
   now = await after(payments, id, 26 * 60);

@@ -2,7 +2,7 @@
 
 import { createKey, type KeyOwner } from "../../core/auth/manage_keys.ts";
 import { type Config, parseConfig } from "../../core/config.ts";
-import { createAnnouncer } from "../../core/events/announce.ts";
+import { createEventPublisher } from "../../core/events/publisher.ts";
 import { createEvents, type Events } from "../../core/events/hub.ts";
 import {
   createEventStreams,
@@ -90,18 +90,18 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...options.gatewayOptions,
   });
   const carried: DueJob[] = [];
-  const carrier = {
-    carry: (job: DueJob) => void carried.push(job),
+  const jobQueue = {
+    enqueue: (job: DueJob) => void carried.push(job),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const clock = options.now ?? Date.now;
-  const announcer = createAnnouncer({ database: opened, carrier, clock, log });
+  const publisher = createEventPublisher({ database: opened, jobQueue, clock, log });
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, ...options.posting });
   const deps: TaskDeps = {
     database,
     gateway,
-    carrier,
-    announcer,
+    jobQueue,
+    publisher,
     poster,
     log,
     clock,
@@ -154,7 +154,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     async [Symbol.asyncDispose]() {
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
-      await announcer[Symbol.asyncDispose]();
+      await publisher[Symbol.asyncDispose]();
       log.flush();
       await opened.close();
     },

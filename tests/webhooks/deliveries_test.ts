@@ -217,7 +217,7 @@ Deno.test("once committed, an event wakes one job for each endpoint that it can 
   await using webhooks = await openWebhooks();
   const { app } = webhooks;
   const woken = async () => {
-    await app.deps.announcer[Symbol.asyncDispose]();
+    await app.deps.publisher[Symbol.asyncDispose]();
     const rows = await app.database.query((sql) =>
       sql`select id, subject_id from gateway.jobs
         where task = 'deliver_webhooks' and status = 'queued' order by subject_id`

@@ -154,7 +154,7 @@ Deno.test("what one instance is at, another leaves alone", async () => {
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
-  await app.deps.announcer[Symbol.asyncDispose]();
+  await app.deps.publisher[Symbol.asyncDispose]();
   const answer = Promise.withResolvers<void>();
   receiver.answer(async () => {
     await answer.promise;

@@ -67,9 +67,9 @@ const routes = Object.entries<Json>(document.paths)
 export async function checkAnswer(asked: Asked, answer: Response): Promise<Response> {
   const { method, url, basePath = "", hasOthersRoutes = false } = asked;
   const path = new URL(url, "http://localhost").pathname.replace(/\/?$/, "/");
-  const within = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
-  if (within !== null && PAGES.test(within)) return answer;
-  const route = routes.find(({ pattern }) => within !== null && pattern.test(within));
+  const waitAtMost = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
+  if (waitAtMost !== null && PAGES.test(waitAtMost)) return answer;
+  const route = routes.find(({ pattern }) => waitAtMost !== null && pattern.test(waitAtMost));
   const verb = method === "HEAD" ? "get" : method.toLowerCase();
   const operation = route?.methods[verb];
   const what = `${answer.status} of ${method} ${route?.path ?? path}`;

@@ -33,14 +33,14 @@ export function flattened(document: Json, schema: Json): Json {
   const nullable = parts.filter(saysWhetherNull);
   const thing = alternative ? [flattened(document, alternative)] : [];
   return {
-    ...together([...thing, ...parts]),
+    ...batched([...thing, ...parts]),
     ...nullable.length > 0 && { isNullable: nullable.every(isNullable) },
     ...all && !alternative && { alternatives: all.filter(isNotNull).map(named) },
   };
 }
 
 /** What the parts say at once: where several speak of the same, each counts, whichever comes last. */
-function together(parts: Json[]): Json {
+function batched(parts: Json[]): Json {
   const said = (keyword: string) =>
     parts.map((part) => part[keyword]).filter((value) => value !== undefined);
   const whole: Json = Object.assign({}, ...parts);

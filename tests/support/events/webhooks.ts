@@ -96,7 +96,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
       await serveEndpoints(app.deps);
       for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
         // Told of, so that there is a job.
-        await app.deps.announcer[Symbol.asyncDispose]();
+        await app.deps.publisher[Symbol.asyncDispose]();
         if (await runDueJobs(app) === 0) return;
       }
     },

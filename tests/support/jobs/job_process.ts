@@ -17,9 +17,9 @@ const SWEEP_MS = 500;
 
 const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
 const { database, log } = openInstance({ databaseUrl });
-const carrier = await openCarrier(queue, { databaseUrl, folder, log });
+const jobQueue = await openCarrier(queue, { databaseUrl, folder, log });
 
-const worker = startWorker({ database, log }, carrier, {
+const worker = startWorker({ database, log }, jobQueue, {
   leaseMs: LEASE_MS,
   tasks: {
     greet: task(async ({ id, payload, attempts }) => {
@@ -35,7 +35,7 @@ const worker = startWorker({ database, log }, carrier, {
 });
 if (payloads) {
   const jobs = JSON.parse(payloads).map((payload: object) => newJob({ payload }));
-  for (const job of await database.query((sql) => insertJobs(sql, jobs))) carrier.carry(job);
+  for (const job of await database.query((sql) => insertJobs(sql, jobs))) jobQueue.enqueue(job);
 } else {
   setInterval(() => sweepJobs({ database, clock: systemClock, deliver: worker.run }), SWEEP_MS);
 }

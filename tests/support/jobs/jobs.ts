@@ -1,7 +1,7 @@
 /** Jobs in a test: rows in a real database, and an instance that runs them when it is told to. */
 
 import { randomUUID } from "node:crypto";
-import type { Carrier } from "../../../core/jobs/carrier.ts";
+import type { JobQueue } from "../../../core/jobs/queue.ts";
 import type { Task, Tasks } from "../../../core/jobs/task.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
@@ -28,7 +28,7 @@ export interface Instance extends AsyncDisposable {
   worker: Worker;
   /** What it wants to be carried, in that order; it goes nowhere. */
   carried: DueJob[];
-  carrier: Carrier;
+  jobQueue: JobQueue;
   insert(job?: Partial<NewJob>): Promise<string>;
   find(id: string): Promise<GatewayJob>;
   log: ReturnType<typeof createLog>;
@@ -42,15 +42,15 @@ export function openInstance(options: InstanceOptions): Instance {
   let text = "";
   const log = createLog((lines) => text += lines);
   const carried: DueJob[] = [];
-  const carrier: Carrier = {
-    carry: ({ id, run_at }) => carried.push({ id, run_at }),
+  const jobQueue: JobQueue = {
+    enqueue: ({ id, run_at }) => carried.push({ id, run_at }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const worker = createWorker({
     ...options,
     database,
     tasks,
-    carrier,
+    jobQueue,
     clock: now,
     log,
     maxRunning,
@@ -59,7 +59,7 @@ export function openInstance(options: InstanceOptions): Instance {
     database,
     worker,
     carried,
-    carrier,
+    jobQueue,
     log,
     async insert(job) {
       const one = newJob({ run_at: new Date(now()), created_at: new Date(now()), ...job });

@@ -2,12 +2,9 @@
 
 import { join } from "node:path";
 import { systemClock } from "../../../core/clock.ts";
-import type { OpenCarrier } from "../../../core/jobs/carrier.ts";
-import { JOBS_FILE, openKvCarrier } from "../../../core/jobs/kv_carrier.ts";
-import {
-  openPostgresCarrier,
-  type PostgresCarrierOptions,
-} from "../../../core/jobs/postgres_carrier.ts";
+import type { OpenJobQueue } from "../../../core/jobs/queue.ts";
+import { JOBS_FILE, openKvQueue } from "../../../core/jobs/kv_queue.ts";
+import { openPostgresQueue, type PostgresQueueOptions } from "../../../core/jobs/postgres_queue.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../../core/jobs/worker.ts";
 import type { Queue } from "../../../core/config.ts";
 import { setUpQueue } from "../../../db/queue.ts";
@@ -22,7 +19,7 @@ export interface TestQueue extends Instance {
   databaseUrl: string;
   /** Where the queue's file is, if it is one. */
   folder: string;
-  open(options?: Partial<CarrierOptions>): Promise<OpenCarrier>;
+  open(options?: Partial<CarrierOptions>): Promise<OpenJobQueue>;
 }
 
 /** With a database of its own: whoever listens there gets all there is. */
@@ -45,27 +42,27 @@ export async function openQueue(queue: Queue): Promise<TestQueue> {
   };
 }
 
-export interface CarrierOptions extends PostgresCarrierOptions {
+export interface CarrierOptions extends PostgresQueueOptions {
   folder: string;
 }
 
 export async function openCarrier(
   queue: Queue,
   options: CarrierOptions,
-): Promise<OpenCarrier> {
-  if (queue === "postgres") return openPostgresCarrier(options);
+): Promise<OpenJobQueue> {
+  if (queue === "postgres") return openPostgresQueue(options);
   const path = join(options.folder, JOBS_FILE);
-  return await openKvCarrier({ path, clock: systemClock, log: options.log });
+  return await openKvQueue({ path, clock: systemClock, log: options.log });
 }
 
 /** A worker that is brought its jobs. */
 export function startWorker(
   { database, log }: Pick<WorkerOptions, "database" | "log">,
-  carrier: OpenCarrier,
+  jobQueue: OpenJobQueue,
   options: Pick<WorkerOptions, "tasks"> & Partial<WorkerOptions>,
 ): Worker {
-  const deps = { database, log, carrier, clock: systemClock, maxRunning: 8 };
+  const deps = { database, log, jobQueue, clock: systemClock, maxRunning: 8 };
   const worker = createWorker({ ...deps, ...options });
-  carrier.start(worker.run);
+  jobQueue.start(worker.run);
   return worker;
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { ServiceError } from "../../../core/errors.ts";
 import { GatewayError } from "../../../core/gateway/errors.ts";
-import { PutOff } from "../../../core/jobs/task.ts";
+import { PostponeJob } from "../../../core/jobs/task.ts";
 import { confirmNotification } from "../../../core/notifications/confirm.ts";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
 import { approvePayment, denyPayment } from "../../../core/payments/review.ts";
@@ -239,6 +239,6 @@ export function isForged(plan: Plan): boolean {
 
 /** The service said no, or not yet: both are answers. */
 function acceptRefusal(error: unknown): void {
-  const answers = [ServiceError, GatewayError, PutOff];
+  const answers = [ServiceError, GatewayError, PostponeJob];
   if (!answers.some((each) => error instanceof each)) throw error;
 }

@@ -6,16 +6,16 @@ import type { DueJob, JobKind } from "../../db/jobs.ts";
  * Called when the job's row is committed, never before. Nothing is lost with a job that is not
  * carried: its row is there, and within a minute of its time the sweep finds it.
  */
-export interface Carrier extends AsyncDisposable {
+export interface JobQueue extends AsyncDisposable {
   /** Never fails. */
-  carry(job: DueJob): void;
+  enqueue(job: DueJob): void;
 }
 
 /** Takes a job that is due; never fails. Whoever knows of what kind it is saves others the question. */
 export type Deliver = (jobId: string, kind?: JobKind) => Promise<void>;
 
 /** A carrier from the other end. */
-export interface OpenCarrier extends Carrier {
+export interface OpenJobQueue extends JobQueue {
   /** From now on jobs are delivered: at least once each, at their time. */
   start(deliver: Deliver): void;
   /** Before a worker closes: what it will not run any more is left to other instances. */

@@ -1,12 +1,12 @@
 /** Tells of events once they are committed: those who follow them, and those who deliver them. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { type RankedJob, tellFollowers, wakeJobs } from "../../db/announce.ts";
+import { type RankedJob, tellFollowers, wakeJobs } from "../../db/publish.ts";
 import type { Database } from "../../db/database.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
-import { within } from "../../db/within.ts";
+import { waitAtMost } from "../../db/within.ts";
 import type { Clock } from "../clock.ts";
-import type { Carrier } from "../jobs/carrier.ts";
+import type { JobQueue } from "../jobs/queue.ts";
 import { newJob } from "../jobs/new_job.ts";
 import type { Log } from "../log.ts";
 
@@ -16,21 +16,21 @@ export const DELIVER_WEBHOOKS = "deliver_webhooks";
 /** The first is told of at once; under load it is told so often, and not for each. */
 const PAUSE_MS = 100;
 
-export interface AnnouncerDeps {
+export interface EventPublisherDeps {
   database: Database;
-  carrier: Carrier;
+  jobQueue: JobQueue;
   clock: Clock;
   log: Log;
 }
 
-export interface Announcer extends AsyncDisposable {
+export interface EventPublisher extends AsyncDisposable {
   /**
    * There are events, and deliveries to these endpoints. Nobody waits for it: should it come to
    * nothing, those who follow look by themselves, and the schedule finds what is to be delivered.
    */
-  announce(endpointIds: Iterable<string>): void;
+  publish(endpointIds: Iterable<string>): void;
   /** An endpoint is another now; its deliveries may be, too. */
-  announceChange(endpointId: string): void;
+  publishEndpointChange(endpointId: string): void;
   /** Who is at it already needs no job to be told that there is more. */
   hear(endpointId: string, hearer: Hearer): Disposable;
 }
@@ -40,7 +40,9 @@ export interface Hearer {
   onChange(): void;
 }
 
-export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps): Announcer {
+export function createEventPublisher(
+  { database, jobQueue, clock, log }: EventPublisherDeps,
+): EventPublisher {
   const hearers = new Map<string, Hearer>();
   const closing = Promise.withResolvers<void>();
   let untold: Set<string> | null = null;
@@ -48,7 +50,7 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
 
   async function wake(jobs: RankedJob[]): Promise<void> {
     const waiting = await database.query((sql) => wakeJobs(sql, jobs), "wake deliveries");
-    for (const job of waiting) carrier.carry(job);
+    for (const job of waiting) jobQueue.enqueue(job);
   }
 
   async function tell(): Promise<void> {
@@ -62,13 +64,13 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
       } catch (error) {
         log.error("events_not_announced", error);
       }
-      await within(PAUSE_MS, closing.promise);
+      await waitAtMost(PAUSE_MS, closing.promise);
     }
     telling = null;
   }
 
   return {
-    announce(endpointIds) {
+    publish(endpointIds) {
       untold ??= new Set();
       for (const id of endpointIds) {
         const hearer = hearers.get(id);
@@ -78,7 +80,7 @@ export function createAnnouncer({ database, carrier, clock, log }: AnnouncerDeps
       // It is told for many at once, and so is part of nobody's trace.
       telling ??= context.with(ROOT_CONTEXT, tell);
     },
-    announceChange(endpointId) {
+    publishEndpointChange(endpointId) {
       hearers.get(endpointId)?.onChange();
     },
     hear(endpointId, hearer) {

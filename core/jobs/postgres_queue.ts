@@ -2,11 +2,11 @@
 
 import { openQueuePool } from "../../db/queue_pool.ts";
 import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
-import { within } from "../../db/within.ts";
+import { waitAtMost } from "../../db/within.ts";
 import type { Log } from "../log.ts";
-import { type Deliver, isMessage, type OpenCarrier } from "./carrier.ts";
+import { type Deliver, isMessage, type OpenJobQueue } from "./queue.ts";
 
-export interface PostgresCarrierOptions {
+export interface PostgresQueueOptions {
   databaseUrl: string;
   log: Log;
   placeMs?: number;
@@ -36,7 +36,7 @@ const RESTART_MS = 2_000;
 const CLOSE_MS = 3_000;
 
 /** There is nothing to be carried: what is to be run came there with its row (`db/queue.ts`). */
-export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrier {
+export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
   const { databaseUrl, log, placeMs = PLACE_MS } = options;
   const closing = Promise.withResolvers<void>();
   /** Those that the queue has forgotten, and that may still wait for their turn here. */
@@ -59,7 +59,7 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
         // The database is away; jobs are rows there, and wait.
         note(error);
       }
-      await within(RESTART_MS, closing.promise);
+      await waitAtMost(RESTART_MS, closing.promise);
     }
   }
 
@@ -99,9 +99,9 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
     });
     await Promise.race([runner.promise, broken.promise, closing.promise]);
     // It may have ended by itself, or not be able to.
-    await within(CLOSE_MS, runner.stop().catch(() => {}));
+    await waitAtMost(CLOSE_MS, runner.stop().catch(() => {}));
     // What has not begun is for others; where they cannot be told, their sweep finds it.
-    if (isClosing) await within(CLOSE_MS, enqueueAgain(connections.pool, left).catch(() => {}));
+    if (isClosing) await waitAtMost(CLOSE_MS, enqueueAgain(connections.pool, left).catch(() => {}));
   }
 
   async function bring(deliver: Deliver, payload: unknown): Promise<void> {
@@ -112,7 +112,7 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
       isOver = true;
       taken.delete(job);
     });
-    await within(placeMs, delivered);
+    await waitAtMost(placeMs, delivered);
     // Whether it was run or turned away nobody knows any more, so it is brought to another, too.
     if (isClosing) throw new Error("This instance is stopping");
     if (!isOver) taken.add(job);
@@ -123,7 +123,7 @@ export function openPostgresCarrier(options: PostgresCarrierOptions): OpenCarrie
   }
 
   return {
-    carry() {},
+    enqueue() {},
     start(deliver) {
       running = keepRunning(deliver);
     },

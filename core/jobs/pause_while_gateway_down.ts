@@ -2,28 +2,31 @@
 
 import { GatewayError, wasNotHeard } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/deps.ts";
-import { PutOff, type Task } from "./task.ts";
+import { PostponeJob, type Task } from "./task.ts";
 
 /** Long enough for the breaker to let somebody try again, and for that one to come back. */
 const DOWN_MS = 60_000;
 
 /** For how long nothing should be asked in the background; 0: the gateway is there. */
-export function restMs({ gateway }: Pick<RecordDeps, "gateway">): number {
+export function gatewayPauseMs({ gateway }: Pick<RecordDeps, "gateway">): number {
   return Math.max(gateway.pauseMs(), gateway.breakerState() === "open" ? DOWN_MS : 0);
 }
 
 /** The task, put off while the gateway is to rest: that is no failure of the job. */
-export function gently(deps: Pick<RecordDeps, "gateway" | "clock">, task: Task): Task {
-  const putOff = (ms: number) => new PutOff(new Date(deps.clock() + ms));
+export function pauseWhileGatewayDown(
+  deps: Pick<RecordDeps, "gateway" | "clock">,
+  task: Task,
+): Task {
+  const putOff = (ms: number) => new PostponeJob(new Date(deps.clock() + ms));
   return {
     ...task,
     async run(job, context) {
-      const rest = restMs(deps);
+      const rest = gatewayPauseMs(deps);
       if (rest > 0) throw putOff(rest);
       try {
         return await task.run(job, context);
       } catch (error) {
-        const rest = isNoAnswer(error) ? restMs(deps) : 0;
+        const rest = isNoAnswer(error) ? gatewayPauseMs(deps) : 0;
         throw rest > 0 ? putOff(rest) : error;
       }
     },

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { isMessage, type Message, type OpenCarrier } from "./carrier.ts";
+import { isMessage, type Message, type OpenJobQueue } from "./queue.ts";
 
 /** In the data folder. It holds no more than what is on its way: the jobs are in the database. */
 export const JOBS_FILE = "jobs.kv";
@@ -10,13 +10,13 @@ export const JOBS_FILE = "jobs.kv";
 /** KV takes no longer delays; what is due later is left to the sweep. */
 const LONGEST_DELAY_MS = 30 * 24 * 3_600_000;
 
-export interface KvCarrierOptions {
+export interface KvQueueOptions {
   path: string;
   clock: Clock;
   log: Log;
 }
 
-export async function openKvCarrier({ path, clock, log }: KvCarrierOptions): Promise<OpenCarrier> {
+export async function openKvQueue({ path, clock, log }: KvQueueOptions): Promise<OpenJobQueue> {
   const kv = await Deno.openKv(path);
   const underWay = new Set<Promise<void>>();
   let listening = Promise.resolve();
@@ -31,7 +31,7 @@ export async function openKvCarrier({ path, clock, log }: KvCarrierOptions): Pro
   }
 
   return {
-    carry({ id, run_at }) {
+    enqueue({ id, run_at }) {
       const delay = Math.max(0, run_at.getTime() - clock());
       if (isClosed || delay > LONGEST_DELAY_MS) return;
       const enqueued = enqueue({ job: id }, delay).finally(() => underWay.delete(enqueued));

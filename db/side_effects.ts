@@ -13,7 +13,7 @@ import type { GatewayRefund } from "./refunds.ts";
 import { Statement } from "./statement.ts";
 import type { SubscriptionCharge } from "./subscription_charges.ts";
 
-export interface Beside {
+export interface SideEffects {
   history: NewHistory[];
   events: GatewayEvent[];
   /** Of a payment: those that are new or changed. */
@@ -26,7 +26,7 @@ export interface Beside {
   jobs: NewJob[];
 }
 
-export interface Written {
+export interface WriteResult {
   /** False: the record is not as it was taken to be; then nothing was written. */
   isWritten: boolean;
   /** The jobs that wait now. */
@@ -81,7 +81,11 @@ const DELIVERING = `
       returning endpoint_id`;
 
 /** Parts of a statement in which `changed` has the ids of the records that were written. */
-function besides(statement: Statement, writes: readonly Beside[], delivers: boolean): string[] {
+function besides(
+  statement: Statement,
+  writes: readonly SideEffects[],
+  delivers: boolean,
+): string[] {
   const jobs = writes.flatMap(({ jobs }) => jobs);
   return [
     ...beside(statement, "history", writes.flatMap(({ history }) => history)),
@@ -135,11 +139,11 @@ const withEndpoints = new WeakSet<Sql>();
  * Where no endpoint is known of, nothing is said of deliveries, which costs time even where there are
  * none. But then nothing is written either, should there be one by now: it is said again, in full.
  */
-export async function writeWith(
+export async function writeWithSideEffects(
   sql: Sql,
   changing: Changing,
-  writes: readonly (Beside & { record: { id: string } })[],
-): Promise<Written[]> {
+  writes: readonly (SideEffects & { record: { id: string } })[],
+): Promise<WriteResult[]> {
   const hasEvents = writes.some(({ events }) => events.length > 0);
   const delivers = hasEvents && withEndpoints.has(sql);
   let done = await say(sql, changing, writes, { hasEvents, delivers });
@@ -160,7 +164,7 @@ export async function writeWith(
 async function say(
   sql: Sql,
   changing: Changing,
-  writes: readonly Beside[],
+  writes: readonly SideEffects[],
   { hasEvents, delivers }: { hasEvents: boolean; delivers: boolean },
 ): Promise<Done> {
   const statement = new Statement();

@@ -8,7 +8,7 @@ import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { type Database, DatabaseUnavailable, type Sql } from "./database.ts";
 import { inDatabaseSpan } from "./span.ts";
 
-export interface Together<Item, Result> {
+export interface Batched<Item, Result> {
   /** As of a query. */
   name: string;
   /** What it changes: two that change the same do not go together, the later one waits. */
@@ -24,13 +24,13 @@ const MAX_ITEMS = 64;
 const PATIENCE_MS = 20;
 
 // deno-lint-ignore no-explicit-any -- Each statement has a line for what it takes.
-const lines = new WeakMap<Database, Map<Together<any, any>, Line<any, any>>>();
+const lines = new WeakMap<Database, Map<Batched<any, any>, Line<any, any>>>();
 
 type Line<Item, Result> = (item: Item) => Promise<Result>;
 
-export function together<Item, Result>(
+export function batched<Item, Result>(
   database: Database,
-  statement: Together<Item, Result>,
+  statement: Batched<Item, Result>,
   item: Item,
 ): Promise<Result> {
   let ofDatabase = lines.get(database);
@@ -48,7 +48,7 @@ interface Waiting<Item, Result> {
 
 function createLine<Item, Result>(
   database: Database,
-  { name, touches, run }: Together<Item, Result>,
+  { name, touches, run }: Batched<Item, Result>,
 ): Line<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let running = 0;
