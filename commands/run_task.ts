@@ -4,22 +4,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
+import { createEventPublisher } from "../core/events/publisher.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { gatewayPauseMs } from "../core/jobs/pause_while_gateway_down.ts";
+import type { QueueDeps } from "../core/jobs/queue_checks.ts";
+import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
-import { CHECK_PAYMENT_STATUS, checkJob } from "../core/payments/check_job.ts";
+import { checkPaymentJob } from "../core/payments/payment_record.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../core/payments/expire_stale_payments.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
-import type { QueueDeps } from "../core/records/queue_checks.ts";
-import { createPoster } from "../core/webhooks/post.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
+import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
 import { findJob, type GatewayJob, insertJobs } from "../db/jobs.ts";
 import { bringForward, findOutcomes, type JobOutcomes } from "../db/jobs_by_hand.ts";
@@ -162,7 +163,7 @@ async function lookAt({ database, clock, jobQueue }: TaskDeps, id: string): Prom
   const payment = isUuid(id) ? await database.query((sql) => findPayment(sql, id)) : null;
   if (!payment) throw new Failure(`There is no payment ${id}.`);
   const now = new Date(clock());
-  const job = { ...checkJob(payment, now), run_at: now };
+  const job = { ...checkPaymentJob(payment, now), run_at: now };
   for (const each of await database.query((sql) => insertJobs(sql, [job]))) jobQueue.enqueue(each);
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Clock } from "./clock.ts";
 import type { Keep } from "./config.ts";
 import { firstIdAt } from "./first_id_at.ts";
-import { keysSince } from "./idempotency/keys.ts";
+import { oldestValidKey } from "./idempotency/keys.ts";
 
 export interface PruneDeps {
   database: Database;
@@ -55,7 +55,7 @@ async function pruneAll(
 async function pruneAllKeys({ database, clock, keep }: PruneDeps, step: typeof STEP) {
   const now = new Date(clock());
   // Callers were promised that long, whatever is set.
-  const before = new Date(Math.min(+daysBefore(clock(), keep.keys), +keysSince(now)));
+  const before = new Date(Math.min(+daysBefore(clock(), keep.keys), +oldestValidKey(now)));
   let deleted = 0;
   for (let count = 0; count < step.most; count++) {
     const range = { before, now, limit: step.rows };

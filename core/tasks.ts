@@ -1,24 +1,27 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
 import type { Keep } from "./config.ts";
-import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createDeliveries } from "./events/deliver.ts";
+import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
+import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
+import type { InvoiceDeps } from "./invoices/invoice_record.ts";
 import { pauseWhileGatewayDown } from "./jobs/pause_while_gateway_down.ts";
 import type { Tasks } from "./jobs/task.ts";
 import {
-  createProcessNotification,
+  CHECK_INVOICE_STATUS,
+  CHECK_PAYMENT_STATUS,
+  CHECK_SUBSCRIPTION_STATUS,
   PROCESS_NOTIFICATION,
-} from "./notifications/process_notification.ts";
-import { CHECK_INVOICE_STATUS } from "./invoices/check_job.ts";
-import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
-import type { InvoiceDeps } from "./invoices/deps.ts";
-import { CHECK_PAYMENT_STATUS } from "./payments/check_job.ts";
+} from "./jobs/task_names.ts";
+import { createProcessNotification } from "./notifications/process_notification.ts";
 import { createCheckPaymentStatus } from "./payments/check_payment_status.ts";
-import { createExpireStalePayment, EXPIRE_STALE_PAYMENT } from "./payments/expire_stale_payment.ts";
+import {
+  createExpireStalePayment,
+  EXPIRE_STALE_PAYMENT,
+} from "./payments/expire_stale_payments.ts";
 import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
 import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/process_refund_async.ts";
 import type { SecretBox } from "./secret_box.ts";
-import { CHECK_SUBSCRIPTION_STATUS } from "./subscriptions/check_job.ts";
 import { createCheckSubscriptionStatus } from "./subscriptions/check_subscription_status.ts";
 import { createDeliverWebhooks } from "./webhooks/deliver_webhooks.ts";
 import { createHastenWebhooks, HASTEN_WEBHOOKS } from "./webhooks/hasten_webhooks.ts";

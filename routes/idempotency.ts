@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { z } from "@hono/zod-openapi";
-import type { KeyedAttempt } from "../core/idempotency/attempt.ts";
+import type { RequestKey } from "../core/idempotency/keys.ts";
 import { headerRef, unsent } from "../openapi/components.ts";
 import { REPLAYED } from "../core/idempotency/reply.ts";
 
@@ -26,13 +26,13 @@ export function attemptOf(
   headers: z.output<typeof IdempotencyHeaders>,
   scope: string,
   input: unknown,
-): KeyedAttempt | null {
+): RequestKey | null {
   const key = headers["Idempotency-Key"];
   return key === undefined ? null : { key, ...questionOf(scope, input) };
 }
 
 /** What the same key has to come with. */
-export function questionOf(scope: string, input: unknown): Omit<KeyedAttempt, "key"> {
+export function questionOf(scope: string, input: unknown): Omit<RequestKey, "key"> {
   return { scope, bodyHash: createHash("sha256").update(canonical(input)).digest() };
 }
 

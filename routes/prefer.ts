@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { Outcome } from "../core/idempotency/attempt.ts";
+import type { RequestResult } from "../core/idempotency/keys.ts";
 import type { JobView } from "../core/jobs/views.ts";
 import { unsent } from "../openapi/components.ts";
 import { type AppEnv, basePathOf } from "./app_env.ts";
@@ -55,7 +55,7 @@ export function prefersAsync({ Prefer }: z.output<typeof AsyncHeaders>): boolean
 export function accepted(
   c: Context<AppEnv>,
   routingPath: string,
-  { body, isReplayed }: Outcome<JobView>,
+  { body, isReplayed }: RequestResult<JobView>,
 ) {
   const headers = {
     "Preference-Applied": RESPOND_ASYNC,

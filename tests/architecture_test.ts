@@ -117,17 +117,17 @@ Deno.test("only main.ts reads the environment", () => {
 Deno.test("a gate alone changes the state of a payment, an invoice, a subscription", () => {
   const makers = house.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(makers.map(({ path }) => path).sort(), [
-    "core/invoices/gate.ts",
-    "core/payments/gate.ts",
-    "core/subscriptions/gate.ts",
+    "core/invoices/apply_report.ts",
+    "core/payments/apply_report.ts",
+    "core/subscriptions/apply_report.ts",
   ]);
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
   const writers = house.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
     "db/adopt_payment.ts",
-    "db/side_effects.ts",
     "db/insert_record.ts",
     "db/record_checks.ts",
+    "db/side_effects.ts",
     "db/write_record.ts",
   ]);
 });

@@ -3,7 +3,7 @@
 import { type EventFilter, listEvents as list } from "../../db/events.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireStaff } from "../auth/staff.ts";
-import type { PaymentDeps } from "../payments/deps.ts";
+import type { PaymentDeps } from "../payments/payment_record.ts";
 import { type EventView, viewEvent } from "./views.ts";
 
 export interface EventPage {

@@ -1,4 +1,7 @@
-/** One request a key: the first runs, those beside it wait, those after it hear the same answer. */
+/**
+ * Idempotency keys: the first request with a key runs, concurrent ones are refused until it ends, and
+ * later ones get its stored reply.
+ */
 
 import { Buffer } from "node:buffer";
 import type { Database } from "../../db/database.ts";
@@ -15,12 +18,29 @@ import {
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
-import type { KeyedAttempt } from "./attempt.ts";
 import { replay, type Reply } from "./reply.ts";
 
+/** The `Idempotency-Key` of a request, with what identifies the request. */
+export interface RequestKey {
+  key: string;
+  /** Method and path: the key of a charge never answers a refund. */
+  scope: string;
+  /** Hash of the request body. Reusing the key with another body is an error. */
+  bodyHash: Uint8Array;
+  /** A job repeats the request, so an outcome of "try again later" is not the end of it. */
+  isRetriedByJob?: boolean;
+}
+
+export interface RequestResult<T> {
+  body: T;
+  /** True for the stored reply of an earlier request. */
+  isReplayed: boolean;
+}
+
 /**
- * Longer than requests take, looks at the gateway included. One that is slower than that finds its
- * key in other hands and leaves it alone; what the two do at the gateway is one thing there.
+ * Longer than any request takes, including its checks at the gateway. A request that takes longer finds
+ * its key taken over and leaves the key alone. The gateway's own idempotency key then prevents that
+ * both requests have an effect.
  */
 const LEASE_MS = 60_000;
 
@@ -31,40 +51,36 @@ export interface KeyDeps {
   clock: Clock;
 }
 
-/** A request that runs with a key. */
-export interface Holding {
-  /** Until its lease is over nobody else does. */
-  key: HeldKey;
-  /** What an earlier request with the key left behind; null: this is the first. */
-  earlier: { resourceId: string | null; refundId: string | null } | null;
-}
+export type KeyClaim =
+  | {
+    kind: "claimed";
+    key: HeldKey;
+    /** What an earlier request with the key created; null: this is the first request. */
+    earlier: { resourceId: string | null; refundId: string | null } | null;
+  }
+  | { kind: "replay"; body: object };
 
-/** It was answered before, with this. */
-export interface Answered {
-  body: object;
-}
-
-export function keyIdOf({ scope, key }: KeyedAttempt, { userId }: Caller): KeyId {
+export function keyIdOf({ scope, key }: RequestKey, { userId }: Caller): KeyId {
   return { user_id: userId, scope, key };
 }
 
-export function claimFor(
-  attempt: KeyedAttempt,
+export function newKeyClaim(
+  requestKey: RequestKey,
   caller: Caller,
   resourceId: string,
   now: Date,
 ): ClaimedKey {
   return {
-    ...keyIdOf(attempt, caller),
-    body_hash: `\\x${Buffer.from(attempt.bodyHash).toString("hex")}`,
+    ...keyIdOf(requestKey, caller),
+    body_hash: `\\x${Buffer.from(requestKey.bodyHash).toString("hex")}`,
     resource_id: resourceId,
     lease_until: leaseEnd(now),
     created_at: now,
   };
 }
 
-/** Keys that were made before this are forgotten. */
-export function keysSince(now: Date): Date {
+/** Keys created before this time have expired. */
+export function oldestValidKey(now: Date): Date {
   return new Date(now.getTime() - KEPT_MS);
 }
 
@@ -72,105 +88,105 @@ function leaseEnd(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
-/** Takes the key for a request about this record. */
-export async function beginKeyed(
+/** Claims the key for a request about an existing record. */
+export async function claimOrResume(
   deps: KeyDeps,
   caller: Caller,
-  attempt: KeyedAttempt,
+  requestKey: RequestKey,
   resourceId: string,
-): Promise<Holding | Answered> {
+): Promise<KeyClaim> {
   const now = new Date(deps.clock());
-  const claim = claimFor(attempt, caller, resourceId, now);
+  const claim = newKeyClaim(requestKey, caller, resourceId, now);
   const isNew = await deps.database.query(
-    (sql) => claimKey(sql, claim, keysSince(now)),
+    (sql) => claimKey(sql, claim, oldestValidKey(now)),
     "claim key",
   );
-  if (isNew) return { key: claim, earlier: null };
-  return await meetKey(deps, caller, attempt);
+  if (isNew) return { kind: "claimed", key: claim, earlier: null };
+  return await resumeOrReplay(deps, caller, requestKey);
 }
 
-/** Looks at a key that is known already, and takes it over where nobody runs with it any more. */
-export async function meetKey(
+/** Returns the reply of a finished request, or takes over the key of one that no longer runs. */
+export async function resumeOrReplay(
   deps: KeyDeps,
   caller: Caller,
-  attempt: KeyedAttempt,
-): Promise<Holding | Answered> {
+  requestKey: RequestKey,
+): Promise<KeyClaim> {
   const now = new Date(deps.clock());
-  const id = keyIdOf(attempt, caller);
+  const id = keyIdOf(requestKey, caller);
   const known = await deps.database.query((sql) => findKey(sql, id), "find key");
-  // Pruned in this very moment: as good as running, and new the next time.
-  if (!known) throw inProgress(now, now);
-  checkSame(known, attempt);
-  if (known.reply !== null) return { body: replay(known.reply) };
-  if (isRunning(known, now)) throw inProgress(known.lease_until, now);
+  // The key was pruned between the claim and this read. A retry finds it unused.
+  if (!known) throw requestInProgress(now, now);
+  requireSameRequest(known, requestKey);
+  if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
+  if (isLeased(known, now)) throw requestInProgress(known.lease_until, now);
   const leaseUntil = leaseEnd(now);
   const left = await deps.database.query(
     (sql) => takeOverKey(sql, known, leaseUntil),
     "take key over",
   );
-  if (!left) throw inProgress(leaseUntil, now);
+  if (!left) throw requestInProgress(leaseUntil, now);
   return {
+    kind: "claimed",
     key: { ...id, lease_until: leaseUntil },
     earlier: { resourceId: left.resource_id, refundId: left.refund_id },
   };
 }
 
-/** A key stands for one request: with another it is refused. */
-export function checkSame(known: IdempotencyKey, attempt: KeyedAttempt): void {
-  if (isSame(known, attempt)) return;
+export function requireSameRequest(known: IdempotencyKey, requestKey: RequestKey): void {
+  if (isSameRequest(known, requestKey)) return;
   throw new ServiceError("idempotency_key_reused", {
-    detail: "This Idempotency-Key was used for another request; take a new one.",
+    detail: "This Idempotency-Key was used with a different request body. Send a new key.",
   });
 }
 
-function isSame({ body_hash }: IdempotencyKey, { bodyHash }: KeyedAttempt): boolean {
+function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey): boolean {
   return Buffer.compare(body_hash, bodyHash) === 0;
 }
 
 /**
- * A lease that ends so late was given by a clock that went wrong. Clocks of two instances never agree
- * to the millisecond, so one that is merely ahead of ours counts.
+ * A lease that ends later than this was set by a wrong clock and is ignored. The tolerance covers
+ * instances whose clocks differ a little: a lease from a clock ahead of ours is valid.
  */
 const LATEST_LEASE_MS = LEASE_MS + 10 * 60_000;
 
-function isRunning({ lease_until }: HeldKey, now: Date): boolean {
+function isLeased({ lease_until }: HeldKey, now: Date): boolean {
   const left = lease_until.getTime() - now.getTime();
   return left > 0 && left <= LATEST_LEASE_MS;
 }
 
-/** Whether the key was used before; nothing is claimed. */
-export async function isKnown(
+/** Whether an earlier request used the key. Claims nothing. */
+export async function isKeyUsed(
   deps: KeyDeps,
   caller: Caller,
-  attempt: KeyedAttempt,
+  requestKey: RequestKey,
 ): Promise<boolean> {
-  return await findKnown(deps, caller, attempt) !== null;
+  return await findUsedKey(deps, caller, requestKey) !== null;
 }
 
-/** The key, where it was used before and still counts, be it for this request or another. */
-export async function findKnown(
+/** The key if an earlier request used it and it has not expired, whatever that request's body was. */
+export async function findUsedKey(
   { database, clock }: KeyDeps,
   caller: Caller,
-  attempt: KeyedAttempt,
+  requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {
-  const id = keyIdOf(attempt, caller);
+  const id = keyIdOf(requestKey, caller);
   const known = await database.query((sql) => findKey(sql, id), "find key");
-  return known && known.created_at >= keysSince(new Date(clock())) ? known : null;
+  return known && known.created_at >= oldestValidKey(new Date(clock())) ? known : null;
 }
 
-/** What this very request left with its key, be it ever so old; null: nothing, or nothing any more. */
-export async function findLeft(
+/** The key if the same request used it before, even if the key has expired since. */
+export async function findSameRequest(
   { database }: KeyDeps,
   caller: Caller,
-  attempt: KeyedAttempt,
+  requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {
-  const id = keyIdOf(attempt, caller);
-  const left = await database.query((sql) => findKey(sql, id), "find key");
-  return left && isSame(left, attempt) ? left : null;
+  const id = keyIdOf(requestKey, caller);
+  const known = await database.query((sql) => findKey(sql, id), "find key");
+  return known && isSameRequest(known, requestKey) ? known : null;
 }
 
-/** Ends a request that changed no record; null: there is no answer to keep, and the key is free. */
-export async function endKeyed(
+/** Ends a request that changed no record. Without a reply the key is free for a retry. */
+export async function finishKey(
   { database, clock }: KeyDeps,
   key: HeldKey,
   reply: Reply | null,
@@ -179,13 +195,14 @@ export async function endKeyed(
   await database.query((sql) => endKey(sql, key, reply, now), "end key");
 }
 
-/** Short, for most requests are; a lease that still runs for long belongs to one that is gone. */
+/** Most requests end sooner than their lease, so callers should retry early. */
 const MAX_RETRY_AFTER_SECONDS = 5;
 
-export function inProgress(until: Date, now: Date): ServiceError {
+export function requestInProgress(until: Date, now: Date): ServiceError {
   const seconds = Math.ceil((until.getTime() - now.getTime()) / 1_000);
   return new ServiceError("idempotency_in_progress", {
-    detail: "The first request with this Idempotency-Key is still running.",
+    detail:
+      "Another request with this Idempotency-Key is still running. Retry after the given time.",
     headers: { "Retry-After": String(Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS)) },
   });
 }

@@ -1,20 +1,18 @@
-/** `check_invoice_status`: fetches one invoice's state, and the payment that paid it. */
+/** `check_invoice_status`: checks one invoice at the gateway, and finds the payment that paid it. */
 
-import type { GatewayJob } from "../../db/jobs.ts";
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
 import { hasPaymentOfInvoice } from "../../db/payments.ts";
 import { meansUnknown } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
-import { SLOWNESS_MS, soon } from "../records/check_times.ts";
+import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { changeRecord } from "../records/change.ts";
-import { mayBeSentAgain, sendCreation } from "../records/send_creation.ts";
-import type { InvoiceDeps } from "./deps.ts";
-import { invoiceNamedBy, linkTo } from "./link.ts";
-import { invoiceKind } from "./kind.ts";
-import { refreshInvoice } from "./refresh.ts";
+import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import { canResendInvoice, sendInvoice } from "./create.ts";
+import { type InvoiceDeps, invoiceKind } from "./invoice_record.ts";
+import { gatewayInvoiceId, linkToInvoice } from "./link.ts";
 import { isOpen } from "./states.ts";
-import { sendingInvoices } from "./send_invoice.ts";
 
 const SOURCE = "check_invoice_status";
 
@@ -31,8 +29,8 @@ export function createCheckInvoiceStatus(deps: InvoiceDeps): Task {
   };
 }
 
-/** What it found, for the job's record. */
-export interface Check {
+/** The job's result. */
+export interface CheckResult {
   status: string;
 }
 
@@ -40,50 +38,46 @@ export async function checkInvoiceStatus(
   deps: InvoiceDeps,
   id: string,
   notificationId: string | null = null,
-): Promise<Check | null> {
+): Promise<CheckResult | null> {
   const known = await deps.database.query((sql) => findInvoice(sql, id), "find invoice");
   if (!known) return null;
-  const { status } = await look(deps, known, notificationId);
-  if (isOpen(status)) await waitForItsPayment(deps, id);
+  const { status } = await checkInvoice(deps, known, notificationId);
+  // A recent payment may not show on the invoice at the gateway yet.
+  const now = deps.clock();
+  if (isOpen(status) && await isPaidSince(deps, id, new Date(now - PROPAGATION_MS))) {
+    throw new PostponeJob(inOneMinute(now));
+  }
   return { status };
 }
 
-async function look(
+async function checkInvoice(
   deps: InvoiceDeps,
   known: GatewayInvoice,
   notificationId: string | null,
 ): Promise<GatewayInvoice> {
   if (known.gateway_invoice_id === null) return await finishCreation(deps, known);
-  if (known.status !== "paid") return await refreshInvoice(deps, known, SOURCE, notificationId);
-  await findItsPayment(deps, known);
+  if (known.status !== "paid") return await checkAtGateway(deps, known, SOURCE, notificationId);
+  await findPayment(deps, known);
   return known;
 }
 
-/** What was paid a moment ago, the gateway may not have brought to the invoice yet. */
-async function waitForItsPayment(deps: InvoiceDeps, id: string): Promise<void> {
-  const now = deps.clock();
-  if (await isPaidBy(deps, id, new Date(now - SLOWNESS_MS))) throw new PostponeJob(soon(now));
-}
-
-async function isPaidBy({ database }: InvoiceDeps, id: string, since: Date): Promise<boolean> {
+async function isPaidSince({ database }: InvoiceDeps, id: string, since: Date): Promise<boolean> {
   return await database.query(
     (sql) => hasPaymentOfInvoice(sql, id, since),
     "find payment of invoice",
   );
 }
 
-/** Its creation was not answered: while that is safe, it is sent again. */
+/** Sends an unanswered creation again while that is safe. */
 async function finishCreation(
   deps: InvoiceDeps,
   invoice: GatewayInvoice,
 ): Promise<GatewayInvoice> {
   if (invoice.status !== "pending") return invoice;
-  const sending = sendingInvoices(deps);
-  if (mayBeSentAgain(invoice, sending, deps.clock())) {
-    const again = { asker: { key: null }, isSentBefore: true };
-    return await sendCreation(deps, invoiceKind, sending, again, invoice);
+  if (canResendInvoice(invoice, deps.clock())) {
+    return await sendInvoice(deps, { key: null }, invoice, true);
   }
-  // All that is left is that the gateway tells of it by itself.
+  // Only a notification of the gateway can tell now whether it was created.
   return await changeRecord(
     deps,
     invoiceKind,
@@ -93,17 +87,17 @@ async function finishCreation(
 }
 
 /**
- * The gateway says that an invoice was paid, but not by what. Mostly that was told by a notification;
- * where that was lost, the first payment on an invoice has its order.
+ * The gateway says that an invoice was paid, but not by which transaction. Usually a notification has
+ * told it. If that was lost: the first transaction of an invoice has the invoice's order id.
  */
-async function findItsPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
-  if (await isPaidBy(deps, invoice.id, new Date(0))) return;
+async function findPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
+  if (await isPaidSince(deps, invoice.id, new Date(0))) return;
   try {
     const { body } = await deps.gateway.getStatus(invoice.order_id);
-    const isItsOwn = body.order_id === invoice.order_id &&
-      invoiceNamedBy(body) === invoice.gateway_invoice_id;
-    if (!isItsOwn || !canBeTakenOver(body)) return;
-    await takeOver(deps, { answer: body, source: SOURCE }, linkTo(invoice));
+    const isOfInvoice = body.order_id === invoice.order_id &&
+      gatewayInvoiceId(body) === invoice.gateway_invoice_id;
+    if (!isOfInvoice || !canAdopt(body)) return;
+    await adoptTransaction(deps, { answer: body, source: SOURCE }, linkToInvoice(invoice));
   } catch (error) {
     if (!meansUnknown(error)) throw error;
   }

@@ -1,18 +1,16 @@
-/**
- * `check_overdue_invoices`: queues a look at every invoice whose time for one has come, such as when
- * its due date is over.
- */
+/** `check_overdue_invoices`: enqueues a check of each invoice that is due for one. */
 
 import { listDueInvoices } from "../../db/record_checks.ts";
-import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
-import { CHECK_INVOICE_STATUS, checkJob } from "./check_job.ts";
+import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
+import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
+import { checkInvoiceLaterJob } from "./invoice_record.ts";
 
-/** How many looks were queued. */
+/** Returns how many checks were enqueued. */
 export async function checkOverdueInvoices(deps: QueueDeps): Promise<number> {
   return await queueChecks(deps, {
     table: "invoices",
     task: CHECK_INVOICE_STATUS,
     list: listDueInvoices,
-    job: checkJob,
+    job: checkInvoiceLaterJob,
   });
 }

@@ -1,58 +1,249 @@
-/** `createInvoice`: a new invoice, written before the gateway is asked and finished when it answered. */
+/** `createInvoice`: creates an invoice at the gateway. */
 
+import { v7 as uuidv7 } from "uuid";
 import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { INVOICE_NUMBER, invoiceInserts } from "../../db/invoices.ts";
+import { type GatewayInvoice, INVOICE_NUMBER } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
-import { endOfDayInWib } from "../gateway/times.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
-import * as keys from "../idempotency/keys.ts";
-import { create } from "../records/create.ts";
-import { sendingBy } from "../records/send_creation.ts";
-import type { InvoiceDeps } from "./deps.ts";
-import type { InvoiceInput } from "./invoice_input.ts";
-import { invoiceKind } from "./kind.ts";
-import { newInvoice } from "./new_invoice.ts";
-import { sendingInvoices } from "./send_invoice.ts";
-import type { InvoiceView } from "./views.ts";
+import type { Answer, Invoice } from "../gateway/answers.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import { dayInWib, endOfDayInWib, formatWib } from "../gateway/times.ts";
+import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
+import { newId } from "../new_id.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import {
+  canResend,
+  classifyFailure,
+  type EarlierRecord,
+  endWithoutAnswer,
+  type Insertion,
+  insertRecord,
+  type NewRecord,
+  requireGateway,
+} from "../records/create.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeError,
+  storeReply,
+} from "../records/keyed_request.ts";
+import { applyRefusal, applyReport, isAbout } from "./apply_report.ts";
+import { type InvoiceInput, totalOf } from "./invoice_input.ts";
+import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
+import { type InvoiceView, viewInvoice } from "./views.ts";
+
+/** For how long the gateway remembers the idempotency key of a creation. */
+const RESEND_WINDOW_MS = 5 * 60_000;
 
 export async function createInvoice(
   deps: InvoiceDeps,
   caller: Caller,
   input: InvoiceInput,
-  attempt: KeyedAttempt | null,
-): Promise<Outcome<InvoiceView>> {
-  const due = endOfDayInWib(input.due_date);
-  if (!due) throw invalidField("due_date", "must be a date such as 2026-12-31");
-  if (due.getTime() <= deps.clock() && !(attempt && await keys.isKnown(deps, caller, attempt))) {
-    throw invalidField("due_date", "is over; today is the earliest");
-  }
+  requestKey: RequestKey | null,
+): Promise<RequestResult<InvoiceView>> {
+  await requireDueDate(deps, caller, input, requestKey);
+  await requireGateway(deps, caller, requestKey);
+  const claim = await claimInvoice(deps, caller, input, requestKey);
+  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
+  const { invoice, request } = claim;
+  const wasSentBefore = claim.kind === "resume";
   try {
-    return await tryCreate(deps, caller, input, attempt);
+    if (wasSentBefore && invoice.status !== "pending") {
+      const body = await replyFromRecord(deps, invoiceKind, request, invoice);
+      return { body, isReplayed: false };
+    }
+    if (wasSentBefore && !canResendInvoice(invoice, deps.clock())) {
+      throw await endWithoutAnswer(deps, invoiceKind, request, invoice);
+    }
+    const sent = await sendInvoice(deps, request, invoice, wasSentBefore);
+    return { body: viewInvoice(sent), isReplayed: false };
   } catch (error) {
-    const isTaken = codeOf(error) === UNIQUE_VIOLATION && constraintOf(error) === INVOICE_NUMBER;
-    if (!isTaken) throw error;
-    // One that was made up is made up anew.
-    if (input.invoice_number === undefined) return await tryCreate(deps, caller, input, attempt);
-    throw invalidField("invoice_number", "is another invoice's");
+    throw problems.withRecord(invoice, error);
   }
 }
 
-async function tryCreate(
+/** A retry with a key that was used before gets its reply even if the date has passed since. */
+async function requireDueDate(
+  deps: InvoiceDeps,
+  caller: Caller,
+  { due_date }: InvoiceInput,
+  requestKey: RequestKey | null,
+): Promise<void> {
+  const due = endOfDayInWib(due_date);
+  if (!due) throw invalidField("due_date", "must be a date such as 2026-12-31");
+  if (due.getTime() > deps.clock()) return;
+  if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
+  throw invalidField("due_date", "must be today or later (WIB)");
+}
+
+type InvoiceClaim =
+  | { kind: "replay"; body: InvoiceView }
+  | { kind: "new"; invoice: GatewayInvoice; request: KeyedRequest }
+  | { kind: "resume"; invoice: GatewayInvoice; request: KeyedRequest };
+
+/** Inserts the invoice, or finds the one that an earlier request with the same key inserted. */
+async function claimInvoice(
   deps: InvoiceDeps,
   caller: Caller,
   input: InvoiceInput,
-  attempt: KeyedAttempt | null,
-): Promise<Outcome<InvoiceView>> {
-  return await create(deps, caller, attempt, {
-    kind: invoiceKind,
-    inserting: invoiceInserts,
-    draw(now, replaced) {
-      // Under the same names as before the gateway can have but one of them.
-      const order_id = input.order_id ?? replaced?.order_id;
-      const invoice_number = input.invoice_number ?? replaced?.invoice_number;
-      return newInvoice({ ...input, order_id, invoice_number }, caller.userId, now);
+  requestKey: RequestKey | null,
+): Promise<InvoiceClaim> {
+  let replaces: EarlierRecord<GatewayInvoice> | null = null;
+  let hasNumberConflict = false;
+  for (;;) {
+    // A replacement keeps its names: the gateway accepts only one invoice for each.
+    const earlierRecord: GatewayInvoice | null = replaces?.record ?? null;
+    const order_id = input.order_id ?? earlierRecord?.order_id;
+    const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;
+    const now = new Date(deps.clock());
+    const record = newInvoice({ ...input, order_id, invoice_number }, caller.userId, now);
+    try {
+      const insert: NewRecord<GatewayInvoice> = { caller, requestKey, record, replaces };
+      const inserted: Insertion<GatewayInvoice, InvoiceView> = await insertRecord(
+        deps,
+        invoiceKind,
+        insert,
+      );
+      if (inserted.kind === "replay") return inserted;
+      const { request } = inserted;
+      if (inserted.kind === "new") return { kind: "new", invoice: record, request };
+      const { earlier } = inserted;
+      const isUsable = earlier?.record && earlier.record.status !== "failed";
+      if (isUsable) return { kind: "resume", invoice: earlier.record!, request };
+      replaces = earlier;
+    } catch (error) {
+      const isTaken = codeOf(error) === UNIQUE_VIOLATION && constraintOf(error) === INVOICE_NUMBER;
+      if (!isTaken) throw error;
+      if (input.invoice_number !== undefined) {
+        throw invalidField("invoice_number", "is already used by another invoice");
+      }
+      // A generated number is random: try another one, once.
+      if (hasNumberConflict) throw error;
+      hasNumberConflict = true;
+      replaces = null;
+    }
+  }
+}
+
+export function canResendInvoice(invoice: GatewayInvoice, now: number): boolean {
+  return canResend(invoice, RESEND_WINDOW_MS, now);
+}
+
+/** Calls the gateway, classifies its response and applies it. */
+export async function sendInvoice(
+  deps: InvoiceDeps,
+  request: KeyedRequest,
+  invoice: GatewayInvoice,
+  wasSentBefore: boolean,
+): Promise<GatewayInvoice> {
+  let answer: Answer<Invoice>;
+  try {
+    const payload = invoicePayload(invoice, deps.invoicePayments);
+    answer = await deps.gateway.createInvoice(payload, { idempotencyKey: invoice.id });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const failure = classifyFailure(invoiceKind, invoice, error, wasSentBefore);
+    if (failure.kind === "unknown") {
+      throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, failure.problem);
+    }
+    const problem = error.statusCode === "409"
+      ? problems.orderTaken(invoice, error)
+      : failure.problem;
+    await applyRefusal(deps, invoice, storeError(request, problem, new Date(deps.clock())));
+    throw problem;
+  }
+  if (!isAbout(invoice, answer.body)) {
+    const problem = problems.unclearAnswer(invoice, answer.statusCode);
+    throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
+  }
+  const key = storeReply(request, viewInvoice, new Date(deps.clock()));
+  const report = { answer: answer.body, source: "create", askedAt: invoice.version, key } as const;
+  return (await applyReport(deps, invoice, report)).invoice;
+}
+
+export function newInvoice(input: InvoiceInput, userId: string, now: Date): GatewayInvoice {
+  const id = newId(now);
+  return {
+    id,
+    user_id: userId,
+    invoice_number: input.invoice_number ?? generateNumber(now),
+    order_id: input.order_id ?? generateOrderId(id),
+    gateway_invoice_id: null,
+    status: "pending",
+    customer_name: input.customer_name,
+    customer_email: input.customer_email ?? null,
+    customer_phone: input.customer_phone ?? null,
+    customer_id: input.customer_id ?? null,
+    total_amount: Number(totalOf(input.items)),
+    currency: "IDR",
+    due_date: input.due_date,
+    due_at: endOfDayInWib(input.due_date)!,
+    paid_at: null,
+    notes: input.notes ?? null,
+    void_reason: null,
+    payment_link_url: null,
+    pdf_url: null,
+    metadata: input.metadata ?? null,
+    sent_at: now,
+    check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
+    event_count: 0,
+    version: 0,
+    created_at: now,
+    updated_at: now,
+    items: input.items.map(({ item_id, description, price, quantity }, position) => ({
+      id: uuidv7(),
+      invoice_id: id,
+      position,
+      item_id: item_id ?? null,
+      description,
+      price,
+      quantity,
+    })),
+  };
+}
+
+/**
+ * The gateway allows 36 characters. The letter at the end makes the signed text of its notifications
+ * unambiguous.
+ */
+function generateOrderId(id: string): string {
+  return `${id.replaceAll("-", "")}-i`;
+}
+
+/** Letters and digits that are not mistaken for each other. */
+const ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
+
+/** The date and random characters. The database makes sure that no number is used twice. */
+function generateNumber(now: Date): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(8));
+  const suffix = Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return `INV-${dayInWib(now).replaceAll("-", "")}-${suffix}`;
+}
+
+/** The gateway's request body. It must be the same each time the invoice is sent. */
+function invoicePayload(invoice: GatewayInvoice, payments: readonly string[]): object {
+  const { customer_id, customer_email, customer_phone, notes } = invoice;
+  return {
+    order_id: invoice.order_id,
+    invoice_number: invoice.invoice_number,
+    invoice_date: formatWib(invoice.created_at),
+    due_date: formatWib(invoice.due_at),
+    customer_details: {
+      name: invoice.customer_name,
+      ...customer_id !== null && { id: customer_id },
+      ...customer_email !== null && { email: customer_email },
+      ...customer_phone !== null && { phone: customer_phone },
     },
-    ...sendingBy(deps, invoiceKind, sendingInvoices(deps)),
-  });
+    item_details: invoice.items.map(({ item_id, description, price, quantity }) => ({
+      ...item_id !== null && { item_id },
+      description,
+      price,
+      quantity,
+    })),
+    ...notes !== null && { notes },
+    payment_type: "payment_link",
+    payment_link: { is_custom_expiry: false, enabled_payments: payments },
+    metadata: { invoice_ref: invoice.id },
+  };
 }

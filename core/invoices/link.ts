@@ -8,29 +8,28 @@ import {
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Invoice, Transaction } from "../gateway/answers.ts";
-import { id as idField } from "../gateway/fields.ts";
 import { meansNoSuch } from "../gateway/errors.ts";
-import type { Link } from "../payments/gate.ts";
-import type { RecordDeps } from "../records/deps.ts";
-import { lookAtInvoice } from "./check_job.ts";
-import { hear } from "./gate.ts";
-import { isAbout } from "./recognize.ts";
+import { id as idField } from "../gateway/fields.ts";
+import type { Link } from "../payments/adopt.ts";
+import { checkInvoiceJob } from "../payments/payment_record.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { applyReport, isAbout } from "./apply_report.ts";
 
-export function linkTo({ id, user_id }: GatewayInvoice): Link {
+export function linkToInvoice({ id, user_id }: GatewayInvoice): Link {
   return { user_id, invoice_id: id, subscription_id: null };
 }
 
-/** The invoice that the gateway itself says a transaction is of, by its id there. */
-export function invoiceNamedBy({ metadata }: Transaction): string | null {
+/** The gateway's id of the invoice that it says the transaction belongs to. */
+export function gatewayInvoiceId({ metadata }: Transaction): string | null {
   return idField(metadata?.midtrans_invoice_id);
 }
 
-/** Throws a `GatewayError` where the gateway has to be asked for it and does not answer. */
+/** Throws a `GatewayError` if the gateway has to be asked for the invoice and does not answer. */
 export async function findInvoiceOf(
   deps: RecordDeps,
   answer: Transaction,
 ): Promise<GatewayInvoice | null> {
-  const gatewayId = invoiceNamedBy(answer);
+  const gatewayId = gatewayInvoiceId(answer);
   if (gatewayId === null) return null;
   const known = await deps.database.query(
     (sql) => findInvoiceAtGateway(sql, gatewayId),
@@ -39,12 +38,12 @@ export async function findInvoiceOf(
   return known ?? await findUnanswered(deps, gatewayId);
 }
 
-/** One whose creation was never answered may turn out to have been made after all. */
+/** An invoice whose creation was not answered may have been created. */
 async function findUnanswered(
   deps: RecordDeps,
   gatewayId: string,
 ): Promise<GatewayInvoice | null> {
-  const answer = await ask(deps, gatewayId);
+  const answer = await requestInvoice(deps, gatewayId);
   const order = answer?.order_id;
   if (!answer || !order) return null;
   const invoice = await deps.database.query(
@@ -52,11 +51,12 @@ async function findUnanswered(
     "find invoice",
   );
   if (!invoice || !isAbout(invoice, answer)) return null;
-  const hearing = { answer, source: "notification", askedAt: invoice.version } as const;
-  return (await hear(deps, invoice, hearing)).record;
+  const report = { answer, source: "notification", askedAt: invoice.version } as const;
+  return (await applyReport(deps, invoice, report)).invoice;
 }
 
-async function ask({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice | null> {
+/** Null: the gateway has no such invoice. */
+async function requestInvoice({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice | null> {
   try {
     return (await gateway.getInvoice(gatewayId)).body;
   } catch (error) {
@@ -66,10 +66,10 @@ async function ask({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice 
 }
 
 /**
- * By its order alone a transaction is nobody's: order ids are callers' to choose, and others may have
- * used the same elsewhere. It is a reason to look, though.
+ * Enqueues a check of the invoice with the payment's order id. The order id alone does not link them:
+ * callers choose order ids, and other systems may use the same ones.
  */
-export async function lookAtInvoiceOfOrder(
+export async function checkInvoiceOfOrder(
   { database, jobQueue, clock }: RecordDeps,
   payment: GatewayPayment,
 ): Promise<void> {
@@ -78,7 +78,7 @@ export async function lookAtInvoiceOfOrder(
   const invoice = await database.query((sql) => findInvoiceOfOrder(sql, order_id), "find invoice");
   if (!invoice) return;
   const cause = { now: new Date(clock()), notificationId: null };
-  const look = lookAtInvoice(invoice.id, payment, cause);
-  const waiting = await database.query((sql) => insertJobs(sql, [look]), "queue look");
-  for (const each of waiting) jobQueue.enqueue(each);
+  const check = checkInvoiceJob(invoice.id, payment, cause);
+  const waiting = await database.query((sql) => insertJobs(sql, [check]), "enqueue check");
+  for (const job of waiting) jobQueue.enqueue(job);
 }

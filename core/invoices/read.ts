@@ -1,10 +1,10 @@
-/** `readInvoice` and `listInvoices`: what is stored here; the gateway is not asked. */
+/** `readInvoice` and `listInvoices`: stored invoices, without a request to the gateway. */
 
 import { listInvoices as list } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { RecordDeps } from "../records/deps.ts";
+import type { RecordDeps } from "../records/record.ts";
 import { findOwn, ownerFor, readPage } from "../records/read.ts";
-import { invoiceKind } from "./kind.ts";
+import { invoiceKind } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 
 export async function readInvoice(
@@ -24,7 +24,7 @@ export interface InvoiceFilter {
 
 export interface InvoicePage {
   invoices: InvoiceView[];
-  /** Where the next page begins, to be given as `before`; null on the last one. */
+  /** The last id of this page, to be passed as `before`; null on the last page. */
   next: string | null;
 }
 

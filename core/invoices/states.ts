@@ -1,4 +1,4 @@
-/** The states of an invoice, and which may follow which (contract 5). */
+/** The states of an invoice, and which state can follow which. */
 
 import type { InvoiceStatus } from "../../db/invoices.ts";
 
@@ -10,17 +10,17 @@ export const INVOICE_EVENT_NAMES = ["invoice_created", "invoice_paid", "invoice_
 export type InvoiceEventName = (typeof INVOICE_EVENT_NAMES)[number];
 
 /**
- * All is learned from the gateway's own answers, so that each is the truth of its moment. What stays
- * out is what an answer that was overtaken could undo: that it was paid, and that it was voided.
+ * States come from the gateway's responses, each of which was true when it was sent. An outdated
+ * response must not undo that an invoice was paid or voided, so these states have no way back.
  */
 const FORWARD: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   pending: ["draft", "sent", "partial", "overdue", "paid", "void", "failed"],
   draft: ["sent", "partial", "overdue", "paid", "void"],
   sent: ["partial", "overdue", "paid", "void"],
   partial: ["overdue", "paid", "void"],
-  // Its date may have been put off.
+  // The due date can be moved at the gateway.
   overdue: ["sent", "partial", "paid", "void"],
-  // The customer was quicker.
+  // The customer paid before the invoice was voided.
   void: ["paid"],
   paid: [],
   failed: [],
@@ -32,7 +32,7 @@ export function canBecome(from: InvoiceStatus, to: InvoiceStatus): boolean {
 
 export const VOIDABLE: readonly InvoiceStatus[] = ["sent", "overdue"];
 
-/** Those that the gateway may still have news of. */
+/** Whether the gateway may still change the invoice. */
 export function isOpen(status: InvoiceStatus): boolean {
   return status !== "paid" && status !== "void" && status !== "failed";
 }
@@ -49,7 +49,7 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
   draft: "draft",
   pending: "sent",
   published: "sent",
-  // Where the gateway ever should say so.
+  // Not seen so far, but part of the specification.
   partial: "partial",
   overdue: "overdue",
   expired: "overdue",
@@ -60,9 +60,15 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
   cancelled: "void",
 };
 
-/** What the gateway's word means here; null: it says nothing that is known. */
-export function statusAtGateway(said: string | null, dueAt: Date, now: Date): InvoiceStatus | null {
-  const status = said !== null && Object.hasOwn(AT_GATEWAY, said) ? AT_GATEWAY[said]! : null;
-  // The gateway takes its time to notice.
+/** The status for the gateway's status; null: the gateway's status is not known here. */
+export function statusAtGateway(
+  reported: string | null,
+  dueAt: Date,
+  now: Date,
+): InvoiceStatus | null {
+  const status = reported !== null && Object.hasOwn(AT_GATEWAY, reported)
+    ? AT_GATEWAY[reported]!
+    : null;
+  // The gateway sets `overdue` with a delay.
   return status === "sent" && dueAt < now ? "overdue" : status;
 }

@@ -1,4 +1,4 @@
-/** Invoices as callers and listeners see them: every member is always there, and absent is null. */
+/** Invoices as responses and events show them. Every member is always present; null if it has no value. */
 
 import type { GatewayInvoice, GatewayInvoiceItem } from "../../db/invoices.ts";
 import { formatMoney } from "../money.ts";
@@ -22,7 +22,7 @@ export function viewInvoice(invoice: GatewayInvoice) {
     due_date: invoice.due_date,
     paid_at: invoice.paid_at?.toISOString() ?? null,
     notes: invoice.notes,
-    // That it was to be voided is not that it was.
+    // The reason is stored with the request, which may have failed.
     void_reason: status === "void" ? invoice.void_reason : null,
     payment_link_url: invoice.payment_link_url,
     pdf_url: invoice.pdf_url,

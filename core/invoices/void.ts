@@ -1,46 +1,99 @@
-/** `voidInvoice`: takes an invoice back that was not paid. */
+/** `voidInvoice`: voids an invoice that is not paid. */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Voided } from "../gateway/answers.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
-import { act } from "../records/act.ts";
-import type { RecordDeps } from "../records/deps.ts";
-import { hearVoided } from "./gate.ts";
-import { invoiceKind } from "./kind.ts";
-import { problems } from "./problems.ts";
-import { refreshInvoice } from "./refresh.ts";
+import type { Answer, Voided } from "../gateway/answers.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import {
+  beginAction,
+  checkAfterCall,
+  classifyActionFailure,
+  endWithError,
+} from "../records/act.ts";
+import { changeRecord } from "../records/change.ts";
+import { endWithUnknownOutcome, replyFromRecord, storeReply } from "../records/keyed_request.ts";
+import { gatewayIsDown } from "../records/problems.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { applyVoid } from "./apply_report.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import { invoiceKind, problems } from "./invoice_record.ts";
 import { VOIDABLE } from "./states.ts";
-import type { InvoiceView } from "./views.ts";
+import { type InvoiceView, viewInvoice } from "./views.ts";
 
+/** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
 export async function voidInvoice(
   deps: RecordDeps,
   caller: Caller,
   id: string,
   reason: string | undefined,
-  attempt: KeyedAttempt | null,
-): Promise<Outcome<InvoiceView>> {
-  const { asking, invalidState } = problems;
-  return await act<GatewayInvoice, Voided, InvoiceView>(
-    deps,
-    invoiceKind,
-    caller,
-    id,
-    attempt,
-    () => ({
-      check(invoice) {
-        if (VOIDABLE.includes(invoice.status)) return;
-        throw invalidState(invoice, `An invoice that is ${invoice.status} cannot be voided.`);
-      },
-      ready: (invoice) => Promise.resolve(invoice),
-      call: ({ gateway_invoice_id }) =>
-        deps.gateway.voidInvoice(gateway_invoice_id!, reason, { idempotencyKey: `${id}:void` }),
-      take: async (invoice, { body }, key) =>
-        body.success === true ? await hearVoided(deps, invoice, reason ?? null, key) : null,
-      isStateRefusal: ({ statusCode }) => statusCode === "409",
-      refresh: (invoice, outcome) =>
-        asking(invoice, outcome, () => refreshInvoice(deps, invoice, "void")),
-      isIn: ({ status }) => status === "void",
-    }),
-  );
+  requestKey: RequestKey | null,
+): Promise<RequestResult<InvoiceView>> {
+  const begun = await beginAction(deps, invoiceKind, caller, id, requestKey);
+  if (begun.kind === "replay") return { body: begun.body as InvoiceView, isReplayed: true };
+  const { request } = begun;
+  const isResumed = begun.kind === "resume";
+  try {
+    let invoice = begun.record;
+    if (isResumed) {
+      invoice = await checkForVoid(deps, invoice, "unknown");
+      if (invoice.status === "void") {
+        const body = await replyFromRecord(deps, invoiceKind, request, invoice);
+        return { body, isReplayed: false };
+      }
+    }
+    requireVoidable(invoice);
+    if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+    invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
+      requireVoidable(current);
+      return { set: { check_at: checkAfterCall(current, deps.clock()) } };
+    });
+    let answer: Answer<Voided>;
+    try {
+      const options = { idempotencyKey: `${id}:void` };
+      answer = await deps.gateway.voidInvoice(invoice.gateway_invoice_id!, reason, options);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const isWrongState = error.statusCode === "409";
+      const failure = classifyActionFailure(error, { isResumed, isWrongState });
+      if (failure === "unknown") {
+        const problem = problems.gatewayProblem(error, invoice, "unknown");
+        throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
+      }
+      if (failure === "refused") throw problems.gatewayProblem(error, invoice);
+      const current = await checkForVoid(deps, invoice, isResumed ? "unknown" : "refused");
+      if (!isResumed || current.status !== "void") {
+        throw problems.invalidState(current, `The gateway does not allow it: ${error.message}`);
+      }
+      const body = await replyFromRecord(deps, invoiceKind, request, current);
+      return { body, isReplayed: false };
+    }
+    if (answer.body.success !== true) {
+      const problem = problems.unclearAnswer(invoice, answer.statusCode);
+      throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
+    }
+    const key = storeReply(request, viewInvoice, new Date(deps.clock()));
+    const voided = await applyVoid(deps, invoice, reason ?? null, key);
+    return { body: viewInvoice(voided), isReplayed: false };
+  } catch (error) {
+    throw await endWithError(deps, invoiceKind, request, begun.record, error);
+  }
+}
+
+function requireVoidable(invoice: GatewayInvoice): void {
+  if (VOIDABLE.includes(invoice.status)) return;
+  throw problems.invalidState(invoice, `An invoice that is ${invoice.status} cannot be voided.`);
+}
+
+/** `outcome` is that of the void request if the check fails. */
+async function checkForVoid(
+  deps: RecordDeps,
+  invoice: GatewayInvoice,
+  outcome: "refused" | "unknown",
+): Promise<GatewayInvoice> {
+  try {
+    return await checkAtGateway(deps, invoice, "void");
+  } catch (error) {
+    throw problems.checkFailed(invoice, outcome, error);
+  }
 }

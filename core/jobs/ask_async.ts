@@ -13,7 +13,7 @@ import {
 } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import * as keys from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
@@ -28,7 +28,7 @@ export interface AskDeps {
 }
 
 /** What is asked for; `key` is null where the caller gave none. */
-export interface AsyncRequest extends Omit<KeyedAttempt, "key"> {
+export interface AsyncRequest extends Omit<RequestKey, "key"> {
   key: string | null;
   task: string;
   input: object;
@@ -46,7 +46,7 @@ export async function askAsync(
   deps: AskDeps,
   caller: Caller,
   request: AsyncRequest,
-): Promise<Outcome<JobView>> {
+): Promise<RequestResult<JobView>> {
   const now = new Date(deps.clock());
   const attempt = request.key === null ? null : { ...request, key: request.key };
   const used = attempt && await findUsed(deps, caller, attempt);
@@ -56,8 +56,8 @@ export async function askAsync(
   } else {
     const asked = { ...attempt, scope: `async ${attempt.scope}` };
     const claim = {
-      key: keys.claimFor(asked, caller, job.id, now),
-      keysSince: keys.keysSince(now),
+      key: keys.newKeyClaim(asked, caller, job.id, now),
+      keysSince: keys.oldestValidKey(now),
     };
     const isNew = await deps.database.query(
       (sql) => insertKeyedJob(sql, job, claim),
@@ -100,10 +100,10 @@ function newJob(
 async function findUsed(
   deps: AskDeps,
   caller: Caller,
-  attempt: KeyedAttempt,
+  attempt: RequestKey,
 ): Promise<IdempotencyKey | null> {
-  const used = await keys.findKnown(deps, caller, attempt);
-  if (used) keys.checkSame(used, attempt);
+  const used = await keys.findUsedKey(deps, caller, attempt);
+  if (used) keys.requireSameRequest(used, attempt);
   return used;
 }
 
@@ -115,7 +115,7 @@ async function meet(
   deps: AskDeps,
   job: GatewayJob,
   { request, isAnswered }: { request: AsyncRequest; isAnswered: boolean },
-): Promise<Outcome<JobView>> {
+): Promise<RequestResult<JobView>> {
   const now = deps.clock();
   if (job.status !== "failed" || isAnswered || isTooLate(job, now)) {
     return { body: viewJob(job), isReplayed: true };
@@ -133,16 +133,16 @@ async function meet(
 async function findAsked(
   { database }: AskDeps,
   caller: Caller,
-  asked: KeyedAttempt,
+  asked: RequestKey,
   now: Date,
 ): Promise<GatewayJob> {
   const id = keys.keyIdOf(asked, caller);
   const known = await database.query((sql) => findKey(sql, id), "find key");
-  if (known) keys.checkSame(known, asked);
+  if (known) keys.requireSameRequest(known, asked);
   const jobId = known?.resource_id ?? null;
   const job = jobId && await database.query((sql) => findJob(sql, jobId), "find job");
   // Pruned in this very moment: new the next time.
-  if (!job) throw keys.inProgress(now, now);
+  if (!job) throw keys.requestInProgress(now, now);
   return job;
 }
 

@@ -1,7 +1,7 @@
 /** Keeps what nobody waits for from asking a gateway that is down, or wants to be left alone. */
 
 import { GatewayError, wasNotHeard } from "../gateway/errors.ts";
-import type { RecordDeps } from "../records/deps.ts";
+import type { RecordDeps } from "../records/record.ts";
 import { PostponeJob, type Task } from "./task.ts";
 
 /** Long enough for the breaker to let somebody try again, and for that one to come back. */

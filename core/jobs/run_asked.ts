@@ -4,9 +4,9 @@ import { Buffer } from "node:buffer";
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { KeyedAttempt } from "../idempotency/attempt.ts";
+import type { RequestKey } from "../idempotency/keys.ts";
 import * as keys from "../idempotency/keys.ts";
-import { replay, replyOf } from "../idempotency/reply.ts";
+import { replay, replyFor } from "../idempotency/reply.ts";
 import { retryAt } from "../retry_at.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
 import { PostponeJob, type Task } from "./task.ts";
@@ -14,7 +14,7 @@ import { PostponeJob, type Task } from "./task.ts";
 export interface Asked<Input> {
   caller: Caller;
   input: Input;
-  attempt: KeyedAttempt;
+  attempt: RequestKey;
   /** From when on its key counts. */
   since: Date;
 }
@@ -42,7 +42,7 @@ export function askedTask<Input extends object>(deps: keys.KeyDeps, doing: Doing
     retries: 5,
     firstDelayMs: 10_000,
     // What would be answered the same for 24 hours.
-    isFinal: (error) => error instanceof Ended || replyOf(error) !== null,
+    isFinal: (error) => error instanceof Ended || replyFor(error) !== null,
     async run(job) {
       try {
         return doing.resultOf(await answer(deps, doing, job));
@@ -76,7 +76,7 @@ function askedBy<Input extends object>({ id, payload }: GatewayJob): Asked<Input
   return {
     caller,
     input: input as Input,
-    attempt: { key: key ?? id, scope, bodyHash, isTriedAgain: true },
+    attempt: { key: key ?? id, scope, bodyHash, isRetriedByJob: true },
     since: new Date(key_since),
   };
 }
@@ -87,7 +87,7 @@ async function answerFromBefore(
   { caller, attempt, since }: Asked<object>,
   why: string,
 ): Promise<object> {
-  const left = await keys.findLeft(deps, caller, attempt);
+  const left = await keys.findSameRequest(deps, caller, attempt);
   if (left?.reply) return replay(left.reply);
   if (left) {
     throw new Ended("invalid_state", {
@@ -95,7 +95,7 @@ async function answerFromBefore(
       members: { payment_id: left.resource_id, outcome: "unknown" },
     });
   }
-  const isForgotten = since < keys.keysSince(new Date(deps.clock()));
+  const isForgotten = since < keys.oldestValidKey(new Date(deps.clock()));
   throw new Ended("invalid_state", {
     detail: isForgotten
       ? `${why} Nothing tells any more whether an earlier attempt did it: look for it first.`

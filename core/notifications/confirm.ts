@@ -1,40 +1,58 @@
-/** Asks the gateway about what a notification told, and takes over what it says. */
+/** Confirms a notification: asks the gateway for the transaction and applies its response. */
 
 import { validate as isUuid } from "uuid";
-import { paymentLookups } from "../../db/find_told_payments.ts";
-import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
 import { batched } from "../../db/batched.ts";
+import { paymentLookups } from "../../db/find_told_payments.ts";
+import type { NewJob } from "../../db/jobs.ts";
+import { type GatewayNotification, notificationWrites } from "../../db/notifications.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import { findSubscription } from "../../db/subscriptions.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { meansUnknown } from "../gateway/errors.ts";
-import { lookAtInvoiceOfOrder } from "../invoices/link.ts";
-import type { PaymentDeps } from "../payments/deps.ts";
-import { endNotification, hear, type Heard } from "../payments/gate.ts";
-import { isOurs } from "../payments/recognize.ts";
-import { refresh } from "../payments/refresh.ts";
-import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
-import { lookAtNamesakes } from "../subscriptions/namesakes.ts";
-import { linkOf } from "./link.ts";
-import { note } from "./note.ts";
+import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
+import { adoptTransaction, canAdopt, type Link } from "../payments/adopt.ts";
+import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
+import { checkAtGateway } from "../payments/check_at_gateway.ts";
+import type { PaymentDeps } from "../payments/payment_record.ts";
+import { isOurs } from "../payments/transaction.ts";
+import { checkSubscriptionsByName } from "../subscriptions/notified.ts";
+import { linkToSubscription } from "../subscriptions/subscription_record.ts";
+
+export type NotificationDeps = PaymentDeps;
 
 const SOURCE = "notification";
 
-/** Throws a `GatewayError` where the gateway says nothing of use; then nothing is written. */
+/** Throws a `GatewayError` without a usable response; then nothing is written. */
 export async function confirmNotification(
-  deps: PaymentDeps,
+  deps: NotificationDeps,
   notification: GatewayNotification,
 ): Promise<GatewayNotification> {
-  const payment = await findTold(deps, notification);
+  const payment = await findNotifiedPayment(deps, notification);
   if (payment) {
-    const { heard } = await refresh(deps, payment, SOURCE, notification);
-    if (heard) return await noteHeard(deps, notification, heard);
+    const { applied } = await checkAtGateway(deps, payment, SOURCE, notification);
+    if (applied) return await recordResult(deps, applied);
   }
-  return await takeOverTold(deps, notification, payment);
+  // The transaction cannot be found by its order id. It belongs to an unanswered charge (DANA cannot
+  // be found by order id), or it was created outside the service.
+  const answer = await requestTransaction(deps, notification);
+  if (!answer || !matches(notification, answer)) {
+    const error_message = answer && "The gateway's record differs from the notification.";
+    return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
+  }
+  const report = { answer, source: SOURCE, notification } as const;
+  if (payment?.transaction_id === null && isOurs(payment, answer)) {
+    const applied = await applyReport(deps, payment, { ...report, askedAt: payment.version });
+    return await recordResult(deps, applied);
+  }
+  const adopted = await adoptTransaction(deps, report, await findLink(deps, answer));
+  await checkInvoiceOfOrder(deps, adopted.payment);
+  await checkSubscriptionsByName(deps, adopted.payment);
+  return await recordResult(deps, adopted);
 }
 
-/** The payment that it is about, as far as can be told by its ids. */
-export async function findTold(
-  { database }: PaymentDeps,
+/** The payment that the notification's ids name. */
+export async function findNotifiedPayment(
+  { database }: NotificationDeps,
   { order_id, transaction_id, raw_payload }: GatewayNotification,
 ): Promise<GatewayPayment | null> {
   const metadata = raw_payload.metadata as { payment_ref?: unknown } | null | undefined;
@@ -43,44 +61,9 @@ export async function findTold(
   return await batched(database, paymentLookups, { order_id, transaction_id, payment_ref });
 }
 
-/** What changed a payment is written down already, together with the change. */
-export async function noteHeard(
-  deps: PaymentDeps,
-  notification: GatewayNotification,
-  { payment, step, isNoted }: Heard,
-): Promise<GatewayNotification> {
-  const ended = endNotification(notification, payment, step);
-  return isNoted ? ended : await note(deps, ended);
-}
-
-/**
- * A transaction that is not to be found by its order: of a payment that waits for its first answer
- * (G§3.11), or of none of ours. It was made by a link then, by a subscription, by somebody else.
- */
-async function takeOverTold(
-  deps: PaymentDeps,
-  notification: GatewayNotification,
-  waiting: GatewayPayment | null,
-): Promise<GatewayNotification> {
-  const answer = await lookUp(deps, notification);
-  if (!answer || !isAsTold(notification, answer)) {
-    const error_message = answer && "The gateway has this transaction otherwise than was told.";
-    return await note(deps, { ...notification, status: "unmatched", error_message });
-  }
-  const hearing = { answer, source: SOURCE, notification } as const;
-  if (waiting?.transaction_id === null && isOurs(waiting, answer)) {
-    const heard = await hear(deps, waiting, { ...hearing, askedAt: waiting.version });
-    return await noteHeard(deps, notification, heard);
-  }
-  const heard = await takeOver(deps, hearing, await linkOf(deps, answer));
-  await lookAtInvoiceOfOrder(deps, heard.payment);
-  await lookAtNamesakes(deps, heard.payment);
-  return await noteHeard(deps, notification, heard);
-}
-
-/** Null: the gateway knows nothing of it. */
-async function lookUp(
-  { gateway }: PaymentDeps,
+/** Null: the gateway has no such transaction. */
+async function requestTransaction(
+  { gateway }: NotificationDeps,
   { transaction_id, order_id }: GatewayNotification,
 ): Promise<Transaction | null> {
   try {
@@ -91,11 +74,42 @@ async function lookUp(
   }
 }
 
-/** The order id is all that is signed of the two. */
-function isAsTold(
+/** The signature covers the order id, but not the transaction id. */
+function matches(
   { order_id, transaction_id }: GatewayNotification,
   answer: Transaction,
 ): boolean {
-  return answer.order_id === order_id && canBeTakenOver(answer) &&
+  return answer.order_id === order_id && canAdopt(answer) &&
     answer.transaction_id === (transaction_id ?? answer.transaction_id);
+}
+
+/** The subscription or invoice that the gateway says the transaction belongs to; null: neither. */
+async function findLink(deps: NotificationDeps, answer: Transaction): Promise<Link | null> {
+  const ref = answer.metadata?.subscription_ref;
+  // Callers cannot set this member, so only the service can have put its id there.
+  const subscription = typeof ref === "string" && isUuid(ref)
+    ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
+    : null;
+  if (subscription) return linkToSubscription(subscription);
+  const invoice = await findInvoiceOf(deps, answer);
+  return invoice && linkToInvoice(invoice);
+}
+
+/** Writes the notification's result, unless it was written together with the payment's change. */
+export async function recordResult(
+  deps: NotificationDeps,
+  { notification, isNotificationWritten }: AppliedReport,
+): Promise<GatewayNotification> {
+  return isNotificationWritten ? notification! : await recordNotification(deps, notification!);
+}
+
+/** Writes a notification that changed no payment. */
+export async function recordNotification(
+  { database, jobQueue }: NotificationDeps,
+  notification: GatewayNotification,
+  jobs: NewJob[] = [],
+): Promise<GatewayNotification> {
+  const waiting = await batched(database, notificationWrites, { notification, jobs });
+  for (const job of waiting) jobQueue.enqueue(job);
+  return notification;
 }

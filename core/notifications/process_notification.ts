@@ -1,21 +1,11 @@
-/** `process_notification`: finishes one that the gateway could not be asked about in time. */
+/** `process_notification`: confirms a notification that the gateway could not confirm in time. */
 
-import type { GatewayJob, NewJob } from "../../db/jobs.ts";
-import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
-import { newJob } from "../jobs/new_job.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
+import { findNotification } from "../../db/notifications.ts";
 import type { Task } from "../jobs/task.ts";
-import type { PaymentDeps } from "../payments/deps.ts";
-import { confirmNotification } from "./confirm.ts";
-import { note } from "./note.ts";
+import { confirmNotification, type NotificationDeps, recordNotification } from "./confirm.ts";
 
-export const PROCESS_NOTIFICATION = "process_notification";
-
-export function processingJob({ id }: GatewayNotification, now: Date): NewJob {
-  const subject = { id, user_id: null };
-  return newJob(PROCESS_NOTIFICATION, subject, { notification_id: id }, { runAt: now, now });
-}
-
-export function createProcessNotification(deps: PaymentDeps): Task {
+export function createProcessNotification(deps: NotificationDeps): Task {
   return {
     retries: 5,
     firstDelayMs: 60_000,
@@ -25,13 +15,14 @@ export function createProcessNotification(deps: PaymentDeps): Task {
     },
     async giveUp(job, error_message) {
       const notification = await findWaiting(deps, job);
-      if (notification) await note(deps, { ...notification, status: "failed", error_message });
+      if (!notification) return;
+      await recordNotification(deps, { ...notification, status: "failed", error_message });
     },
   };
 }
 
-/** Null: somebody replayed it meanwhile. */
-async function findWaiting({ database }: PaymentDeps, { subject_id }: GatewayJob) {
+/** Null: staff replayed the notification meanwhile. */
+async function findWaiting({ database }: NotificationDeps, { subject_id }: GatewayJob) {
   const found = await database.query(
     (sql) => findNotification(sql, subject_id!),
     "find notification",

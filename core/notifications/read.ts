@@ -1,4 +1,4 @@
-/** `listNotifications`: what the gateway told, for staff. */
+/** `listNotifications` and `replayNotification`, for staff. */
 
 import {
   findNotification,
@@ -10,13 +10,36 @@ import type { Caller } from "../auth/caller.ts";
 import { requireStaff } from "../auth/staff.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../first_id_at.ts";
-import type { NotificationDeps } from "./deps.ts";
-import { type NotificationView, viewNotification } from "./views.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import { checkProblem } from "../records/problems.ts";
+import { confirmNotification, type NotificationDeps } from "./confirm.ts";
+
+export { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+
+export type NotificationView = ReturnType<typeof viewNotification>;
+
+export function viewNotification(notification: GatewayNotification) {
+  return {
+    id: notification.id,
+    payment_id: notification.payment_id,
+    order_id: notification.order_id,
+    transaction_id: notification.transaction_id,
+    transaction_status: notification.transaction_status,
+    fraud_status: notification.fraud_status,
+    payment_type: notification.payment_type,
+    status_code: notification.status_code,
+    gross_amount: notification.gross_amount,
+    status: notification.status,
+    error_message: notification.error_message,
+    raw_payload: notification.raw_payload,
+    created_at: notification.created_at.toISOString(),
+  };
+}
 
 export interface NotificationFilter {
   orderId: string | null;
   status: NotificationStatus | null;
-  /** From this moment on, and before that one; null: since ever, until now. */
+  /** From this time on, and before that one; null: no limit. */
   createdFrom: Date | null;
   createdBefore: Date | null;
   limit: number;
@@ -26,7 +49,7 @@ export interface NotificationFilter {
 
 export interface NotificationPage {
   notifications: NotificationView[];
-  /** Where the next page begins, to be given as `before`; null on the last one. */
+  /** The last id of this page, to be passed as `before`; null on the last page. */
   next: string | null;
 }
 
@@ -54,13 +77,18 @@ export async function listNotifications(
   };
 }
 
-export async function findForStaff(
-  { database }: NotificationDeps,
+/** Asks the gateway about the notification again. */
+export async function replayNotification(
+  deps: NotificationDeps,
   caller: Caller,
   id: string,
-): Promise<GatewayNotification> {
+): Promise<NotificationView> {
   requireStaff(caller);
-  const found = await database.query((sql) => findNotification(sql, id), "find notification");
+  const found = await deps.database.query((sql) => findNotification(sql, id), "find notification");
   if (!found) throw new ServiceError("not_found");
-  return found;
+  try {
+    return viewNotification(await confirmNotification(deps, found));
+  } catch (error) {
+    throw error instanceof GatewayError ? checkProblem(error) : error;
+  }
 }

@@ -1,91 +1,110 @@
-/** `receiveNotification`: what the gateway tells by itself; anybody may claim to be the gateway. */
+/** `receiveNotification`: verifies and applies a notification. Any client can call this endpoint. */
 
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError } from "../gateway/errors.ts";
-import type { JsonObject } from "../gateway/json.ts";
-import { hear } from "../payments/gate.ts";
-import { takeHint } from "../subscriptions/hint.ts";
-import { type Claim, readClaim } from "./claim.ts";
-import { confirmNotification, findTold, noteHeard } from "./confirm.ts";
-import type { NotificationDeps } from "./deps.ts";
-import { judge } from "./judge.ts";
-import { newNotification } from "./new_notification.ts";
-import { note } from "./note.ts";
-import { processingJob } from "./process_notification.ts";
+import { newJob } from "../jobs/new_job.ts";
+import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
+import { applyReport } from "../payments/apply_report.ts";
+import { checkNotifiedSubscription } from "../subscriptions/notified.ts";
+import {
+  confirmNotification,
+  findNotifiedPayment,
+  type NotificationDeps,
+  recordNotification,
+  recordResult,
+} from "./confirm.ts";
+import { decideTrust } from "./decide_trust.ts";
+import { newNotification, parseNotification, type SignedNotification } from "./parse.ts";
 
-/** The gateway waits for our answer, and wants it within 5 s. */
-const PATIENCE_MS = 4_000;
+/** The gateway expects a response within 5 s. */
+const RESPONSE_MS = 4_000;
 
 export interface Receipt {
-  /** Null: it was none to be kept. */
+  /** Null: the notification is not stored. */
   notificationId: string | null;
 }
 
+export interface ReceiveDeps extends NotificationDeps {
+  /** The same gateway with its own limiter, so that many notifications do not delay callers. */
+  background: GatewayClient;
+  /** `paid`: the gateway has to confirm every notification that a payment is paid. */
+  confirm: "fit" | "paid";
+}
+
+/** Verify, find the payment, decide whether to trust, apply, record. */
 export async function receiveNotification(
-  deps: NotificationDeps,
+  deps: ReceiveDeps,
   payload: unknown,
 ): Promise<Receipt> {
-  const claim = readClaim(payload);
-  if (!claim) {
-    await takeHint(deps, payload as JsonObject);
+  const received = parseNotification(payload);
+  if (received.kind === "unsigned") {
+    await checkNotifiedSubscription(deps, received.body);
     return { notificationId: null };
   }
-  const { orderId, statusCode, grossAmount, signature } = claim;
+  const { orderId, statusCode, grossAmount, signature } = received;
   if (!deps.gateway.verifySignature(orderId, statusCode, grossAmount, signature)) {
     throw new ServiceError("signature_invalid");
   }
-  const began = deps.clock();
-  const notification = newNotification(claim, new Date(began));
-  const payment = await findTold(deps, notification);
-  const isSettled = payment !== null && await settle(deps, claim, notification, payment);
-  if (!isSettled) await ask(deps, notification, began + PATIENCE_MS);
+  const startedAt = deps.clock();
+  const notification = newNotification(received, new Date(startedAt));
+  const payment = await findNotifiedPayment(deps, notification);
+  const isFinished = payment !== null &&
+    await applyIfTrusted(deps, received, notification, payment);
+  if (!isFinished) await confirmInTime(deps, notification, startedAt + RESPONSE_MS);
   return { notificationId: notification.id };
 }
 
-/** Ends it without asking the gateway; false where that has to be asked. */
-async function settle(
-  deps: NotificationDeps,
-  claim: Claim,
+/** False: the gateway has to confirm the notification first. */
+async function applyIfTrusted(
+  deps: ReceiveDeps,
+  received: SignedNotification,
   notification: GatewayNotification,
-  payment: GatewayPayment,
+  known: GatewayPayment,
 ): Promise<boolean> {
-  const verdict = judge(payment, claim, deps.confirm);
-  if (verdict === "ask") return false;
-  if (verdict !== "believe") {
-    await note(deps, { ...notification, status: verdict, payment_id: payment.id });
-    return true;
+  for (let payment = known;;) {
+    const decision = decideTrust(payment, received, deps.confirm);
+    if (decision === "confirm") return false;
+    if (decision !== "trust") {
+      await recordNotification(deps, { ...notification, status: decision, payment_id: payment.id });
+      return true;
+    }
+    const applied = await applyReport(deps, payment, {
+      answer: received.transaction,
+      source: "notification",
+      askedAt: null,
+      notification,
+      isUnconfirmed: true,
+    });
+    if (!applied.isOutdated) {
+      await recordResult(deps, applied);
+      return true;
+    }
+    payment = applied.payment;
   }
-  const heard = await hear(deps, payment, {
-    answer: claim.told,
-    source: "notification",
-    askedAt: null,
-    notification,
-    isBelieved: (current) => judge(current, claim, deps.confirm) !== "ask",
-  });
-  if (heard.isDoubted) return false;
-  await noteHeard(deps, notification, heard);
-  return true;
 }
 
-/** What the gateway does not say in time is left to a job. */
-async function ask(
-  deps: NotificationDeps,
+/** If the gateway does not answer in time, a job confirms the notification later. */
+async function confirmInTime(
+  deps: ReceiveDeps,
   notification: GatewayNotification,
   until: number,
 ): Promise<void> {
   try {
-    await confirmNotification({ ...deps, gateway: impatient(deps, until) }, notification);
+    await confirmNotification({ ...deps, gateway: withDeadline(deps, until) }, notification);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const now = new Date(deps.clock());
-    await note(deps, notification, [processingJob(notification, now)]);
+    const subject = { id: notification.id, user_id: null };
+    const payload = { notification_id: notification.id };
+    const job = newJob(PROCESS_NOTIFICATION, subject, payload, { runAt: now, now });
+    await recordNotification(deps, notification, [job]);
   }
 }
 
-function impatient({ background, clock }: NotificationDeps, until: number): GatewayClient {
+function withDeadline({ background, clock }: ReceiveDeps, until: number): GatewayClient {
   const left = () => Math.max(until - clock(), 1);
   return {
     ...background,

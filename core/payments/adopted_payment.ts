@@ -2,9 +2,9 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/answers.ts";
-import { amountOf } from "./gateway_word.ts";
-import { newPayment } from "./new_payment.ts";
 import type { PaymentType } from "./charge_input.ts";
+import { newPayment } from "./new_payment.ts";
+import { amountOf } from "./transaction.ts";
 
 /** Its answer has an order, a transaction and an amount. */
 export function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {

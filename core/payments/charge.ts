@@ -1,72 +1,266 @@
-/** `createCharge`: a new payment, written before the gateway is asked and finished when it answered. */
+/** `createCharge`: creates a payment and charges it at the gateway. */
 
-import { type GatewayPayment, paymentInserts } from "../../db/payments.ts";
+import { validate as isUuid } from "uuid";
+import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
-import { answerAgain } from "../records/answer_again.ts";
+import type { ServiceError } from "../errors.ts";
+import type { Answer, Transaction } from "../gateway/answers.ts";
+import { isStillRunning } from "../gateway/denial.ts";
+import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { create } from "../records/create.ts";
-import type { Asker } from "../records/keyed_change.ts";
+import {
+  type EarlierRecord,
+  insertRecord,
+  type NewRecord,
+  requireGateway,
+} from "../records/create.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeError,
+  storeReply,
+} from "../records/keyed_request.ts";
+import { retryAt } from "../retry_at.ts";
 import { recordAddedLatency } from "../telemetry.ts";
-import { changePayment } from "./change.ts";
+import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
-import type { PaymentDeps } from "./deps.ts";
-import { paymentKind } from "./kind.ts";
+import { chargePayload } from "./charge_payload.ts";
+import { findByOrder, type FoundByOrder } from "./check_at_gateway.ts";
 import { newPayment } from "./new_payment.ts";
-import { lookForCharge, sendCharge, takeChargeOver } from "./send_charge.ts";
-import type { PaymentView } from "./views.ts";
+import {
+  changePayment,
+  checkPaymentJob,
+  gatewayProblem,
+  type PaymentDeps,
+  paymentKind,
+  problems,
+  unclearAnswer,
+} from "./payment_record.ts";
+import { answersCharge } from "./transaction.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
 
+/**
+ * Claims the idempotency key and inserts the payment, calls the gateway, classifies its response,
+ * applies it, and replies.
+ */
 export async function createCharge(
   deps: PaymentDeps,
   caller: Caller,
   input: ChargeInput,
-  attempt: KeyedAttempt | null,
-): Promise<Outcome<PaymentView>> {
-  let began = 0;
-  const isTriedAgain = attempt?.isTriedAgain;
-  return await create(deps, caller, attempt, {
-    kind: paymentKind,
-    inserting: paymentInserts,
-    draw(now, replaced) {
-      began = performance.now();
-      // Under the same order id as before the gateway can have but one of them.
-      const order_id = input.order_id ?? replaced?.order_id;
-      return newPayment({ ...input, order_id }, caller.userId, now);
-    },
-    async send(payment, asker) {
-      const request = { ...asker, input, isTriedAgain };
-      const { body, gatewayMs } = await sendCharge(deps, request, payment, false);
-      const addedMs = performance.now() - began - gatewayMs;
+  requestKey: RequestKey | null,
+): Promise<RequestResult<PaymentView>> {
+  const startedAt = performance.now();
+  await requireGateway(deps, caller, requestKey);
+  const claim = await claimCharge(deps, caller, input, requestKey);
+  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
+  const { payment, request } = claim;
+  try {
+    if (claim.kind === "answered") {
+      const body = await replyFromRecord(deps, paymentKind, request, payment);
+      return { body, isReplayed: false };
+    }
+    const calledAt = performance.now();
+    const charge = claim.kind === "found"
+      ? claim.charge
+      : await sendCharge(deps, input, payment, claim);
+    const gatewayMs = performance.now() - calledAt;
+    if (charge.kind === "unknown") throw await leaveOpen(deps, request, payment, charge.problem);
+    if (charge.kind === "refused") {
+      const key = storeError(request, charge.problem, new Date(deps.clock()));
+      await applyRefusal(deps, payment, charge.error, key);
+      throw charge.problem;
+    }
+    const body = await applyCharge(deps, request, payment, charge);
+    if (claim.kind === "new") {
+      const addedMs = performance.now() - startedAt - gatewayMs;
       recordAddedLatency(addedMs, { payment_type: input.payment_type });
-      return body;
-    },
-    isRefused: ({ is_refused }) => is_refused,
-    finish: (payment, asker) => finish(deps, { ...asker, input, isTriedAgain }, payment),
-  });
+    }
+    return { body, isReplayed: false };
+  } catch (error) {
+    throw problems.withRecord(payment, error);
+  }
 }
 
-/** Null: the charge was never made, and is given up. */
-async function finish(
+type ChargeClaim =
+  | { kind: "replay"; body: PaymentView }
+  | { kind: "new"; payment: GatewayPayment; request: KeyedRequest }
+  /** An earlier request stopped before the gateway answered it: send the charge again. */
+  | { kind: "resend"; payment: GatewayPayment; request: KeyedRequest }
+  /** An earlier request stopped after the gateway answered it: only its reply is missing. */
+  | { kind: "answered"; payment: GatewayPayment; request: KeyedRequest }
+  /** An earlier request was not answered, but the gateway has its transaction. */
+  | { kind: "found"; payment: GatewayPayment; request: KeyedRequest; charge: MadeCharge };
+
+/** Inserts the payment, or finds out how far an earlier request with the same key got. */
+async function claimCharge(
   deps: PaymentDeps,
-  request: Asker & { input: ChargeInput },
-  payment: GatewayPayment,
-): Promise<PaymentView | null> {
-  if (payment.transaction_id !== null) {
-    return await answerAgain(deps, paymentKind, request, payment);
+  caller: Caller,
+  input: ChargeInput,
+  requestKey: RequestKey | null,
+): Promise<ChargeClaim> {
+  let replaces: EarlierRecord<GatewayPayment> | null = null;
+  for (;;) {
+    // A replacement keeps the order id: the gateway accepts only one charge for each order id.
+    const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
+    const record = newPayment({ ...input, order_id }, caller.userId, new Date(deps.clock()));
+    const insert: NewRecord<GatewayPayment> = { caller, requestKey, record, replaces };
+    const inserted = await insertRecord(deps, paymentKind, insert);
+    if (inserted.kind === "new") return { kind: "new", payment: record, request: inserted.request };
+    if (inserted.kind === "replay") return inserted;
+    const { earlier, request } = inserted;
+    const resumed = earlier?.record && await resumeCharge(deps, request, earlier.record);
+    if (resumed) return resumed;
+    replaces = earlier;
   }
-  const found = await lookForCharge(deps, request, payment);
-  if (found.whose === "ours") {
-    return await takeChargeOver(deps, request, payment, found.answer.body, payment.version);
-  }
-  if (payment.transaction_status !== "pending") return null;
-  const marked = await markSent(deps, payment);
-  return (await sendCharge(deps, request, marked, true)).body;
 }
 
-/** From now on the gateway has its time again to know of it. */
+/** Null: the earlier charge was never made, so a new payment replaces it. */
+async function resumeCharge(
+  deps: PaymentDeps,
+  request: KeyedRequest,
+  payment: GatewayPayment,
+): Promise<ChargeClaim | null> {
+  if (payment.is_refused) return null;
+  if (payment.transaction_id !== null) return { kind: "answered", payment, request };
+  try {
+    const found = await findOrFail(deps, payment);
+    if (found.kind === "failed") throw await leaveOpen(deps, request, payment, found.problem);
+    if (found.kind === "ours") {
+      const { version: askedAt } = payment;
+      const charge = { kind: "made", transaction: found.answer.body, askedAt } as const;
+      return { kind: "found", payment, request, charge };
+    }
+    if (payment.transaction_status !== "pending") return null;
+    return { kind: "resend", payment: await markSent(deps, payment), request };
+  } catch (error) {
+    throw problems.withRecord(payment, error);
+  }
+}
+
+/** Sending the charge again starts a new grace period in which the gateway may not list it yet. */
 async function markSent(deps: PaymentDeps, payment: GatewayPayment): Promise<GatewayPayment> {
   const now = deps.clock();
   return await changePayment(deps, payment, () => ({
     set: { sent_at: new Date(now), check_at: new Date(now + UNANSWERED_CHECK_MS) },
   }));
+}
+
+/** `askedAt`: the payment's version at the status request that found the transaction. */
+interface MadeCharge {
+  kind: "made";
+  transaction: Transaction;
+  askedAt: number | null;
+}
+
+type SentCharge =
+  | MadeCharge
+  | { kind: "refused"; problem: ServiceError; error: GatewayError }
+  | { kind: "unknown"; problem: ServiceError };
+
+async function sendCharge(
+  deps: PaymentDeps,
+  input: ChargeInput,
+  payment: GatewayPayment,
+  { kind, request }: { kind: "new" | "resend"; request: KeyedRequest },
+): Promise<SentCharge> {
+  let answer: Answer<Transaction>;
+  try {
+    const payload = chargePayload(input, payment);
+    answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return await classifyError(deps, payment, error, {
+      wasSentBefore: kind === "resend",
+      isRetriedByJob: request.isRetriedByJob ?? false,
+    });
+  }
+  if (isStillRunning(answer) || !answersCharge(payment, answer.body)) {
+    return { kind: "unknown", problem: unclearAnswer(payment, answer.statusCode) };
+  }
+  return { kind: "made", transaction: answer.body, askedAt: null };
+}
+
+/** A failed call may still have made the charge, now or in an earlier attempt. */
+async function classifyError(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  error: GatewayError,
+  { wasSentBefore, isRetriedByJob }: { wasSentBefore: boolean; isRetriedByJob: boolean },
+): Promise<SentCharge> {
+  const isUnknown = {
+    kind: "unknown",
+    problem: gatewayProblem(error, payment, "unknown"),
+  } as const;
+  // The job sends the charge again, so a charge that never arrived has not failed.
+  const isPostponed = isRetriedByJob && wasNotHeard(error);
+  if (error.outcome !== "refused" || isPostponed) return isUnknown;
+  const isOrderTaken = error instanceof GatewayDuplicateOrderError;
+  const found = isOrderTaken || wasSentBefore ? await findOrFail(deps, payment) : null;
+  if (found?.kind === "failed") return { kind: "unknown", problem: found.problem };
+  if (found?.kind === "ours") {
+    return { kind: "made", transaction: found.answer.body, askedAt: payment.version };
+  }
+  if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
+  // If another payment has the order, no attempt of this one can have succeeded. If the gateway has
+  // no transaction yet, an earlier attempt may still show up.
+  const isCertain = !wasSentBefore || (isOrderTaken && found?.kind === "other");
+  if (!isCertain) return isUnknown;
+  const problem = isOrderTaken
+    ? problems.orderTaken(payment, error)
+    : gatewayProblem(error, payment);
+  return { kind: "refused", problem, error };
+}
+
+type FoundOrFailed = FoundByOrder | { kind: "failed"; problem: ServiceError };
+
+/** That the status request failed says nothing about the charge: its outcome stays unknown. */
+async function findOrFail(deps: PaymentDeps, payment: GatewayPayment): Promise<FoundOrFailed> {
+  try {
+    return await findByOrder(deps, payment);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { kind: "failed", problem: gatewayProblem(error, payment, "unknown") };
+  }
+}
+
+/** The order may belong to an earlier payment of ours that was given up before its charge was made. */
+async function checkOtherPayment(deps: PaymentDeps, { metadata }: Transaction): Promise<void> {
+  const ref = metadata?.payment_ref;
+  if (typeof ref !== "string" || !isUuid(ref)) return;
+  const other = await deps.database.query((sql) => findPayment(sql, ref), "find payment");
+  if (!other || other.transaction_id !== null) return;
+  const now = new Date(deps.clock());
+  const job = { ...checkPaymentJob(other, now), run_at: now };
+  await changePayment(deps, other, () => ({ jobs: [job] }));
+}
+
+/** Applies the response and stores the reply in one statement. */
+async function applyCharge(
+  deps: PaymentDeps,
+  request: KeyedRequest,
+  payment: GatewayPayment,
+  { transaction, askedAt }: MadeCharge,
+): Promise<PaymentView> {
+  const key = storeReply(request, viewPayment, new Date(deps.clock()));
+  const report = { answer: transaction, source: "charge", askedAt, key } as const;
+  try {
+    return viewPayment((await applyReport(deps, payment, report)).payment);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw await leaveOpen(deps, request, payment, gatewayProblem(error, payment));
+  }
+}
+
+/** If a job sends the charge again later, its grace period starts then. */
+async function leaveOpen(
+  deps: PaymentDeps,
+  request: KeyedRequest,
+  payment: GatewayPayment,
+  problem: ServiceError,
+): Promise<ServiceError> {
+  const resentAt = request.isRetriedByJob ? retryAt(problem, deps.clock()) : null;
+  const set = resentAt ? { sent_at: resentAt } : {};
+  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem, set);
 }

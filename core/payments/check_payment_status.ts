@@ -1,17 +1,15 @@
-/** `check_payment_status`: fetches one payment's state, and brings what was left open to its end. */
+/** `check_payment_status`: checks one payment at the gateway and completes what was left open. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { changePayment } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { graceEnd } from "./grace.ts";
-import type { PaymentDeps } from "./deps.ts";
-import { giveUp } from "./gate.ts";
-import { refresh } from "./refresh.ts";
-import { sendRefund } from "./send_refund.ts";
+import { giveUpCharge, graceEnd } from "./apply_report.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import { changePayment, type PaymentDeps } from "./payment_record.ts";
+import { sendRefund } from "./refund.ts";
 
 const SOURCE = "check_payment_status";
 
@@ -23,52 +21,60 @@ export function createCheckPaymentStatus(deps: PaymentDeps): Task {
   };
 }
 
-/** What it found, for the job's record. */
-export interface Check {
+/** The job's result. */
+export interface CheckResult {
   transaction_status: string;
 }
 
-/** Throws `PutOff` where it is too early to tell, and a `GatewayError` where the gateway is of no use. */
-export async function checkPaymentStatus(deps: PaymentDeps, id: string): Promise<Check | null> {
+/** Throws `PostponeJob` if it is too early to tell, and a `GatewayError` without a usable response. */
+export async function checkPaymentStatus(
+  deps: PaymentDeps,
+  id: string,
+): Promise<CheckResult | null> {
   const known = await deps.database.query((sql) => findPayment(sql, id), "find payment");
   if (!known) return null;
-  const { payment, isKnown } = await refresh(deps, known, SOURCE);
-  const settle = isKnown ? finishRefunds : settleUnknown;
-  const { transaction_status } = await settle(deps, payment);
+  const { payment, isFound } = await checkAtGateway(deps, known, SOURCE);
+  const { transaction_status } = isFound
+    ? await resendPendingRefunds(deps, payment)
+    : await endUnlistedCharge(deps, payment);
   return { transaction_status };
 }
 
-/** The gateway knows nothing of the charge: after a while that means that it was never made. */
-async function settleUnknown(deps: PaymentDeps, known: GatewayPayment): Promise<GatewayPayment> {
-  if (!isWaiting(known)) return await stopLooking(deps, known);
+/** The gateway does not list the charge. After the grace period that means it was never made. */
+async function endUnlistedCharge(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+): Promise<GatewayPayment> {
+  if (!isUnanswered(known)) {
+    return await changePayment(
+      deps,
+      known,
+      ({ check_at }) => check_at ? { set: { check_at: null } } : null,
+    );
+  }
   const payment = deps.clock() < graceEnd(known).getTime()
     ? known
-    : await giveUp(deps, known, SOURCE);
-  if (isWaiting(payment)) throw new PostponeJob(graceEnd(payment));
+    : await giveUpCharge(deps, known, SOURCE);
+  if (isUnanswered(payment)) throw new PostponeJob(graceEnd(payment));
   return payment;
 }
 
-function isWaiting({ transaction_id, transaction_status }: GatewayPayment): boolean {
+function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): boolean {
   return transaction_id === null && transaction_status === "pending";
 }
 
-async function stopLooking(deps: PaymentDeps, payment: GatewayPayment): Promise<GatewayPayment> {
-  return await changePayment(
-    deps,
-    payment,
-    ({ check_at }) => check_at ? { set: { check_at: null } } : null,
-  );
-}
-
-/** A refund that is still open and not listed by the gateway is sent again; one at a time. */
-async function finishRefunds(deps: PaymentDeps, known: GatewayPayment): Promise<GatewayPayment> {
+/** Sends each pending refund again that the gateway does not list, one at a time. */
+async function resendPendingRefunds(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+): Promise<GatewayPayment> {
   let payment = known;
   const failures: unknown[] = [];
   for (const { id } of known.refunds.filter(isPending)) {
     try {
-      await sendAgain(deps, payment, id);
+      await resendRefund(deps, payment, id);
     } catch (error) {
-      // The next one may have better luck.
+      // One refund that fails must not keep the others from being sent.
       failures.push(error);
     }
     payment = await deps.database.query((sql) => findPayment(sql, known.id), "find payment") ??
@@ -79,20 +85,20 @@ async function finishRefunds(deps: PaymentDeps, known: GatewayPayment): Promise<
   return payment;
 }
 
-async function sendAgain(
+async function resendRefund(
   deps: PaymentDeps,
   payment: GatewayPayment,
   refundId: string,
 ): Promise<void> {
   const refund = payment.refunds.find(({ id }) => id === refundId);
   if (!refund || !isPending(refund)) return;
-  // Whoever asked for it may still be at it.
-  const sentLongAgo = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
-  if (deps.clock() < sentLongAgo.getTime()) throw new PostponeJob(sentLongAgo);
+  // The request that created the refund may still be running.
+  const requestEnd = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
+  if (deps.clock() < requestEnd.getTime()) throw new PostponeJob(requestEnd);
   try {
-    await sendRefund(deps, { key: null, refundId, source: SOURCE, isSentBefore: true }, payment);
+    await sendRefund(deps, { key: null, refundId, source: SOURCE, wasSentBefore: true }, payment);
   } catch (error) {
-    // Refused for good is an end, too, and written down.
+    // A final refusal is a result, too, and is stored with the refund.
     if (!(error instanceof ServiceError) || error.members.outcome !== "refused") throw error;
   }
 }

@@ -1,14 +1,15 @@
-/** `check_pending_payments`: queues a look at every payment whose time for one has come. */
+/** `check_pending_payments`: enqueues a check of each payment that is due for one. */
 
 import { listDuePayments } from "../../db/record_checks.ts";
-import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
-import { CHECK_PAYMENT_STATUS, checkJob } from "./check_job.ts";
+import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
+import { CHECK_PAYMENT_STATUS } from "../jobs/task_names.ts";
 import { staleSince } from "./expire_stale_payments.ts";
+import { checkPaymentJob } from "./payment_record.ts";
 
-/** What is past its time is the other task's for so long; what that one leaves is looked at here. */
+/** Stale payments are left to `expire_stale_payments` for this long. */
 const PRECEDENCE_MS = 600_000;
 
-/** How many looks were queued. */
+/** Returns how many checks were enqueued. */
 export async function checkPendingPayments(deps: QueueDeps): Promise<number> {
   return await queueChecks(deps, {
     table: "payments",
@@ -17,6 +18,6 @@ export async function checkPendingPayments(deps: QueueDeps): Promise<number> {
       const leftSince = new Date(now.getTime() - PRECEDENCE_MS);
       return listDuePayments(sql, { now, staleSince: staleSince(now), leftSince, limit });
     },
-    job: checkJob,
+    job: checkPaymentJob,
   });
 }

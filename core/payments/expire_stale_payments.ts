@@ -1,11 +1,24 @@
-/** `expire_stale_payments`: queues the end of every payment that its customer can no longer pay. */
+/** `expire_stale_payments`: expires payments at the gateway that can no longer be paid. */
 
+import type { GatewayJob, NewJob } from "../../db/jobs.ts";
+import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import { listStalePayments } from "../../db/record_checks.ts";
+import { GatewayError, meansUnknown } from "../gateway/errors.ts";
+import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
+import type { Task } from "../jobs/task.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
-import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
-import { EXPIRE_STALE_PAYMENT, expireJob } from "./expire_stale_payment.ts";
+import { applyReport } from "./apply_report.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import type { CheckResult } from "./check_payment_status.ts";
+import type { PaymentDeps } from "./payment_record.ts";
+import { isAbout } from "./transaction.ts";
 
-/** How many were queued. */
+export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
+
+const SOURCE = "expire_stale_payments";
+
+/** Enqueues a job for each stale payment. Returns how many. */
 export async function expireStalePayments(deps: QueueDeps): Promise<number> {
   return await queueChecks(deps, {
     table: "payments",
@@ -15,7 +28,65 @@ export async function expireStalePayments(deps: QueueDeps): Promise<number> {
   });
 }
 
-/** What could be paid until then, or not even as long, cannot be any more. */
+/** Payments that expired before this time are stale. */
 export function staleSince(now: Date): Date {
   return new Date(now.getTime() - EXPIRY_GRACE_MS);
+}
+
+function expireJob(payment: JobSubject, now: Date): NewJob {
+  const payload = { payment_id: payment.id };
+  return newJob(EXPIRE_STALE_PAYMENT, payment, payload, { runAt: now, now });
+}
+
+export function createExpireStalePayment(deps: PaymentDeps): Task {
+  return {
+    retries: 3,
+    firstDelayMs: 60_000,
+    run: async ({ subject_id }: GatewayJob) => await expireStalePayment(deps, subject_id!),
+  };
+}
+
+/** Throws a `GatewayError` without a usable response. */
+export async function expireStalePayment(
+  deps: PaymentDeps,
+  id: string,
+): Promise<CheckResult | null> {
+  const known = await deps.database.query((sql) => findPayment(sql, id), "find payment");
+  if (!known) return null;
+  // A report may have ended the payment since the job was enqueued.
+  if (!isStale(known, deps.clock())) return { transaction_status: known.transaction_status };
+  const expired = await expireAtGateway(deps, known);
+  const payment = expired ?? (await checkAtGateway(deps, known, SOURCE)).payment;
+  return { transaction_status: payment.transaction_status };
+}
+
+function isStale(
+  { transaction_id, transaction_status, expiry_time }: GatewayPayment,
+  now: number,
+): boolean {
+  return transaction_id !== null && transaction_status === "pending" && expiry_time !== null &&
+    expiry_time.getTime() + EXPIRY_GRACE_MS <= now;
+}
+
+/**
+ * Null: the state has to be checked. The gateway refuses if it has expired the payment itself, or if
+ * the customer paid in the last second.
+ */
+async function expireAtGateway(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+): Promise<GatewayPayment | null> {
+  try {
+    const { body } = await deps.gateway.expire(known.transaction_id!, {
+      idempotencyKey: `${known.id}:exp`,
+    });
+    if (!isAbout(known, body) || body.transaction_status !== "expire") return null;
+    const report = { answer: body, source: SOURCE, askedAt: null } as const;
+    return (await applyReport(deps, known, report)).payment;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // The check logs a transaction that the gateway does not know.
+    if (error.statusCode === "412" || meansUnknown(error)) return null;
+    throw error;
+  }
 }

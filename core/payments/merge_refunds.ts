@@ -1,16 +1,12 @@
-/** Brings our refunds together with those that the gateway lists. */
+/** Merges the stored refunds of a payment with those that the gateway lists. */
 
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
-import type { Transaction } from "../gateway/answers.ts";
-import { refundsOf } from "./gateway_word.ts";
+import type { ListedRefund } from "./transaction.ts";
 
-export interface RefundHearing {
-  answer: Transaction;
-  /** A refund of ours that the gateway has just accepted, listed in the answer or not. */
-  acceptedRefund?: Pick<GatewayRefund, "id" | "status_code" | "status_message">;
-}
+/** A stored refund that the gateway has just accepted, even if it does not list it yet. */
+export type AcceptedRefund = Pick<GatewayRefund, "id" | "status_code" | "status_message">;
 
 export interface MergedRefunds {
   all: GatewayRefund[];
@@ -18,12 +14,18 @@ export interface MergedRefunds {
   changed: GatewayRefund[];
 }
 
-/** Our refunds that the gateway has made, and those that were made elsewhere. */
+export interface RefundMerge extends MergedRefunds {
+  /** The merge for a report that is otherwise ignored: only the accepted refund counts. */
+  acceptedOnly: MergedRefunds;
+}
+
+/** Marks stored refunds that the gateway made as succeeded, and adds refunds made elsewhere. */
 export function mergeRefunds(
   current: GatewayPayment,
-  { answer, acceptedRefund }: RefundHearing,
+  listed: ListedRefund[],
+  acceptedRefund: AcceptedRefund | undefined,
   now: Date,
-): MergedRefunds {
+): RefundMerge {
   const byKey = new Map(current.refunds.map((refund) => [refund.refund_key, refund]));
   const changed = new Map<string, GatewayRefund>();
   function succeed(refund: Omit<GatewayRefund, "status" | "updated_at">) {
@@ -33,7 +35,7 @@ export function mergeRefunds(
   }
   const accepted = current.refunds.find(({ id }) => id === acceptedRefund?.id);
   if (accepted && accepted.status !== "succeeded") succeed({ ...accepted, ...acceptedRefund });
-  for (const { refund_key, ...made } of refundsOf(answer)) {
+  for (const { refund_key, ...made } of listed) {
     if (refund_key === null) continue;
     const known = byKey.get(refund_key);
     if (known?.status === "succeeded") continue;
@@ -49,24 +51,19 @@ export function mergeRefunds(
       },
     );
   }
-  return { all: [...byKey.values()], changed: [...changed.values()] };
+  const acceptedChanges = [...changed.values()].filter(({ id }) => id === acceptedRefund?.id);
+  const byId = new Map([...current.refunds, ...acceptedChanges].map((each) => [each.id, each]));
+  return {
+    all: [...byKey.values()],
+    changed: [...changed.values()],
+    acceptedOnly: { all: [...byId.values()], changed: acceptedChanges },
+  };
 }
 
-/** Of an answer that counts for nothing else, what it said about our own refund still does. */
-export function onlyAccepted(
-  { refunds }: GatewayPayment,
-  { changed }: MergedRefunds,
-  { acceptedRefund }: RefundHearing,
-): MergedRefunds {
-  const accepted = changed.filter(({ id }) => id === acceptedRefund?.id);
-  const byId = new Map([...refunds, ...accepted].map((refund) => [refund.id, refund]));
-  return { all: [...byId.values()], changed: accepted };
+export function sumByStatus(refunds: GatewayRefund[], status: GatewayRefund["status"]): number {
+  return sumAmounts(refunds.filter((refund) => refund.status === status));
 }
 
-export function sumOf(refunds: GatewayRefund[], status: GatewayRefund["status"]): number {
-  return sumUp(refunds.filter((refund) => refund.status === status));
-}
-
-export function sumUp(refunds: Pick<GatewayRefund, "amount">[]): number {
+export function sumAmounts(refunds: Pick<GatewayRefund, "amount">[]): number {
   return refunds.reduce((sum, { amount }) => sum + amount, 0);
 }

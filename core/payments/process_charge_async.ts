@@ -1,8 +1,8 @@
-/** `process_charge_async`: a charge whose caller did not want to wait for it. */
+/** `process_charge_async`: makes a charge that was requested asynchronously. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Outcome } from "../idempotency/attempt.ts";
+import type { RequestResult } from "../idempotency/keys.ts";
 import { askAsync, type AskDeps, type AsyncRequest } from "../jobs/ask_async.ts";
 import { type Asked, askedTask, NoLongerPossible } from "../jobs/run_asked.ts";
 import type { Task } from "../jobs/task.ts";
@@ -10,13 +10,13 @@ import type { JobView } from "../jobs/views.ts";
 import type { SecretBox } from "../secret_box.ts";
 import { createCharge } from "./charge.ts";
 import type { ChargeInput } from "./charge_input.ts";
-import type { PaymentDeps } from "./deps.ts";
+import type { PaymentDeps } from "./payment_record.ts";
 import type { PaymentView } from "./views.ts";
 
 export const PROCESS_CHARGE_ASYNC = "process_charge_async";
 
 export interface AsyncChargeDeps extends PaymentDeps {
-  /** A card's token waits in it. */
+  /** Encrypts the card token while the job waits. */
   secrets: SecretBox;
 }
 
@@ -25,7 +25,7 @@ export async function askForCharge(
   caller: Caller,
   { token_id, ...input }: ChargeInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
-): Promise<Outcome<JobView>> {
+): Promise<RequestResult<JobView>> {
   return await askAsync(deps, caller, {
     ...request,
     task: PROCESS_CHARGE_ASYNC,
@@ -51,12 +51,12 @@ export async function processChargeAsync(
   return (await createCharge(deps, caller, whole, attempt)).body;
 }
 
-/** Null: it needs none. */
+/** Null: the charge has no card token. */
 function tokenOf({ secrets }: AsyncChargeDeps, { id, secret }: GatewayJob): string | null {
   if (secret === null) return null;
   const token = secrets.open(secret, id);
   if (token !== null) return token;
   throw new NoLongerPossible(
-    "The card token can no longer be read: the gateway's server key was changed since.",
+    "The card token can no longer be decrypted, because the gateway server key has changed.",
   );
 }

@@ -1,15 +1,14 @@
-/** `process_refund_async`: a refund whose caller did not want to wait for it. */
+/** `process_refund_async`: makes a refund that was requested asynchronously. */
 
 import type { Caller } from "../auth/caller.ts";
-import type { Outcome } from "../idempotency/attempt.ts";
+import type { RequestResult } from "../idempotency/keys.ts";
 import { askAsync, type AsyncRequest } from "../jobs/ask_async.ts";
 import { type Asked, askedTask } from "../jobs/run_asked.ts";
 import type { Task } from "../jobs/task.ts";
 import type { JobView } from "../jobs/views.ts";
-import type { PaymentDeps } from "./deps.ts";
-import { findOwn } from "./read.ts";
-import { type RefundInput, refundPayment } from "./refund.ts";
-import type { RefundedPayment } from "./send_refund.ts";
+import { findOwn } from "../records/read.ts";
+import { type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { type RefundedPayment, type RefundInput, refundPayment } from "./refund.ts";
 
 export const PROCESS_REFUND_ASYNC = "process_refund_async";
 
@@ -17,15 +16,15 @@ interface AskedRefund extends RefundInput {
   payment_id: string;
 }
 
-/** Whose payment it is counts at once, its state only when the refund's turn has come. */
+/** The owner is checked now; the payment's state is checked when the job runs. */
 export async function askForRefund(
   deps: PaymentDeps,
   caller: Caller,
   paymentId: string,
   input: RefundInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
-): Promise<Outcome<JobView>> {
-  await findOwn(deps, caller, paymentId);
+): Promise<RequestResult<JobView>> {
+  await findOwn(deps, paymentKind, caller, paymentId);
   const asked: AskedRefund = { ...input, payment_id: paymentId };
   return await askAsync(deps, caller, { ...request, task: PROCESS_REFUND_ASYNC, input: asked });
 }

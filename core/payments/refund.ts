@@ -1,32 +1,54 @@
-/** `refundPayment`: gives money back; its amount is reserved before the gateway is asked. */
+/** `refundPayment`: reserves the amount, then asks the gateway for the refund. */
 
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
-import * as keys from "../idempotency/keys.ts";
-import { changePayment } from "./change.ts";
+import type { ServiceError } from "../errors.ts";
+import type { Answer, Transaction } from "../gateway/answers.ts";
+import { isDenial, isStillRunning } from "../gateway/denial.ts";
+import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import { finishKey, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
+import { beginAction, endWithError } from "../records/act.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import type { PaymentDeps } from "./deps.ts";
-import { refreshed, transactionOf } from "./find_transaction.ts";
-import { keepingErrors } from "../records/keeping_errors.ts";
-import { type Asker, goesOn } from "../records/keyed_change.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  storeError,
+  storeProgress,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
-import { paymentKind } from "./kind.ts";
-import { invalidState } from "./problems.ts";
-import { findOwn } from "./read.ts";
-import { refundDenied, type RefundedPayment, sendRefund } from "./send_refund.ts";
+import { findOwn } from "../records/read.ts";
+import { applyReport, type Source } from "./apply_report.ts";
+import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
+import { sumByStatus } from "./merge_refunds.ts";
+import {
+  amountTooHigh,
+  changePayment,
+  checkPaymentJob,
+  gatewayProblem,
+  invalidState,
+  type PaymentDeps,
+  paymentKind,
+  problemAbout,
+  unclearAnswer,
+} from "./payment_record.ts";
 import { REFUNDABLE } from "./states.ts";
-import { tooMuch } from "./too_much.ts";
-import { viewPayment, viewRefund } from "./views.ts";
+import { isAbout, refundsOf } from "./transaction.ts";
+import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
 
 export interface RefundInput {
-  /** All that is left where left out. */
+  /** Defaults to the full remaining amount. */
   amount?: number;
   reason?: string;
-  /** By the bank at once, where it can. */
+  /** Refund synchronously through the bank, which not every bank supports. */
   direct: boolean;
+}
+
+export interface RefundedPayment {
+  payment: PaymentView;
+  refund: RefundView;
 }
 
 export async function refundPayment(
@@ -34,84 +56,84 @@ export async function refundPayment(
   caller: Caller,
   id: string,
   input: RefundInput,
-  attempt: KeyedAttempt | null,
-): Promise<Outcome<RefundedPayment>> {
-  const seen = await findOwn(deps, caller, id);
-  const begun = attempt && await keys.beginKeyed(deps, caller, attempt, id);
-  if (begun && "body" in begun) return { body: begun.body as RefundedPayment, isReplayed: true };
-  const key = begun?.key ?? null;
-  const refundId = begun?.earlier?.refundId ?? undefined;
-  const asker: Asker = { key, refundId, isTriedAgain: attempt?.isTriedAgain };
-  const body = await keepingErrors(deps, paymentKind, asker, seen, async () => {
-    // What was seen before the key was ours may lack what its last holder did.
-    const known = begun?.earlier ? await findOwn(deps, caller, id) : seen;
-    const left = known.refunds.find((refund) => refund.id === refundId);
-    if (left && left.status !== "failed") return await goOn(deps, asker, known, left);
-    return await begin(deps, asker, known, input);
-  });
-  return { body, isReplayed: false };
+  requestKey: RequestKey | null,
+): Promise<RequestResult<RefundedPayment>> {
+  const begun = await beginAction(deps, paymentKind, caller, id, requestKey);
+  if (begun.kind === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
+  const { request } = begun;
+  try {
+    // The payment was read before the key was claimed. The key's last holder may have changed it since.
+    const known = begun.kind === "resume"
+      ? await findOwn(deps, paymentKind, caller, id)
+      : begun.record;
+    const earlier = known.refunds.find((refund) => refund.id === request.refundId);
+    const body = earlier && earlier.status !== "failed"
+      ? await resumeRefund(deps, request, known, earlier)
+      : await startRefund(deps, request, known, input);
+    return { body, isReplayed: false };
+  } catch (error) {
+    throw await endWithError(deps, paymentKind, request, begun.record, error);
+  }
 }
 
-async function begin(
+async function startRefund(
   deps: PaymentDeps,
-  asker: Asker,
+  request: KeyedRequest,
   known: GatewayPayment,
   input: RefundInput,
 ): Promise<RefundedPayment> {
-  checkRefundable(known);
+  requireRefundable(known);
   if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
-  const payment = await transactionOf(deps, known, "refund");
-  const begun = { ...asker, refundId: uuidv7() };
-  const reserved = await reserve(deps, begun, payment, input);
-  return await sendRefund(deps, { ...begun, source: "refund", isSentBefore: false }, reserved);
+  const payment = await requireTransaction(deps, known, "refund");
+  const refund = { ...request, refundId: uuidv7() };
+  const reserved = await reserveAmount(deps, refund, payment, input);
+  return await sendRefund(deps, { ...refund, source: "refund", wasSentBefore: false }, reserved);
 }
 
-/** A request that was cut short: its refund may have been made, so the gateway is asked first. */
-async function goOn(
+/** The earlier request may have made the refund, so the gateway is checked first. */
+async function resumeRefund(
   deps: PaymentDeps,
-  asker: Asker,
+  request: KeyedRequest,
   known: GatewayPayment,
-  begun: GatewayRefund,
+  earlier: GatewayRefund,
 ): Promise<RefundedPayment> {
-  const payment = await refreshed(deps, known, "refund", "unknown");
-  const refund = payment.refunds.find(({ id }) => id === begun.id) ?? begun;
+  const payment = await checkForAction(deps, known, "refund", "unknown");
+  const refund = payment.refunds.find(({ id }) => id === earlier.id) ?? earlier;
   if (refund.status === "denied") throw refundDenied(payment, refund);
   if (refund.status === "pending") {
-    const sending = {
-      ...asker,
-      refundId: refund.id,
-      source: "refund",
-      isSentBefore: true,
-    } as const;
-    return await sendRefund(deps, sending, payment);
+    const sent = { refundId: refund.id, source: "refund", wasSentBefore: true } as const;
+    return await sendRefund(deps, { ...request, ...sent }, payment);
   }
   const body = { payment: viewPayment(payment), refund: viewRefund(refund) };
-  if (asker.key) await keys.endKeyed(deps, asker.key, { body });
+  if (request.key) await finishKey(deps, request.key, { body });
   return body;
 }
 
 /**
- * The row before the call, with what it takes of the payment: what is reserved and what was refunded
- * never exceed what was paid, since each reservation holds only for the payment it was made of.
+ * Inserts the refund and reserves its amount before the call. Each reservation is valid only for the
+ * version of the payment it was decided on, so reserved and refunded amounts never exceed the amount
+ * paid.
  */
-async function reserve(
+async function reserveAmount(
   deps: PaymentDeps,
-  asker: Asker & { refundId: string },
+  request: KeyedRequest & { refundId: string },
   known: GatewayPayment,
   { amount, reason, direct }: RefundInput,
 ): Promise<GatewayPayment> {
   return await changePayment(deps, known, (payment) => {
-    checkRefundable(payment);
+    requireRefundable(payment);
     const now = new Date(deps.clock());
-    const left = (payment.captured_amount ?? 0) - payment.refunded_amount -
-      payment.reserved_amount;
-    if (left <= 0) throw invalidState(payment, "All of it is refunded, or about to be.");
-    const wanted = amount ?? left;
-    if (wanted > left) throw tooMuch(payment, left);
+    const { captured_amount, refunded_amount, reserved_amount } = payment;
+    const remaining = (captured_amount ?? 0) - refunded_amount - reserved_amount;
+    if (remaining <= 0) {
+      throw invalidState(payment, "The full amount is already refunded or being refunded.");
+    }
+    const wanted = amount ?? remaining;
+    if (wanted > remaining) throw amountTooHigh(payment, remaining);
     const refund: GatewayRefund = {
-      id: asker.refundId,
+      id: request.refundId,
       payment_id: payment.id,
-      refund_key: asker.refundId,
+      refund_key: request.refundId,
       amount: wanted,
       reason: reason ?? null,
       is_direct: direct,
@@ -123,25 +145,207 @@ async function reserve(
     };
     return {
       set: {
-        reserved_amount: payment.reserved_amount + wanted,
+        reserved_amount: reserved_amount + wanted,
         check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
       },
       refunds: [refund],
-      key: goesOn(asker),
-      // Who lost the key lost it to another who refunds by it.
-      isFenced: asker.key !== null,
+      key: storeProgress(request),
+      // If the key was taken over, the new holder makes the refund.
+      isFenced: request.key !== null,
     };
   });
 }
 
-function checkRefundable(payment: GatewayPayment): void {
+function requireRefundable(payment: GatewayPayment): void {
   const status = payment.transaction_status;
   if (REFUNDABLE.includes(status)) return;
-  const isCapture = status === "capture";
   throw invalidState(
     payment,
-    isCapture
-      ? "A capture that is not settled yet is cancelled, not refunded."
+    status === "capture"
+      ? "A captured payment cannot be refunded before it is settled. Cancel it instead."
       : `A payment in ${status} cannot be refunded.`,
   );
+}
+
+export interface RefundRequest extends KeyedRequest {
+  refundId: string;
+  source: Source;
+  /** An earlier attempt may have made the refund. */
+  wasSentBefore: boolean;
+}
+
+/** Sends a reserved refund. Its refund key makes sure that the gateway makes it only once. */
+export async function sendRefund(
+  deps: PaymentDeps,
+  request: RefundRequest,
+  payment: GatewayPayment,
+): Promise<RefundedPayment> {
+  const refund = refundIn(payment, request);
+  let answer: Answer<Transaction>;
+  try {
+    answer = await callGateway(deps, payment, refund);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return await handleFailure(deps, request, payment, error);
+  }
+  if (isDenial(answer)) {
+    const { status_code, status_message } = answer.body;
+    throw await endRefund(deps, request, payment, {
+      status: "denied",
+      status_code,
+      status_message,
+    });
+  }
+  if (isStillRunning(answer) || !isAnswerTo(payment, refund, answer.body)) {
+    throw await leaveOpen(deps, request, payment, unclearAnswer(payment, answer.statusCode));
+  }
+  return await applyRefund(deps, request, payment, answer.body);
+}
+
+function callGateway(
+  { gateway }: PaymentDeps,
+  { transaction_id }: GatewayPayment,
+  { id, refund_key, amount, reason, is_direct }: GatewayRefund,
+): Promise<Answer<Transaction>> {
+  const operation = is_direct ? gateway.directRefund : gateway.refund;
+  return operation(transaction_id!, refund_key, amount, reason ?? "", { idempotencyKey: id });
+}
+
+/** The gateway returns the stored response of an idempotency key even if the request was another. */
+function isAnswerTo(payment: GatewayPayment, refund: GatewayRefund, answer: Transaction): boolean {
+  return isAbout(payment, answer) && (answer.refund_key ?? refund.refund_key) === refund.refund_key;
+}
+
+/** The refund is made. A status request tells the payment's state after it. */
+async function applyRefund(
+  deps: PaymentDeps,
+  request: RefundRequest,
+  payment: GatewayPayment,
+  accepted: Transaction,
+): Promise<RefundedPayment> {
+  const status = await requestStatus(deps, payment);
+  const { refund_key } = refundIn(payment, request);
+  const isListed = status && refundsOf(status).some((made) => made.refund_key === refund_key);
+  const now = new Date(deps.clock());
+  const { payment: refunded } = await applyReport(deps, payment, {
+    answer: isListed ? status : accepted,
+    source: request.source,
+    askedAt: isListed ? payment.version : null,
+    acceptedRefund: {
+      id: request.refundId,
+      status_code: accepted.status_code,
+      status_message: accepted.status_message,
+    },
+    key: storeReply(request, (after) => viewRefunded(after, request), now),
+    followUp: isListed ? undefined : checkPaymentJob(payment, now),
+  });
+  return viewRefunded(refunded, request);
+}
+
+/** Null: the gateway gave no usable response. */
+async function requestStatus(
+  { gateway }: PaymentDeps,
+  payment: GatewayPayment,
+): Promise<Transaction | null> {
+  try {
+    const { body } = await gateway.getStatus(payment.transaction_id!);
+    return isAbout(payment, body) ? body : null;
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}
+
+/** Returns the refund if an attempt made it after all; otherwise throws. */
+async function handleFailure(
+  deps: PaymentDeps,
+  request: RefundRequest,
+  payment: GatewayPayment,
+  error: GatewayError,
+): Promise<RefundedPayment> {
+  const unknown = gatewayProblem(error, payment, "unknown");
+  // The job sends the refund again, so a refund that never arrived has not failed.
+  const isPostponed = request.isRetriedByJob && wasNotHeard(error);
+  if (error.outcome === "unknown" || isPostponed) {
+    throw await leaveOpen(deps, request, payment, unknown);
+  }
+  // The refund key is in use, which only an earlier attempt of this refund can have caused.
+  const isMade = error instanceof GatewayDuplicateOrderError;
+  const needsStatus = isMade || request.wasSentBefore || error.statusCode === "412";
+  const status = needsStatus ? await requestStatus(deps, payment) : null;
+  if (isMade && status) return await applyRefund(deps, request, payment, status);
+  const isInconclusive = request.wasSentBefore && (!status || !isAboutRefund(error));
+  if (isMade || isInconclusive) throw await leaveOpen(deps, request, payment, unknown);
+  const report = status && { answer: status, source: request.source, askedAt: payment.version };
+  const current = report ? (await applyReport(deps, payment, report)).payment : payment;
+  if (refundIn(current, request).status === "succeeded") {
+    return await applyRefund(deps, request, current, status!);
+  }
+  const problem = error.statusCode === "412"
+    ? invalidState(current, `The gateway does not allow it: ${error.message}`)
+    : gatewayProblem(error, current);
+  const { statusCode: status_code, message: status_message } = error;
+  const to = { status: "failed", status_code, status_message } as const;
+  throw await endRefund(deps, request, current, to, problem);
+}
+
+/** These codes are about the caller, its rate or the address, not about the refund. */
+const ABOUT_THE_CALL = ["401", "403", "404", "409", "429"];
+
+function isAboutRefund({ statusCode }: GatewayError): boolean {
+  return statusCode !== null && !ABOUT_THE_CALL.includes(statusCode);
+}
+
+function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceError {
+  return problemAbout("refund_denied", payment, "refused", {
+    detail: refund.status_message ?? undefined,
+    members: { refund: viewRefund(refund) },
+  });
+}
+
+/** A task that gets no result runs again by itself; a caller's request schedules a check. */
+async function leaveOpen(
+  deps: PaymentDeps,
+  request: RefundRequest,
+  payment: GatewayPayment,
+  problem: ServiceError,
+): Promise<ServiceError> {
+  if (request.source !== "refund") return problem;
+  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
+}
+
+/**
+ * Ends a refund that was not made and releases its reserved amount, unless another report ended it
+ * meanwhile. Returns the problem to throw.
+ */
+async function endRefund(
+  deps: PaymentDeps,
+  request: RefundRequest,
+  known: GatewayPayment,
+  to: Pick<GatewayRefund, "status" | "status_code" | "status_message">,
+  failure?: ServiceError,
+): Promise<ServiceError> {
+  const now = new Date(deps.clock());
+  const payment = await changePayment(deps, known, (current) => {
+    const refund = refundIn(current, request);
+    if (refund.status !== "pending") return null;
+    const ended = { ...refund, ...to, updated_at: now };
+    const others = current.refunds.filter(({ id }) => id !== refund.id);
+    return {
+      set: { reserved_amount: sumByStatus(others, "pending") },
+      refunds: [ended],
+      key: storeError(request, failure ?? refundDenied(known, ended), now),
+    };
+  });
+  return failure ?? refundDenied(known, refundIn(payment, request));
+}
+
+function refundIn({ refunds }: GatewayPayment, { refundId }: RefundRequest): GatewayRefund {
+  const refund = refunds.find(({ id }) => id === refundId);
+  if (!refund) throw new Error(`The payment has no refund ${refundId}`);
+  return refund;
+}
+
+function viewRefunded(payment: GatewayPayment, request: RefundRequest): RefundedPayment {
+  return { payment: viewPayment(payment), refund: viewRefund(refundIn(payment, request)) };
 }

@@ -1,16 +1,16 @@
-/** The states of a payment as data, and what follows from them; no I/O, nothing but answers. */
+/** The states of a payment as data, and what follows from them. No I/O. */
 
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../db/payments.ts";
 
 export { PAYMENT_STATUSES, type PaymentStatus };
 
-/** What the gateway's fraud detection makes of it decides over a capture, so it is part of the state. */
+/** A captured payment is only paid if fraud detection accepts it, so `fraud` is part of the state. */
 export interface State {
   status: PaymentStatus;
   fraud: string | null;
 }
 
-/** Where a payment can go; `capture` to itself is a challenge that was accepted. */
+/** The next states of each state. `capture` to `capture` is a challenge that was accepted. */
 export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   pending: ["authorize", "capture", "settlement", "deny", "cancel", "expire", "failure"],
   authorize: ["capture", "settlement", "deny", "cancel", "expire"],
@@ -26,12 +26,12 @@ export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   chargeback: [],
 };
 
-/** The gateway may take these back: the customer paid in the last second. */
+/** The gateway can revive these: the customer paid in the last second. */
 const DEAD = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
 
 const PAID = new Set<PaymentStatus>(["settlement", "partial_refund", "partial_chargeback"]);
 
-/** Reached from a paid state alone. */
+/** Only reached from a paid state. */
 const AFTER_PAID = new Set<PaymentStatus>([
   "refund",
   "partial_refund",
@@ -41,7 +41,7 @@ const AFTER_PAID = new Set<PaymentStatus>([
 
 const CANCELLABLE = new Set<PaymentStatus>(["pending", "authorize", "capture"]);
 
-/** What can be refunded; a capture that is not settled yet is cancelled instead. */
+/** A capture that is not settled yet is cancelled instead. */
 export const REFUNDABLE: readonly PaymentStatus[] = ["settlement", "partial_refund"];
 
 export function isPaid({ status, fraud }: State): boolean {
@@ -65,7 +65,7 @@ export function canCancel(status: PaymentStatus): boolean {
   return CANCELLABLE.has(status);
 }
 
-/** Whether it had been paid when it came into this state, or is now. */
+/** Whether the payment is paid, or was paid before it reached this state. */
 export function impliesPaid(state: State): boolean {
   return isPaid(state) || AFTER_PAID.has(state.status);
 }
@@ -74,7 +74,7 @@ export function isStatus(text: string | null): text is PaymentStatus {
   return PAYMENT_STATUSES.some((status) => status === text);
 }
 
-/** Every state that forward edges lead to, in one step or in several. */
+/** All states that can follow a state, in one step or in several. */
 const REACHABLE = Object.fromEntries(
   PAYMENT_STATUSES.map((from) => [from, reachableFrom(from)]),
 ) as Record<PaymentStatus, Set<PaymentStatus>>;
@@ -90,57 +90,57 @@ function reachableFrom(from: PaymentStatus): Set<PaymentStatus> {
   return found;
 }
 
-/** What is known of a payment, as far as a step depends on it. */
-export interface Standing extends State {
-  /** Of all refunds that were made. */
+/** What is stored about a payment, as far as a step depends on it. */
+export interface KnownState extends State {
+  /** The sum of all refunds. */
   refunded: number;
-  /** False until the gateway has answered for the first time. */
+  /** False until the gateway has answered the charge. */
   isAnswered: boolean;
-  /** The gateway refused the charge: there is nothing that could come back. */
+  /** The gateway refused the charge, so there is no transaction that could be revived. */
   isRefused: boolean;
 }
 
-/** What the gateway says of it. */
-export interface Word extends State {
-  /** Null where it says nothing of refunds. */
+/** What the gateway reports. */
+export interface ReportedState extends State {
+  /** Null: the report does not mention refunds. */
   refunded: number | null;
-  /** The answer to a question for just this payment's state, asked after all that is known of it. */
+  /** The response to a status request that was sent after everything stored was known. */
   isLatest: boolean;
 }
 
 /**
- * - `forward`: along the table, states jumped over included;
- * - `revived`: back from the dead;
- * - `same`: in the same state, with more to it (its first answer, a challenge accepted, a refund);
+ * - `forward`: along the table; states may be skipped;
+ * - `revived`: from an ended state back to a live one;
+ * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
- * - `stale`: it would step back.
+ * - `stale`: the report is older than the known state.
  */
 export type Step = "forward" | "revived" | "same" | "duplicate" | "stale";
 
-export function stepTo(from: Standing, to: Word): Step {
+export function stepTo(from: KnownState, to: ReportedState): Step {
   if (from.isRefused) return "stale";
   const refundsGrew = to.refunded !== null && to.refunded > from.refunded;
   if (from.status === to.status) {
     const isAccepted = from.fraud === "challenge" && to.fraud === "accept";
-    // A challenge that was accepted does not come again.
+    // An accepted challenge cannot become a challenge again.
     const isCorrected = to.isLatest && to.fraud !== from.fraud && to.fraud !== "challenge";
     const isNews = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
     return isNews ? "same" : "duplicate";
   }
   if (REACHABLE[from.status].has(to.status)) {
-    // Money that was paid is lost by the latest word alone: an earlier denial may come late.
+    // Only the latest report can make a paid payment denied: an earlier denial may arrive late.
     return to.status === "deny" && isPaid(from) && !to.isLatest ? "stale" : "forward";
   }
   if (DEAD.has(from.status)) {
-    // A charge that was given up is heard of for the first time: it had gone through after all.
+    // The first report of a charge that was given up: it was made after all.
     return to.isLatest || !from.isAnswered ? "revived" : "stale";
   }
-  // Late as it may be, money that went back went back.
+  // A refund is real even if its report arrives late.
   return refundsGrew ? "same" : "stale";
 }
 
-/** Where a payment stands that keeps its status: a challenge may have been accepted. */
-export function sameState(from: Standing, to: Word): State {
+/** The state for a step `same`: the status stays, but a challenge may have been accepted. */
+export function sameState(from: KnownState, to: ReportedState): State {
   const fraud = from.status === to.status ? to.fraud : from.fraud;
   return { status: from.status, fraud };
 }
@@ -168,8 +168,12 @@ const ENTERED: Partial<Record<PaymentStatus, PaymentEventName>> = {
   partial_chargeback: "payment_refunded",
 };
 
-/** The events of a step that is taken, in their order. `wasPaid`: it has been told to be paid before. */
-export function eventsOf(from: Standing, to: Word, wasPaid: boolean): PaymentEventName[] {
+/** The events of a step, in order. `wasPaid`: an event has already said that it is paid. */
+export function eventsOf(
+  from: KnownState,
+  to: ReportedState,
+  wasPaid: boolean,
+): PaymentEventName[] {
   const events: PaymentEventName[] = [];
   if (!wasPaid && impliesPaid(to)) events.push("payment_settled");
   const isEntered = from.status !== to.status || (to.status === "pending" && !from.isAnswered);

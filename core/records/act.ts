@@ -1,141 +1,79 @@
-/** What actions on records have in common: one call that moves the record on. */
+/** The steps that every action on an existing record shares: begin, classify a failed call, end. */
 
 import type { Caller } from "../auth/caller.ts";
-import type { Answer } from "../gateway/answers.ts";
-import { GatewayError, type Outcome as GatewayOutcome } from "../gateway/errors.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
+import { ServiceError } from "../errors.ts";
+import type { GatewayError } from "../gateway/errors.ts";
 import * as keys from "../idempotency/keys.ts";
-import { answerAgain } from "./answer_again.ts";
-import { changeRecord } from "./change.ts";
+import { replyFor } from "../idempotency/reply.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
-import type { RecordDeps } from "./deps.ts";
-import { endUnknown } from "./end_unknown.ts";
-import { keepingErrors } from "./keeping_errors.ts";
-import { answeredWith, type Asker } from "./keyed_change.ts";
-import type { Change, GatewayRecord, Kind } from "./kind.ts";
-import { gatewayIsDown } from "./problems.ts";
+import type { KeyedRequest } from "./keyed_request.ts";
 import { findOwn } from "./read.ts";
+import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
-export interface Action<R extends GatewayRecord, A> {
-  /** Throws where the record's state does not allow it. */
-  check(record: R): void;
-  /** The record as it stands at the gateway: one that was never answered has to be found first. */
-  ready(record: R): Promise<R>;
-  /** What is written before the call, besides when to look what became of it. */
-  mark?(record: R): Partial<R>;
-  call(record: R): Promise<Answer<A>>;
-  /** Takes over what the gateway did; null: it does not say. Throws where it says no. */
-  take(record: R, answer: Answer<A>, key: Change<R>["key"]): Promise<R | null>;
-  /** The gateway does not allow it, for the record stands otherwise there than we believed. */
-  isStateRefusal(error: GatewayError): boolean;
-  /** The record as the gateway has it now. */
-  refresh(record: R, outcome: GatewayOutcome): Promise<R>;
-  /** Whether a record already is what the action would make of it. */
-  isIn(record: R): boolean;
-  /** Takes back what was marked, where the gateway refused for certain. */
-  unmark?(record: R): Promise<R>;
-}
+export type BegunAction<R> =
+  | { kind: "new"; record: R; request: KeyedRequest }
+  /** An earlier request with the same key did not finish; its call may have succeeded. */
+  | { kind: "resume"; record: R; request: KeyedRequest }
+  | { kind: "replay"; body: object };
 
-interface Performance<R extends GatewayRecord, A> {
-  kind: Kind<R>;
-  action: Action<R, A>;
-  asker: Asker;
-  /** The call may have been made before, and done what it was to do. */
-  isResumed: boolean;
-}
-
-export async function act<R extends GatewayRecord, A, View extends object>(
+/** Finds the record and claims the request's idempotency key for it. */
+export async function beginAction<R extends GatewayRecord>(
   deps: RecordDeps,
-  kind: Kind<R, View>,
+  kind: RecordKind<R>,
   caller: Caller,
   id: string,
-  attempt: KeyedAttempt | null,
-  drawUp: (record: R) => Action<R, A>,
-): Promise<Outcome<View>> {
-  const known = await findOwn(deps, kind, caller, id);
-  const action = drawUp(known);
-  const begun = attempt && await keys.beginKeyed(deps, caller, attempt, id);
-  if (begun && "body" in begun) return { body: begun.body as View, isReplayed: true };
-  const asker = { key: begun?.key ?? null };
-  const done = await keepingErrors(deps, kind, asker, known, async () => {
-    // Whoever goes on with a request does not know how far it got.
-    const isResumed = Boolean(begun?.earlier);
-    const record = isResumed ? await action.refresh(known, "unknown") : known;
-    if (isResumed && action.isIn(record)) return await answer(deps, kind, asker, record);
-    return await perform(deps, { kind, action, asker, isResumed }, record);
-  });
-  return { body: kind.view(done), isReplayed: false };
+  requestKey: keys.RequestKey | null,
+): Promise<BegunAction<R>> {
+  const record = await findOwn(deps, kind, caller, id);
+  if (!requestKey) return { kind: "new", record, request: { key: null } };
+  const claim = await keys.claimOrResume(deps, caller, requestKey, id);
+  if (claim.kind === "replay") return claim;
+  const { key, earlier } = claim;
+  const { isRetriedByJob } = requestKey;
+  const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob };
+  return { kind: earlier ? "resume" : "new", record, request };
 }
 
-async function perform<R extends GatewayRecord, A>(
-  deps: RecordDeps,
-  performance: Performance<R, A>,
-  known: R,
-): Promise<R> {
-  const { kind, action, asker } = performance;
-  action.check(known);
-  if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
-  const record = await action.ready(known);
-  action.check(record);
-  const marked = await mark(deps, performance, record);
-  let said: Answer<A>;
-  try {
-    said = await action.call(marked);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return await settle(deps, performance, marked, error);
-  }
-  const key = answeredWith<R>(asker, kind.view, new Date(deps.clock()));
-  const taken = await action.take(marked, said, key);
-  if (taken) return taken;
-  const problem = kind.problems.unexplained(marked, said.statusCode);
-  throw await endUnknown(deps, kind, asker, marked, problem);
+/**
+ * The `check_at` to set before a call. If this process crashes during the call, the sweep then checks
+ * the record. An earlier check stays as it is.
+ */
+export function checkAfterCall({ check_at }: GatewayRecord, now: number): Date {
+  const checkAt = new Date(now + UNANSWERED_CHECK_MS);
+  return check_at !== null && check_at < checkAt ? check_at : checkAt;
 }
 
-/** Written before the call: should this process die in it, somebody will look. */
-async function mark<R extends GatewayRecord, A>(
-  deps: RecordDeps,
-  { kind, action }: Performance<R, A>,
-  record: R,
-): Promise<R> {
-  const checkAt = new Date(deps.clock() + UNANSWERED_CHECK_MS);
-  return await changeRecord(deps, kind, record, (current) => {
-    // It may be another by now.
-    action.check(current);
-    const { check_at } = current;
-    const isEarlier = check_at !== null && check_at < checkAt;
-    return {
-      set: { ...action.mark?.(current), check_at: isEarlier ? check_at : checkAt } as Partial<R>,
-    };
-  });
-}
+export type ActionFailure =
+  /** The call may have succeeded, or an earlier attempt of the same request did. */
+  | "unknown"
+  | "refused"
+  /** The gateway refused because the object's state there differs from the known one. */
+  | "wrong_state";
 
-async function settle<R extends GatewayRecord, A>(
-  deps: RecordDeps,
-  { kind, action, asker, isResumed }: Performance<R, A>,
-  record: R,
+export function classifyActionFailure(
   error: GatewayError,
-): Promise<R> {
-  const { gatewayProblem, invalidState } = kind.problems;
-  const isOfState = action.isStateRefusal(error);
-  const isCertain = error.outcome === "refused" && (!isResumed || isOfState);
-  if (!isCertain) {
-    throw await endUnknown(deps, kind, asker, record, gatewayProblem(error, record, "unknown"));
-  }
-  const left = await action.unmark?.(record) ?? record;
-  if (!isOfState) throw gatewayProblem(error, left);
-  // It stands otherwise than we believed.
-  const now = await action.refresh(left, isResumed ? "unknown" : "refused");
-  if (isResumed && action.isIn(now)) return await answer(deps, kind, asker, now);
-  throw invalidState(now, `The gateway does not allow it: ${error.message}`);
+  { isResumed, isWrongState }: { isResumed: boolean; isWrongState: boolean },
+): ActionFailure {
+  const isCertain = error.outcome === "refused" && (!isResumed || isWrongState);
+  if (!isCertain) return "unknown";
+  return isWrongState ? "wrong_state" : "refused";
 }
 
-async function answer<R extends GatewayRecord>(
+/**
+ * The error to throw for a failed action: it names the record. A final error is stored with the key;
+ * any other one releases the key, so that a retry runs.
+ */
+export async function endWithError<R extends GatewayRecord>(
   deps: RecordDeps,
-  kind: Kind<R>,
-  asker: Asker,
+  { problems }: RecordKind<R>,
+  { key }: KeyedRequest,
   record: R,
-): Promise<R> {
-  await answerAgain(deps, kind, asker, record);
-  return record;
+  error: unknown,
+): Promise<ServiceError> {
+  try {
+    if (key && error instanceof ServiceError) await keys.finishKey(deps, key, replyFor(error));
+    return problems.withRecord(record, error);
+  } catch (failure) {
+    return problems.withRecord(record, failure);
+  }
 }

@@ -1,27 +1,26 @@
-/** The one way a record is written: decided on what is known, valid only while that holds. */
+/** The only way a record is written: a change decided on one version of it, valid for that version. */
 
-import type { GatewayEvent } from "../../db/events.ts";
+import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
 import { batched } from "../../db/batched.ts";
+import type { GatewayEvent } from "../../db/events.ts";
 import type { RecordWrite } from "../../db/write_record.ts";
-import { inProgress } from "../idempotency/keys.ts";
+import { requestInProgress } from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
-import type { RecordDeps } from "./deps.ts";
-import { dispatchAfterCommit } from "./dispatch_after_commit.ts";
 import { inTurn } from "./in_turn.ts";
-import type { Change, GatewayRecord, Kind } from "./kind.ts";
+import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
 /**
- * `decide` sees the record as it is known; null: there is nothing to change. Should it turn out to
- * have changed meanwhile, `decide` is asked again with what it is now. No lock is held in between.
+ * `decide` returns the change for the given record; null: nothing to change. If another write came
+ * first, `decide` runs again with the record as it is now. No lock is held in between.
  */
 export async function changeRecord<R extends GatewayRecord>(
   deps: RecordDeps,
-  kind: Kind<R>,
+  kind: RecordKind<R>,
   known: R,
   decide: (current: R) => Change<R> | null,
 ): Promise<R> {
   const changed = await tryChange(deps, kind, known, decide);
-  // Whoever was too late does not race on: many at once would mostly be in each other's way.
+  // Retries of one record run one after the other: in parallel most of them would fail again.
   return changed ?? await inTurn(known.id, () => changeAgain(deps, kind, known, decide));
 }
 
@@ -31,43 +30,44 @@ async function changeAgain<R extends GatewayRecord>(
   for (let { version } = known;;) {
     const current = await reload(deps, kind, known.id);
     const now = new Date(deps.clock());
-    // Not the record is another, but the key's holder.
-    if (current.version === version) throw inProgress(now, now);
+    // The record did not change, so the fence failed: another request holds the key now.
+    if (current.version === version) throw requestInProgress(now, now);
     const changed = await tryChange(deps, kind, current, decide);
     if (changed) return changed;
     version = current.version;
   }
 }
 
-/** Null: it is another record by now. */
+/** Null: another write came first. */
 async function tryChange<R extends GatewayRecord>(
   deps: RecordDeps,
-  kind: Kind<R>,
+  kind: RecordKind<R>,
   current: R,
   decide: (current: R) => Change<R> | null,
 ): Promise<R | null> {
   const change = decide(current);
   if (!change) return current;
-  const write = drawUp(deps, kind, current, change);
-  const written = await batched(deps.database, kind.writing, write);
-  if (!written.isWritten) return null;
-  dispatchAfterCommit(deps, write, written);
+  const write = buildWrite(deps, kind, current, change);
+  const result = await batched(deps.database, kind.writes, write);
+  if (!result.isWritten) return null;
+  dispatchAfterCommit(deps, write, result);
   return { ...write.record, version: current.version + 1 };
 }
 
 async function reload<R extends GatewayRecord>(
   { database }: RecordDeps,
-  { resource, find }: Kind<R>,
+  { resource, find }: RecordKind<R>,
   id: string,
 ): Promise<R> {
   const record = await database.query((sql) => find(sql, id), `find ${resource}`);
-  if (!record) throw new Error(`The ${resource} ${id} is gone`);
+  if (!record) throw new Error(`The ${resource} ${id} no longer exists`);
   return record;
 }
 
-export function drawUp<R extends GatewayRecord>(
-  { clock, events: listened }: RecordDeps,
-  kind: Kind<R>,
+/** The record after the change, with all rows that the same statement writes. */
+export function buildWrite<R extends GatewayRecord>(
+  { clock, events: subscribers }: RecordDeps,
+  kind: RecordKind<R>,
   current: R,
   change: Change<R>,
 ): RecordWrite<R> {
@@ -86,7 +86,7 @@ export function drawUp<R extends GatewayRecord>(
     resource_id: record.id,
     sequence: current.event_count + index + 1,
     user_id: record.user_id,
-    data: { ...kind.view(record), notification_id: notification?.id ?? null, ...change.told },
+    data: { ...kind.view(record), notification_id: notification?.id ?? null, ...change.eventData },
     created_at: now,
   }));
   return {
@@ -97,9 +97,9 @@ export function drawUp<R extends GatewayRecord>(
     jobs: [
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),
-      ...listened.jobsFor(events, now),
+      ...subscribers.jobsFor(events, now),
     ],
-    history: transition && kind.isNews(current, record)
+    history: transition && kind.isHistoric(current, record)
       ? [{
         resource: kind.resource,
         resource_id: record.id,
@@ -114,4 +114,14 @@ export function drawUp<R extends GatewayRecord>(
     key: change.key?.(record) ?? null,
     isFenced: change.isFenced ?? false,
   };
+}
+
+/** Enqueues the jobs and publishes the events of a committed write. */
+export function dispatchAfterCommit(
+  { jobQueue, publisher }: Pick<RecordDeps, "jobQueue" | "publisher">,
+  { events }: Pick<SideEffects, "events">,
+  { jobs, endpoints }: WriteResult,
+): void {
+  for (const job of jobs) jobQueue.enqueue(job);
+  if (events.length > 0) publisher.publish(endpoints);
 }

@@ -1,34 +1,40 @@
-/** When to look at the gateway for what became of a record. */
+/** When a record is checked at the gateway. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A call whose end is unknown is looked into after this; longer than any call takes. */
+/** Calls with an unknown outcome are checked after this time, which is longer than any call takes. */
 export const UNANSWERED_CHECK_MS = MINUTE;
 
-/** The gateway's parts hear of each other, and may take their time. */
-export const SLOWNESS_MS = HOUR;
+/** How long a payment may take to show on its invoice or subscription at the gateway. */
+export const PROPAGATION_MS = HOUR;
 
-export function soon(now: number): Date {
+export function inOneMinute(now: number): Date {
   return new Date(now + MINUTE);
 }
 
-/** The first look at what the gateway has answered; no other is sooner after the one before. */
+/** The first check of a record that the gateway has answered, and the shortest time between checks. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
 const LONGEST_MS = 6 * HOUR;
 
-/** How long after its time the gateway may take to end a payment, before it is told to. */
+/** How long after its expiry time the gateway may take to expire a payment by itself. */
 export const EXPIRY_GRACE_MS = MINUTE;
 
 /**
- * The next look at what waits for its customer: the older it is, the later, but not long after it can
- * no longer be paid.
+ * A check can race with other reports. It is repeated when its response may be outdated, at most this
+ * often.
+ */
+export const MAX_CHECKS = 3;
+
+/**
+ * The next check of a record that waits for its customer: after a quarter of its age, within bounds,
+ * and no later than shortly after the record expires.
  */
 export function nextCheck(createdAt: Date, now: Date, expiryTime: Date | null = null): Date {
   const age = now.getTime() - createdAt.getTime();
   const next = now.getTime() + Math.min(Math.max(age / 4, FIRST_CHECK_MS), LONGEST_MS);
-  const over = (expiryTime?.getTime() ?? Infinity) + EXPIRY_GRACE_MS;
-  return new Date(over > now.getTime() ? Math.min(next, over) : next);
+  const expired = (expiryTime?.getTime() ?? Infinity) + EXPIRY_GRACE_MS;
+  return new Date(expired > now.getTime() ? Math.min(next, expired) : next);
 }

@@ -1,110 +1,148 @@
-/** Makes a record: written before the gateway is asked, and finished when it answered. */
+/**
+ * The steps that creating a payment, an invoice and a subscription share: claim the idempotency key
+ * and insert the record, and classify a failed call.
+ */
 
-import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
-import { type Batched, batched } from "../../db/batched.ts";
+import { batched } from "../../db/batched.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
+import type { GatewayError } from "../gateway/errors.ts";
 import * as keys from "../idempotency/keys.ts";
-import { replyOf } from "../idempotency/reply.ts";
-import type { RecordDeps } from "./deps.ts";
-import type { Asker } from "./keyed_change.ts";
-import type { GatewayRecord, Kind } from "./kind.ts";
+import { replyFor } from "../idempotency/reply.ts";
+import type { KeyedRequest } from "./keyed_request.ts";
 import { gatewayIsDown } from "./problems.ts";
+import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
-/** How one kind of record is made. */
-export interface Creation<R extends GatewayRecord, View extends object> {
-  kind: Kind<R, View>;
-  inserting: Batched<RecordInsert<R>, Inserted>;
-  /** A new one; in place of one that an earlier request with the key left, and that came to nothing. */
-  draw(now: Date, replaced: R | null): R;
-  /** Sends what was just written. */
-  send(record: R, asker: Asker): Promise<View>;
-  /** Whether the gateway refused it outright. */
-  isRefused(record: R): boolean;
-  /** Goes on with what an earlier request left; null: it was never made, and never will be. */
-  finish(record: R, asker: Asker): Promise<View | null>;
-}
-
-interface Request<R extends GatewayRecord, View extends object> {
-  caller: Caller;
-  attempt: KeyedAttempt | null;
-  creation: Creation<R, View>;
-}
-
-/** What a request with the same key left before: of some not even the record was written. */
-interface Replaced<R> {
+/** What an earlier request with the same key left behind. */
+export interface EarlierRecord<R> {
   id: string;
+  /** Null: the record was never inserted, because its order id was already in use. */
   record: R | null;
 }
 
-export async function create<R extends GatewayRecord, View extends object>(
+export type Insertion<R, View> =
+  | { kind: "new"; record: R; request: KeyedRequest }
+  | { kind: "replay"; body: View }
+  | { kind: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
+
+export interface NewRecord<R> {
+  caller: Caller;
+  requestKey: keys.RequestKey | null;
+  record: R;
+  /** A failed record of an earlier request with the same key, which the new record replaces. */
+  replaces: EarlierRecord<R> | null;
+}
+
+/**
+ * While the gateway is down nothing is created. A request whose key was used before still runs: the
+ * earlier request may have a stored reply, or may have created the record.
+ */
+export async function requireGateway(
   deps: RecordDeps,
   caller: Caller,
-  attempt: KeyedAttempt | null,
-  creation: Creation<R, View>,
-): Promise<Outcome<View>> {
-  // A key that was used before may have an answer, or something that went through: no reason to say
-  // that nothing was done.
-  const isDown = deps.gateway.breakerState() === "open";
-  if (isDown && !(attempt && await keys.isKnown(deps, caller, attempt))) throw gatewayIsDown();
-  return await begin(deps, { caller, attempt, creation }, null);
+  requestKey: keys.RequestKey | null,
+): Promise<void> {
+  if (deps.gateway.breakerState() !== "open") return;
+  if (requestKey && await keys.isKeyUsed(deps, caller, requestKey)) return;
+  throw gatewayIsDown();
 }
 
-/** Writes the record, and sends it unless the key was used before. */
-async function begin<R extends GatewayRecord, View extends object>(
+/** Claims the key and inserts the record in one statement. Throws if the order id is in use. */
+export async function insertRecord<R extends GatewayRecord, View extends object>(
   deps: RecordDeps,
-  request: Request<R, View>,
-  replaced: Replaced<R> | null,
-): Promise<Outcome<View>> {
-  const { caller, attempt, creation } = request;
-  const { kind, inserting } = creation;
-  const now = new Date(deps.clock());
-  const record = creation.draw(now, replaced?.record ?? null);
-  const key = attempt && keys.claimFor(attempt, caller, record.id, now);
-  const insert = { record, key, keysSince: keys.keysSince(now), replaces: replaced?.id ?? null };
-  const { isClaimed, isOrdered } = await batched(deps.database, inserting, insert);
-  if (attempt && !isClaimed) return await resume(deps, request, attempt);
-  if (!isOrdered) throw await refuseOrder(deps, { key }, record);
-  return await kind.problems.naming(record, async () => ({
-    body: await creation.send(record, { key }),
-    isReplayed: false,
-  }));
+  kind: RecordKind<R, View>,
+  { caller, requestKey, record, replaces }: NewRecord<R>,
+): Promise<Insertion<R, View>> {
+  const now = record.created_at;
+  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, now);
+  const insert = {
+    record,
+    key,
+    keysSince: keys.oldestValidKey(now),
+    replaces: replaces?.id ?? null,
+  };
+  const { isClaimed, isOrdered } = await batched(deps.database, kind.inserts, insert);
+  if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
+  if (!isOrdered) throw await refuseOrder(deps, key, record as { order_id?: string });
+  const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
+  return { kind: "new", record, request };
 }
 
-/** Goes on where an earlier request with the same key was cut short: the gateway is asked first. */
-async function resume<R extends GatewayRecord, View extends object>(
+async function findEarlier<R extends GatewayRecord, View extends object>(
   deps: RecordDeps,
-  request: Request<R, View>,
-  attempt: KeyedAttempt,
-): Promise<Outcome<View>> {
-  const { kind, finish, isRefused } = request.creation;
-  const met = await keys.meetKey(deps, request.caller, attempt);
-  if ("body" in met) return { body: met.body as View, isReplayed: true };
-  const { key } = met;
-  const id = met.earlier?.resourceId ?? null;
-  const record = id === null
-    ? null
-    : await deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`);
-  const replaced = id === null ? null : { id, record };
-  // Not even its row was written: the order id was taken.
-  if (!record || isRefused(record)) return await begin(deps, request, replaced);
-  return await kind.problems.naming(record, async () => {
-    const body = await finish(record, { key });
-    return body ? { body, isReplayed: false } : await begin(deps, request, replaced);
-  });
+  kind: RecordKind<R, View>,
+  caller: Caller,
+  requestKey: keys.RequestKey,
+): Promise<Insertion<R, View>> {
+  const known = await keys.resumeOrReplay(deps, caller, requestKey);
+  if (known.kind === "replay") return { kind: "replay", body: known.body as View };
+  const request = { key: known.key, isRetriedByJob: requestKey.isRetriedByJob };
+  const id = known.earlier?.resourceId ?? null;
+  if (id === null) return { kind: "resume", earlier: null, request };
+  const record = await deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`);
+  return { kind: "resume", earlier: { id, record }, request };
 }
 
 async function refuseOrder(
   deps: RecordDeps,
-  { key }: Asker,
-  record: GatewayRecord & { order_id?: string },
+  key: KeyedRequest["key"],
+  { order_id }: { order_id?: string },
 ): Promise<ServiceError> {
-  const { order_id } = record;
   const problem = new ServiceError("duplicate_order", {
-    detail: `The order id ${order_id} is taken.`,
+    detail: `Order id ${order_id} is already in use. Send a new order_id, or retry with the ` +
+      "original Idempotency-Key.",
     members: { order_id, outcome: "refused" },
   });
-  if (key) await keys.endKeyed(deps, key, replyOf(problem));
+  if (key) await keys.finishKey(deps, key, replyFor(problem));
   return problem;
+}
+
+export interface SentRecord extends GatewayRecord {
+  status: string;
+  /** When the creation was first sent to the gateway. */
+  sent_at: Date;
+}
+
+/** The longest that one call takes. It must end before the gateway forgets the idempotency key. */
+const CALL_MS = 20_000;
+
+/**
+ * Whether sending the creation again is safe. After `windowMs` the gateway forgets the idempotency
+ * key and would create a second object.
+ */
+export function canResend({ sent_at }: SentRecord, windowMs: number, now: number): boolean {
+  const age = now - sent_at.getTime();
+  return age >= 0 && age < windowMs - CALL_MS;
+}
+
+export interface CreationFailure {
+  kind: "refused" | "unknown";
+  problem: ServiceError;
+}
+
+/** Refused only if it is certain that no attempt created the object; otherwise unknown. */
+export function classifyFailure<R extends GatewayRecord>(
+  { problems }: RecordKind<R>,
+  record: R,
+  error: GatewayError,
+  wasSentBefore: boolean,
+): CreationFailure {
+  if (error.outcome === "refused" && !wasSentBefore) {
+    return { kind: "refused", problem: problems.gatewayProblem(error, record) };
+  }
+  return { kind: "unknown", problem: problems.gatewayProblem(error, record, "unknown") };
+}
+
+/**
+ * Ends a request for a record whose creation was never answered and cannot be sent again: the gateway
+ * offers no way to look it up without its id.
+ */
+export async function endWithoutAnswer<R extends GatewayRecord>(
+  deps: RecordDeps,
+  { problems }: RecordKind<R>,
+  { key }: KeyedRequest,
+  record: R,
+): Promise<ServiceError> {
+  if (key) await keys.finishKey(deps, key, null);
+  return problems.neverAnswered(record);
 }

@@ -1,17 +1,20 @@
-/** What went wrong with the gateway, in words for the caller. */
+/** The problem documents for failed gateway calls. */
 
 import { DatabaseUnavailable } from "../../db/database.ts";
 import { ERROR_CODES, type ErrorCode, ServiceError, type ServiceErrorOptions } from "../errors.ts";
 import * as gateway from "../gateway/errors.ts";
 
-/** How long a caller is asked to wait where the gateway does not say. */
+/** The `Retry-After` for callers if the gateway sends none. */
 const RETRY_AFTER_SECONDS = 5;
 
 export type Problems<R> = ReturnType<typeof createProblems<R>>;
 
-/** Problems of one kind of records: `namesOf` tells which it is about, `stateOf` how it stands. */
-export function createProblems<R>(namesOf: (record: R) => object, stateOf: (record: R) => object) {
-  /** `refused`: nothing happened; `unknown`: it may have. */
+/**
+ * Problems of one type of record. `idsOf` returns the members that identify the record, `stateOf` the
+ * members that show its state.
+ */
+export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record: R) => object) {
+  /** `refused`: nothing was changed at the gateway; `unknown`: it may have been. */
   function problemAbout(
     code: ErrorCode,
     record: R,
@@ -20,29 +23,29 @@ export function createProblems<R>(namesOf: (record: R) => object, stateOf: (reco
   ): ServiceError {
     return new ServiceError(code, {
       ...options,
-      members: { ...namesOf(record), outcome, ...options.members },
+      members: { ...idsOf(record), outcome, ...options.members },
     });
   }
 
   return {
     problemAbout,
 
-    /** `outcome` is that of the whole operation, where the call that failed was but a part of it. */
+    /** `outcome` is that of the whole operation if the failed call was only a part of it. */
     gatewayProblem: (error: gateway.GatewayError, record: R, outcome = error.outcome) =>
       problemAbout(codeFor(error), record, outcome, optionsFor(error)),
 
-    /** The gateway said something else than it was asked, so nobody knows what it did. */
-    unexplained: (record: R, statusCode: string) =>
+    /** The gateway's response does not match the request, so its result is not known. */
+    unclearAnswer: (record: R, statusCode: string) =>
       problemAbout("gateway_error", record, "unknown", {
-        detail: "The gateway's answer does not say what became of it.",
+        detail: "The gateway's response did not say whether the request succeeded.",
         members: { gateway_status_code: statusCode },
       }),
 
     invalidState: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", { detail, members: { ...stateOf(record) } }),
 
-    /** The gateway never answered when it was made, and does not know of it so far. */
-    notYetKnown: (record: R, detail: string) =>
+    /** The creation was never answered, and the gateway does not list the object yet. */
+    notAtGatewayYet: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", {
         detail,
         headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
@@ -51,54 +54,47 @@ export function createProblems<R>(namesOf: (record: R) => object, stateOf: (reco
 
     orderTaken: (record: R, cause: gateway.GatewayError) =>
       problemAbout("duplicate_order", record, "refused", {
-        detail: "The order id is taken at the gateway.",
+        detail: "The gateway already has a transaction with this order id. Send a new order_id.",
         cause,
       }),
 
-    /** The gateway was to be asked; `outcome` is that of what it was asked for. */
-    async asking<T>(record: R, outcome: gateway.Outcome, work: () => Promise<T>): Promise<T> {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof gateway.GatewayError)) throw error;
-        throw problemAbout(codeFor(error), record, outcome, optionsFor(error));
-      }
-    },
+    /** A check at the gateway failed; `outcome` is that of the operation that needed the check. */
+    checkFailed: (record: R, outcome: gateway.Outcome, error: unknown) =>
+      error instanceof gateway.GatewayError
+        ? problemAbout(codeFor(error), record, outcome, optionsFor(error))
+        : error,
 
-    /** There is no way to ask for it, nor a safe one to make it again. */
+    /** The gateway offers no way to look the object up, and sending it again could create a second. */
     neverAnswered: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {
-        detail: "The gateway never said what became of it, and asking it again could make a " +
-          "second one. Should it have been made, it is taken over when the gateway tells of it.",
+        detail:
+          "The gateway did not say whether it was created, and sending it again could create " +
+          "a second one. If it was created, it will appear when the gateway notifies us.",
       }),
 
-    /** Once a record is written, nobody is told of a failure without being told of the record. */
-    async naming<T>(record: R, work: () => Promise<T>): Promise<T> {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof ServiceError) throw error;
-        if (!(error instanceof DatabaseUnavailable)) {
-          throw problemAbout("internal_error", record, "unknown", { cause: error });
-        }
-        throw problemAbout("unavailable", record, "unknown", {
-          headers: { "Retry-After": "2" },
-          cause: error,
-        });
+    /** After a record was inserted, every error names it, so that the caller can find it. */
+    withRecord(record: R, error: unknown): ServiceError {
+      if (error instanceof ServiceError) return error;
+      if (!(error instanceof DatabaseUnavailable)) {
+        return problemAbout("internal_error", record, "unknown", { cause: error });
       }
+      return problemAbout("unavailable", record, "unknown", {
+        headers: { "Retry-After": "2" },
+        cause: error,
+      });
     },
   };
 }
 
-/** The gateway was but asked, and not for a record of the caller's. */
-export function lookProblem(error: gateway.GatewayError): ServiceError {
+/** A check at the gateway failed that is not about a record of the caller. */
+export function checkProblem(error: gateway.GatewayError): ServiceError {
   return new ServiceError(codeFor(error), optionsFor(error));
 }
 
-/** With the breaker open nothing is written or sent. */
+/** Thrown while the circuit breaker is open, before anything is written or sent. */
 export function gatewayIsDown(): ServiceError {
   return new ServiceError("gateway_unreachable", {
-    detail: "The gateway does not answer at the moment; nothing was done.",
+    detail: "The gateway is not responding at the moment. Nothing was done; try again later.",
     members: { outcome: "refused" },
   });
 }
@@ -108,7 +104,7 @@ function optionsFor(error: gateway.GatewayError): ServiceErrorOptions {
   const code = codeFor(error);
   const detail = detailOf(error);
   return {
-    // Of silence there is no more to say than what the code is called.
+    // For a timeout the message only repeats the title.
     detail: detail === ERROR_CODES[code].title ? undefined : detail,
     headers: code === "gateway_rate_limited"
       ? { "Retry-After": String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
@@ -128,6 +124,6 @@ function codeFor(error: gateway.GatewayError): ErrorCode {
 }
 
 function detailOf({ message, validationMessages }: gateway.GatewayError): string {
-  const said = validationMessages.filter((text) => !message.includes(text));
-  return said.length > 0 ? `${message} ${said.join("; ")}` : message;
+  const further = validationMessages.filter((text) => !message.includes(text));
+  return further.length > 0 ? `${message} ${further.join("; ")}` : message;
 }

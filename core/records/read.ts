@@ -1,14 +1,13 @@
-/** Reads records: what is stored here, and of that what is the caller's to see. */
+/** Reads stored records, restricted to what the caller may see. */
 
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { RecordDeps } from "./deps.ts";
-import type { GatewayRecord, Kind, Owner } from "./kind.ts";
+import type { GatewayRecord, OwnerFilter, RecordDeps, RecordKind } from "./record.ts";
 
-/** The record, if it is the caller's to see; to everybody else it does not exist. */
+/** Throws `not_found` for a record of another user, as for one that does not exist. */
 export async function findOwn<R extends GatewayRecord>(
   { database }: RecordDeps,
-  { resource, find }: Kind<R>,
+  { resource, find }: RecordKind<R>,
   caller: Caller,
   id: string,
 ): Promise<R> {
@@ -20,17 +19,17 @@ export async function findOwn<R extends GatewayRecord>(
   return record;
 }
 
-export function ownerFor({ isStaff, userId }: Caller): Owner {
+export function ownerFor({ isStaff, userId }: Caller): OwnerFilter {
   return isStaff ? null : userId;
 }
 
 export interface Page<Row> {
   rows: Row[];
-  /** Where the next page begins: the last row of this one; null on the last page. */
+  /** The last id of this page, to be passed as `before`; null on the last page. */
   next: string | null;
 }
 
-/** `list` is asked for one more than wanted, which tells whether there is another page. */
+/** Lists one row more than the page holds, to find out whether another page follows. */
 export async function readPage<Row extends { id: string }>(
   limit: number,
   list: (limit: number) => Promise<Row[]>,

@@ -1,21 +1,20 @@
-/** `check_subscription_status`: fetches one subscription's state, and finishes what was asked of it. */
+/** `check_subscription_status`: checks one subscription and repeats an unanswered action. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment } from "../../db/payments.ts";
-import { listUntold } from "../../db/subscription_charges.ts";
 import { noteLook } from "../../db/record_checks.ts";
+import { listUntold } from "../../db/subscription_charges.ts";
 import { findSubscription, type GatewaySubscription } from "../../db/subscriptions.ts";
+import type { Subscription } from "../gateway/answers.ts";
 import { GatewayAPIError, GatewayError, meansNoSuch } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
-import type { RecordDeps } from "../records/deps.ts";
-import { callFor, giveUpIntent, isDone } from "./act.ts";
-import { hear, hearDone } from "./gate.ts";
-import { subscriptionKind } from "./kind.ts";
-import { isOurs } from "./recognize.ts";
-import { refreshSubscription } from "./refresh.ts";
-import { takeCharges } from "./take_charges.ts";
+import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { callForAction, confirmsAction, removeIntent } from "./actions.ts";
+import { applyAction, applyReport, isOurs } from "./apply_report.ts";
+import { adoptCharges, checkAtGateway } from "./check_at_gateway.ts";
+import { subscriptionKind } from "./subscription_record.ts";
 
 const SOURCE = "check_subscription_status";
 
@@ -27,74 +26,71 @@ export function createCheckSubscriptionStatus(deps: RecordDeps): Task {
       await checkSubscriptionStatus(deps, subject_id!, {
         notificationId: payload.notification_id as string | undefined,
         paymentId: payload.payment_id as string | undefined,
-        namedAs: payload.gateway_subscription_id as string | undefined,
+        gatewayId: payload.gateway_subscription_id as string | undefined,
       }),
   };
 }
 
-/** What it found, for the job's record. */
-export interface Check {
+/** The job's result. */
+export interface CheckResult {
   status: string;
 }
 
-export interface Hint {
+/** Why the check was enqueued. */
+export interface CheckReason {
   notificationId?: string;
-  /** The payment that told of it. */
+  /** The payment whose change caused the check. */
   paymentId?: string;
-  /** What the gateway may know it by, where its creation was never answered. */
-  namedAs?: string;
+  /** The gateway's id from a notification, for a subscription whose creation was not answered. */
+  gatewayId?: string;
 }
 
 export async function checkSubscriptionStatus(
   deps: RecordDeps,
   id: string,
-  { notificationId, paymentId, namedAs }: Hint = {},
-): Promise<Check | null> {
+  { notificationId, paymentId, gatewayId }: CheckReason = {},
+): Promise<CheckResult | null> {
   const now = new Date(deps.clock());
-  // Before it is asked: hints that come meanwhile must not make it two questions.
-  await deps.database.query((sql) => noteLook(sql, id, now), "note look");
+  // Before the request, so that notifications during it do not cause a second one.
+  await deps.database.query((sql) => noteLook(sql, id, now), "note check");
   const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
   if (!known) return null;
-  const named = known.gateway_subscription_id === null
-    ? await findUnanswered(deps, known, namedAs ?? null)
+  const identified = known.gateway_subscription_id === null
+    ? await findUnanswered(deps, known, gatewayId ?? null)
     : known;
-  const asked = await finishAction(deps, named);
-  const { subscription, answer } = await refreshSubscription(deps, asked, SOURCE);
-  if (answer) await takeCharges(deps, subscription, answer, notificationId ?? null);
-  if (paymentId) await waitForCharge(deps, paymentId);
+  const finished = await repeatAction(deps, identified);
+  const { subscription, answer } = await checkAtGateway(deps, finished, SOURCE);
+  if (answer) await adoptCharges(deps, subscription, answer, notificationId ?? null);
+  if (paymentId) await requireCharge(deps, paymentId);
   return { status: subscription.status };
 }
 
-/** What was paid a moment ago, the gateway may not have brought to the subscription yet. */
-async function waitForCharge({ database, clock }: RecordDeps, paymentId: string): Promise<void> {
+/** Postpones the job while a recent payment does not show on the subscription at the gateway yet. */
+async function requireCharge({ database, clock }: RecordDeps, paymentId: string): Promise<void> {
   const now = clock();
   const payment = await database.query((sql) => findPayment(sql, paymentId), "find payment");
   const paidAt = payment?.paid_at?.getTime() ?? 0;
-  if (!payment || paidAt < now - SLOWNESS_MS) return;
-  const untold = await database.query(
+  if (!payment || paidAt < now - PROPAGATION_MS) return;
+  const unrecorded = await database.query(
     (sql) => listUntold(sql, [payment.transaction_id!]),
     "list charges of subscription",
   );
-  if (untold.length > 0) throw new PostponeJob(soon(now));
+  if (unrecorded.length > 0) throw new PostponeJob(inOneMinute(now));
 }
 
-/** One whose creation was never answered may turn out to have been made after all. */
+/** A subscription whose creation was not answered may have been created. */
 async function findUnanswered(
   deps: RecordDeps,
   subscription: GatewaySubscription,
-  namedAs: string | null,
+  gatewayId: string | null,
 ): Promise<GatewaySubscription> {
   if (subscription.status !== "pending") return subscription;
-  const answer = namedAs === null ? null : await deps.gateway.getSubscription(namedAs)
-    .catch((error) => {
-      if (meansNoSuch(error)) return null;
-      throw error;
-    });
-  if (answer && isOurs(subscription, answer.body)) {
-    const hearing = { answer: answer.body, source: SOURCE, askedAt: subscription.version } as const;
-    return (await hear(deps, subscription, hearing)).record;
+  const answer = gatewayId && await requestSubscription(deps, gatewayId);
+  if (answer && isOurs(subscription, answer)) {
+    const report = { answer, source: SOURCE, askedAt: subscription.version } as const;
+    return (await applyReport(deps, subscription, report)).subscription;
   }
-  // All that is left is that the gateway tells of it by itself.
+  // Only a notification of the gateway can tell now whether it was created.
   return await changeRecord(
     deps,
     subscriptionKind,
@@ -103,27 +99,40 @@ async function findUnanswered(
   );
 }
 
-/** What the gateway was asked for and did not answer is asked for again. */
-async function finishAction(
+/** Null: the gateway has no such subscription. */
+async function requestSubscription(
+  { gateway }: RecordDeps,
+  gatewayId: string,
+): Promise<Subscription | null> {
+  try {
+    return (await gateway.getSubscription(gatewayId)).body;
+  } catch (error) {
+    if (meansNoSuch(error)) return null;
+    throw error;
+  }
+}
+
+/** Repeats an action that the gateway did not answer. */
+async function repeatAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,
 ): Promise<GatewaySubscription> {
   const { intent } = subscription;
   if (intent === null || subscription.gateway_subscription_id === null) return subscription;
   try {
-    const answer = await callFor(deps.gateway, intent, subscription);
-    if (isDone(answer)) return await hearDone(deps, subscription, intent);
-    throw new GatewayAPIError(`The gateway does not say whether it did ${intent}`, {
+    const answer = await callForAction(deps.gateway, intent, subscription);
+    if (confirmsAction(answer)) return await applyAction(deps, subscription, intent);
+    throw new GatewayAPIError(`The gateway's response did not say whether it did ${intent}`, {
       failure: "answered",
       outcome: "unknown",
       statusCode: answer.statusCode,
     });
   } catch (error) {
     if (!(error instanceof GatewayError) || error.outcome !== "refused") throw error;
-    // Only this is an answer to what was asked; a wrong key, for one, is not.
+    // Only 400 refuses the action. Other codes, such as 401, are about the call.
     if (error.statusCode !== "400") throw error;
     const about = { subscription_id: subscription.id, action: intent };
     deps.log.error("subscription_action_refused", error, about);
-    return await giveUpIntent(deps, subscription, intent);
+    return await removeIntent(deps, subscription, intent);
   }
 }

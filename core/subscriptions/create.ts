@@ -1,34 +1,198 @@
-/** `createSubscription`: written before the gateway is asked and finished when it answered. */
+/** `createSubscription`: creates a subscription at the gateway. */
 
-import { subscriptionInserts } from "../../db/subscriptions.ts";
+import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
-import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
-import * as keys from "../idempotency/keys.ts";
-import { create } from "../records/create.ts";
-import type { RecordDeps } from "../records/deps.ts";
-import { sendingBy } from "../records/send_creation.ts";
-import { subscriptionKind } from "./kind.ts";
-import { newSubscription } from "./new_subscription.ts";
-import { sendingSubscriptions } from "./send_subscription.ts";
+import type { Answer, Subscription } from "../gateway/answers.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import { formatWib } from "../gateway/times.ts";
+import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
+import { newId } from "../new_id.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import {
+  canResend,
+  classifyFailure,
+  type EarlierRecord,
+  endWithoutAnswer,
+  insertRecord,
+  type NewRecord,
+  requireGateway,
+} from "../records/create.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeError,
+  storeReply,
+} from "../records/keyed_request.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
-import type { SubscriptionView } from "./views.ts";
+import { problems, subscriptionKind } from "./subscription_record.ts";
+import { type SubscriptionView, viewSubscription } from "./views.ts";
+
+/** For how long the gateway remembers the idempotency key of a creation. */
+const RESEND_WINDOW_MS = 3 * 60_000;
 
 export async function createSubscription(
   deps: RecordDeps,
   caller: Caller,
   input: SubscriptionInput,
-  attempt: KeyedAttempt | null,
-): Promise<Outcome<SubscriptionView>> {
-  const { start_time } = input;
-  const isLate = start_time !== undefined && start_time.getTime() <= deps.clock();
-  if (isLate && !(attempt && await keys.isKnown(deps, caller, attempt))) {
-    throw invalidField("start_time", "must be in the future");
+  requestKey: RequestKey | null,
+): Promise<RequestResult<SubscriptionView>> {
+  await requireStartTime(deps, caller, input, requestKey);
+  await requireGateway(deps, caller, requestKey);
+  const claim = await claimSubscription(deps, caller, input, requestKey);
+  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
+  const { subscription, request } = claim;
+  const wasSentBefore = claim.kind === "resume";
+  try {
+    if (wasSentBefore && subscription.status !== "pending") {
+      const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
+      return { body, isReplayed: false };
+    }
+    if (wasSentBefore && !canResend(subscription, RESEND_WINDOW_MS, deps.clock())) {
+      throw await endWithoutAnswer(deps, subscriptionKind, request, subscription);
+    }
+    const sent = await sendSubscription(deps, input, request, subscription, wasSentBefore);
+    return { body: viewSubscription(sent), isReplayed: false };
+  } catch (error) {
+    throw problems.withRecord(subscription, error);
   }
-  return await create(deps, caller, attempt, {
-    kind: subscriptionKind,
-    inserting: subscriptionInserts,
-    draw: (now) => newSubscription(input, caller.userId, now),
-    ...sendingBy(deps, subscriptionKind, sendingSubscriptions(deps, input)),
-  });
+}
+
+/** A retry with a key that was used before gets its reply even if the time has passed since. */
+async function requireStartTime(
+  deps: RecordDeps,
+  caller: Caller,
+  { start_time }: SubscriptionInput,
+  requestKey: RequestKey | null,
+): Promise<void> {
+  if (start_time === undefined || start_time.getTime() > deps.clock()) return;
+  if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
+  throw invalidField("start_time", "must be in the future");
+}
+
+type SubscriptionClaim =
+  | { kind: "replay"; body: SubscriptionView }
+  | { kind: "new"; subscription: GatewaySubscription; request: KeyedRequest }
+  | { kind: "resume"; subscription: GatewaySubscription; request: KeyedRequest };
+
+/** Inserts the subscription, or finds the one that an earlier request with the same key inserted. */
+async function claimSubscription(
+  deps: RecordDeps,
+  caller: Caller,
+  input: SubscriptionInput,
+  requestKey: RequestKey | null,
+): Promise<SubscriptionClaim> {
+  let replaces: EarlierRecord<GatewaySubscription> | null = null;
+  for (;;) {
+    const record = newSubscription(input, caller.userId, new Date(deps.clock()));
+    const insert: NewRecord<GatewaySubscription> = { caller, requestKey, record, replaces };
+    const inserted = await insertRecord(deps, subscriptionKind, insert);
+    if (inserted.kind === "replay") return inserted;
+    const { request } = inserted;
+    if (inserted.kind === "new") return { kind: "new", subscription: record, request };
+    const earlier: EarlierRecord<GatewaySubscription> | null = inserted.earlier;
+    if (earlier?.record && earlier.record.status !== "failed") {
+      return { kind: "resume", subscription: earlier.record, request };
+    }
+    replaces = earlier;
+  }
+}
+
+/** Calls the gateway, classifies its response and applies it. */
+async function sendSubscription(
+  deps: RecordDeps,
+  input: SubscriptionInput,
+  request: KeyedRequest,
+  subscription: GatewaySubscription,
+  wasSentBefore: boolean,
+): Promise<GatewaySubscription> {
+  let answer: Answer<Subscription>;
+  try {
+    const payload = subscriptionPayload(input, subscription);
+    answer = await deps.gateway.createSubscription(payload, { idempotencyKey: subscription.id });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { kind, problem } = classifyFailure(subscriptionKind, subscription, error, wasSentBefore);
+    if (kind === "unknown") {
+      throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
+    }
+    await applyRefusal(deps, subscription, storeError(request, problem, new Date(deps.clock())));
+    throw problem;
+  }
+  if (!answersCreation(subscription, answer.body)) {
+    const problem = problems.unclearAnswer(subscription, answer.statusCode);
+    throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
+  }
+  const key = storeReply(request, viewSubscription, new Date(deps.clock()));
+  const askedAt = subscription.version;
+  const report = { answer: answer.body, source: "create", askedAt, key } as const;
+  return (await applyReport(deps, subscription, report)).subscription;
+}
+
+/** The card or account token is not part of the record. */
+function newSubscription(
+  input: SubscriptionInput,
+  userId: string,
+  now: Date,
+): GatewaySubscription {
+  const customer = input.customer_details;
+  return {
+    id: newId(now),
+    user_id: userId,
+    gateway_subscription_id: null,
+    name: input.name,
+    payment_type: input.payment_type,
+    amount: input.amount,
+    currency: "IDR",
+    interval: input.interval,
+    interval_unit: input.interval_unit,
+    max_interval: input.max_interval ?? null,
+    current_interval: 0,
+    start_time: input.start_time ?? null,
+    next_execution_at: null,
+    status: "pending",
+    intent: null,
+    ended_at: null,
+    customer_first_name: customer?.first_name ?? null,
+    customer_last_name: customer?.last_name ?? null,
+    customer_email: customer?.email ?? null,
+    customer_phone: customer?.phone ?? null,
+    metadata: input.metadata ?? null,
+    sent_at: now,
+    checked_at: null,
+    check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
+    event_count: 0,
+    version: 0,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** The gateway's request body. */
+function subscriptionPayload(
+  input: SubscriptionInput,
+  { id, currency }: GatewaySubscription,
+): object {
+  const { interval, interval_unit, max_interval, start_time, customer_details } = input;
+  return {
+    name: input.name,
+    amount: String(input.amount),
+    currency,
+    payment_type: input.payment_type,
+    token: input.token,
+    schedule: {
+      interval,
+      interval_unit,
+      ...max_interval !== undefined && { max_interval },
+      ...start_time && { start_time: formatWib(start_time) },
+    },
+    ...input.retry_schedule && { retry_schedule: input.retry_schedule },
+    // The gateway copies it to each charge, which identifies the charge as the subscription's.
+    metadata: { ...input.metadata, subscription_ref: id },
+    ...customer_details && { customer_details },
+    ...input.gopay_account_id && { gopay: { account_id: input.gopay_account_id } },
+  };
 }

@@ -1,10 +1,10 @@
-/** `readSubscription` and `listSubscriptions`: what is stored here; the gateway is not asked. */
+/** `readSubscription` and `listSubscriptions`: stored subscriptions, without a gateway request. */
 
 import { listSubscriptions as list } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { RecordDeps } from "../records/deps.ts";
+import type { RecordDeps } from "../records/record.ts";
 import { findOwn, ownerFor, readPage } from "../records/read.ts";
-import { subscriptionKind } from "./kind.ts";
+import { subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 
 export async function readSubscription(
@@ -24,7 +24,7 @@ export interface SubscriptionFilter {
 
 export interface SubscriptionPage {
   subscriptions: SubscriptionView[];
-  /** Where the next page begins, to be given as `before`; null on the last one. */
+  /** The last id of this page, to be passed as `before`; null on the last page. */
   next: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The states of a subscription, and which may follow which (contract 5). */
+/** The states of a subscription, and which state can follow which. */
 
 import {
   SUBSCRIPTION_ACTIONS,
@@ -23,7 +23,7 @@ const ACTIONS: Record<SubscriptionAction, { from: SubscriptionStatus[]; to: Subs
   {
     disable: { from: ["active"], to: "disabled" },
     enable: { from: ["disabled"], to: "active" },
-    // Of one that the gateway refused there is nothing to be cancelled.
+    // A subscription that the gateway refused does not exist there.
     cancel: { from: ["pending", "active", "inactive", "disabled"], to: "cancelled" },
   };
 
@@ -35,21 +35,21 @@ export function stateAfter(action: SubscriptionAction): SubscriptionStatus {
   return ACTIONS[action].to;
 }
 
-/** What brings a subscription to where it is; null: nothing that we could ask for. */
+/** The action that leads to a state; null: no action does. */
 export function actionTo(status: SubscriptionStatus): SubscriptionAction | null {
   return SUBSCRIPTION_ACTIONS.find((action) => stateAfter(action) === status) ?? null;
 }
 
 /**
- * What the gateway's word makes of a subscription. It says `inactive` for every end, so that it is no
- * news of one that we ended; and cancelled is for good.
+ * The status after a report. The gateway says `inactive` for every end, so this does not change a
+ * subscription that was disabled or cancelled here. A cancelled subscription stays cancelled.
  */
-export function heardAs(
+export function reportedAs(
   status: SubscriptionStatus,
-  said: "active" | "inactive",
+  reported: "active" | "inactive",
 ): SubscriptionStatus {
   if (status === "cancelled" || status === "failed") return status;
-  if (said === "active") return "active";
+  if (reported === "active") return "active";
   return status === "disabled" ? "disabled" : "inactive";
 }
 

@@ -1,28 +1,32 @@
-/** `sync_subscription_status`: queues a look at every subscription that there may be news of. */
+/** `sync_subscription_status`: enqueues a check of each subscription that may have changed. */
 
 import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
 import { listSubscriptionsToCheck } from "../../db/subscriptions.ts";
-import { MOST_WAITING, type QueueDeps, queueInBatches } from "../records/queue_checks.ts";
-import { CHECK_SUBSCRIPTION_STATUS, checkJob } from "./check_job.ts";
-import { AFTERWARDS_MS } from "./gate.ts";
+import { MAX_WAITING, type QueueDeps, queueInBatches } from "../jobs/queue_checks.ts";
+import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
+import { CHECKED_AFTER_END_MS } from "./apply_report.ts";
+import { checkSubscriptionJob } from "./subscription_record.ts";
 
 /**
- * How many looks were queued. Those that were looked at the longest ago come first, so that where
- * there are more than can be looked at, the next run goes on with the rest.
+ * Returns how many checks were enqueued. Subscriptions whose last check is oldest come first, so that
+ * the next run continues with the others if there are too many for one run.
  */
 export async function syncSubscriptionStatus(deps: QueueDeps): Promise<number> {
   const { database, clock } = deps;
   const now = new Date(clock());
-  const list = { endedSince: new Date(now.getTime() - AFTERWARDS_MS), limit: MOST_WAITING };
-  // All at once: until somebody has looked at them, they would be listed again.
+  const list = {
+    endedSince: new Date(now.getTime() - CHECKED_AFTER_END_MS),
+    limit: MAX_WAITING,
+  };
+  // Listed once: until they are checked, each listing would return the same ones.
   let due: Awaited<ReturnType<typeof listSubscriptionsToCheck>> | undefined;
   return await queueInBatches(deps, CHECK_SUBSCRIPTION_STATUS, async (limit) => {
     due ??= await database.query(
       (sql) => listSubscriptionsToCheck(sql, list),
       "list subscriptions to check",
     );
-    const looks = due.splice(0, limit)
-      .map((each) => ({ ...checkJob(each, now), run_at: now, rank: JOB_RANKS.look }));
-    return await database.query((sql) => insertJobs(sql, looks), "queue checks of subscriptions");
+    const checks = due.splice(0, limit)
+      .map((each) => ({ ...checkSubscriptionJob(each, now), run_at: now, rank: JOB_RANKS.look }));
+    return await database.query((sql) => insertJobs(sql, checks), "queue checks of subscriptions");
   });
 }

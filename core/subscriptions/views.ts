@@ -1,4 +1,4 @@
-/** Subscriptions as callers and listeners see them: every member is always there, absent is null. */
+/** Subscriptions as responses and events show them. Every member is always present, or null. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import { formatMoney } from "../money.ts";

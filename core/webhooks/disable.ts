@@ -7,11 +7,11 @@ import {
   type GatewayWebhookEndpoint,
 } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
-import type { EventPublisher } from "../events/publisher.ts";
 import type { Events } from "../events/hub.ts";
+import type { EventPublisher } from "../events/publisher.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import { newId } from "../new_id.ts";
-import { dispatchAfterCommit } from "../records/dispatch_after_commit.ts";
+import { dispatchAfterCommit } from "../records/change.ts";
 import { viewEndpoint } from "./views.ts";
 
 export interface DisableDeps {

@@ -2,7 +2,7 @@
 
 import { createRoute } from "@hono/zod-openapi";
 import { createInvoice } from "../../core/invoices/create.ts";
-import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";

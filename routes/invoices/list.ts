@@ -1,7 +1,7 @@
 /** `GET /invoices/`: the caller's invoices, newest first. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { listInvoices } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { unsent } from "../../openapi/components.ts";

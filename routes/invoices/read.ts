@@ -1,7 +1,7 @@
 /** `GET /invoices/{pk}/`: one invoice, as it is known here. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";

@@ -1,6 +1,6 @@
 /** `/invoices/…` */
 
-import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { createRouter, type Router } from "../router.ts";
 import { addCreate } from "./create.ts";
 import { addList } from "./list.ts";

@@ -1,7 +1,7 @@
 /** `POST /invoices/{pk}/void/`: takes an invoice back. */
 
 import { createRoute } from "@hono/zod-openapi";
-import type { InvoiceDeps } from "../../core/invoices/deps.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";

@@ -4,8 +4,7 @@ import { createRoute, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
 import { type ErrorCode, ServiceError } from "../../core/errors.ts";
-import type { NotificationDeps } from "../../core/notifications/deps.ts";
-import { receiveNotification } from "../../core/notifications/receive.ts";
+import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
 import { countRefusedNotification } from "../../core/telemetry.ts";
 import type { AppEnv } from "../app_env.ts";
 import { clientAddress } from "../door/client_address.ts";
@@ -56,7 +55,7 @@ const receiveRoute = createRoute({
   },
 });
 
-export interface NotificationRouteDeps extends NotificationDeps {
+export interface NotificationRouteDeps extends ReceiveDeps {
   limit: Limit;
   trustedProxies: AddressList | null;
 }

@@ -1,14 +1,14 @@
 /** `GET /notifications/`: what the gateway told, a page at a time. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { NotificationDeps } from "../../core/notifications/deps.ts";
+import type { NotificationDeps } from "../../core/notifications/confirm.ts";
 import { listNotifications } from "../../core/notifications/read.ts";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
 import { oneOf, text } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { NOTIFICATION_PAGE } from "./examples.ts";

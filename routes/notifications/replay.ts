@@ -1,11 +1,11 @@
 /** `POST /notifications/{id}/replay/`: processes a notification again. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { NotificationDeps } from "../../core/notifications/deps.ts";
-import { replayNotification } from "../../core/notifications/replay.ts";
+import type { NotificationDeps } from "../../core/notifications/confirm.ts";
+import { replayNotification } from "../../core/notifications/read.ts";
 import { callerOf } from "../app_env.ts";
-import { idOf, pathId } from "../path_id.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
+import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { NOTIFICATIONS } from "./examples.ts";

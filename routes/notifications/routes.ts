@@ -1,6 +1,6 @@
 /** `/notifications/…`: what the gateway told, for staff. */
 
-import type { NotificationDeps } from "../../core/notifications/deps.ts";
+import type { NotificationDeps } from "../../core/notifications/confirm.ts";
 import { createRouter, type Router } from "../router.ts";
 import { addList } from "./list.ts";
 import { addReplay } from "./replay.ts";

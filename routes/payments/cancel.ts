@@ -1,15 +1,15 @@
 /** `POST /payments/{pk}/cancel/`: takes back what is not settled yet. */
 
 import { createRoute } from "@hono/zod-openapi";
-import { cancelPayment } from "../../core/payments/cancel.ts";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { cancelPayment } from "../../core/payments/actions.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, NOTHING, scopeOf } from "../action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";

@@ -1,14 +1,14 @@
 /** `GET /payments/{pk}/check_status/`: one payment, as the gateway has it this moment. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
-import { getStatus } from "../../core/payments/get_status.ts";
+import { getStatus } from "../../core/payments/check_at_gateway.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import type { Examples } from "../example.ts";
 import { problems } from "../problem_answers.ts";
-import { SETTLED_TRANSACTION } from "../transaction_example.ts";
 import type { Router } from "../router.ts";
-import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
+import { SETTLED_TRANSACTION } from "../transaction_example.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";

@@ -1,15 +1,15 @@
 /** `POST /payments/{pk}/expire/`: the customer had time enough to pay. */
 
 import { createRoute } from "@hono/zod-openapi";
-import { expirePayment } from "../../core/payments/expire.ts";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import { expirePayment } from "../../core/payments/actions.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, NOTHING, scopeOf } from "../action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";

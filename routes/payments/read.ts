@@ -1,12 +1,12 @@
 /** `GET /payments/{pk}/`: one payment. */
 
 import { createRoute } from "@hono/zod-openapi";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { callerOf } from "../app_env.ts";
+import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { OF_CALLERS } from "../codes.ts";
 import { CHARGED, PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "./schemas.ts";

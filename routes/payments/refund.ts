@@ -1,18 +1,18 @@
 /** `POST /payments/{pk}/refund/`: pays back, all or a part. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { askForRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
+import { actionRequest, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { JOBS } from "../jobs/examples.ts";
 import { optionalBody } from "../optional_body.ts";
 import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { actionRequest, scopeOf } from "../action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { REFUND_RESULTS } from "./examples.ts";
 import { RefundInputSchema } from "./input.ts";
 import { REFUND_REQUESTS } from "./input_examples.ts";

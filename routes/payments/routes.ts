@@ -1,6 +1,6 @@
 /** `/payments/…`: read-only but for its actions. */
 
-import type { PaymentDeps } from "../../core/payments/deps.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { createRouter, type Router } from "../router.ts";
 import { addCancel } from "./cancel.ts";
 import { addCapture } from "./capture.ts";

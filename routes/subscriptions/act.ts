@@ -1,8 +1,8 @@
 /** `POST /subscriptions/{pk}/{action_name}/`: disable, enable, cancel. */
 
 import { createRoute } from "@hono/zod-openapi";
-import type { RecordDeps } from "../../core/records/deps.ts";
-import * as actions from "../../core/subscriptions/act.ts";
+import type { RecordDeps } from "../../core/records/record.ts";
+import * as actions from "../../core/subscriptions/actions.ts";
 import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";

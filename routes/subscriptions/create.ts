@@ -1,7 +1,7 @@
 /** `POST /subscriptions/`: charges a customer time and again. */
 
 import { createRoute } from "@hono/zod-openapi";
-import type { RecordDeps } from "../../core/records/deps.ts";
+import type { RecordDeps } from "../../core/records/record.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";

@@ -1,7 +1,7 @@
 /** `GET /subscriptions/`: the caller's subscriptions, newest first. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { RecordDeps } from "../../core/records/deps.ts";
+import type { RecordDeps } from "../../core/records/record.ts";
 import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { unsent } from "../../openapi/components.ts";

@@ -1,7 +1,7 @@
 /** `GET /subscriptions/{pk}/`: one subscription, as it is known here. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { RecordDeps } from "../../core/records/deps.ts";
+import type { RecordDeps } from "../../core/records/record.ts";
 import { readSubscription } from "../../core/subscriptions/read.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";

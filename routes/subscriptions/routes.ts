@@ -1,6 +1,6 @@
 /** `/subscriptions/…` */
 
-import type { RecordDeps } from "../../core/records/deps.ts";
+import type { RecordDeps } from "../../core/records/record.ts";
 import { createRouter, type Router } from "../router.ts";
 import { addAct } from "./act.ts";
 import { addCreate } from "./create.ts";

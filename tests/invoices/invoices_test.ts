@@ -1,14 +1,17 @@
+import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { z } from "@hono/zod-openapi";
+import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
-import { getInvoiceStatus } from "../../core/invoices/get_status.ts";
-import { voidInvoice } from "../../core/invoices/void.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import { voidInvoice } from "../../core/invoices/void.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { InvoiceSchema } from "../../routes/invoices/schemas.ts";
 import { createDatabase } from "../support/database/database.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
+import { parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
 import {
   alterInvoices,
   type Invoice,
@@ -21,9 +24,6 @@ import {
   type TestInvoices,
   TOTAL,
 } from "../support/records/invoices.ts";
-import { parsePayment } from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();

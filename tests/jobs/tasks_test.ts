@@ -54,7 +54,7 @@ const ALICE = {
 /** What a task is told of a request. */
 function asked<Input extends object>(scope: string, input: Input) {
   const bodyHash = createHash("sha256").update(JSON.stringify(input)).digest();
-  const attempt = { key: randomUUID(), scope, bodyHash, isTriedAgain: true };
+  const attempt = { key: randomUUID(), scope, bodyHash, isRetriedByJob: true };
   return { caller: ALICE, input, attempt, since: new Date() };
 }
 

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { hasOtherReading } from "../../core/notifications/signed_text.ts";
+import { isAmbiguous } from "../../core/notifications/decide_trust.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { sign as signatureOf } from "../../sandbox/transactions/signature.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { hookOf, notified, notify, sign, telling } from "../support/gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import {
   CHARGE_KINDS,
   openPayments,
@@ -13,8 +15,6 @@ import {
   type TestPayments,
 } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -155,7 +155,7 @@ Deno.test("a signed text that could be another order's is told apart, as trying 
       const others = readingsOf(orderId + code + grossAmount)
         .filter((at) => at !== String(orderId.length));
       const expected = others.length > 0;
-      assert.equal(hasOtherReading(orderId, code, grossAmount), expected);
+      assert.equal(isAmbiguous(orderId, code, grossAmount), expected);
       return Promise.resolve();
     },
   );
@@ -177,7 +177,7 @@ Deno.test("of two orders with the same signed text neither speaks for the other,
           const claim = [text.slice(0, from), text.slice(from, from + length)] as const;
           const rest = text.slice(from + length);
           if (rest === "") continue;
-          assert.ok(hasOtherReading(...claim, rest), `${claim} ${rest} of ${text}`);
+          assert.ok(isAmbiguous(...claim, rest), `${claim} ${rest} of ${text}`);
         }
       }
       return Promise.resolve();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { paymentKind } from "../../core/payments/kind.ts";
-import { drawUp } from "../../core/records/change.ts";
-import type { WriteResult } from "../../db/side_effects.ts";
+import { paymentKind } from "../../core/payments/payment_record.ts";
+import { buildWrite } from "../../core/records/change.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
 import { findPayment, paymentWrites } from "../../db/payments.ts";
+import type { WriteResult } from "../../db/side_effects.ts";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
@@ -225,7 +225,7 @@ Deno.test("incident 16: whoever changes several payments at once takes them in t
   const write = async ({ deps, database }: TestApp, both: Payment[]) => {
     const writes = await Promise.all(both.map(async ({ id }) => {
       const known = await database.query((sql) => findPayment(sql, id));
-      return drawUp(deps, paymentKind, known!, { set: { status_message: "changed" } });
+      return buildWrite(deps, paymentKind, known!, { set: { status_message: "changed" } });
     }));
     written.push(database.query((sql) => paymentWrites.run(sql, writes)));
     await untilWaiting(databaseUrl, written.length);

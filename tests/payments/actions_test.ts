@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import type { Caller } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
-import { approvePayment, denyPayment } from "../../core/payments/review.ts";
+import { approvePayment, denyPayment } from "../../core/payments/actions.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { PaymentStatusCheckSchema } from "../../routes/payments/check_status.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openProxiedPayments, type ProxiedPayments } from "../support/gateway/proxy.ts";
+import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 import {
   assertMembers,
   type ChargeKind,
@@ -17,7 +18,6 @@ import {
   type TestPayments,
 } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { Transaction } from "../../core/gateway/answers.ts";
 import type { ChargeInput } from "../../core/payments/charge_input.ts";
-import { hear, type Heard, type Hearing } from "../../core/payments/gate.ts";
+import {
+  type AppliedReport,
+  applyReport,
+  type GatewayReport,
+} from "../../core/payments/apply_report.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
 import { listHistory } from "../../db/history.ts";
@@ -700,10 +704,10 @@ async function tell(
   payments: TestPayments,
   id: string,
   answer: Json,
-  { isLatest = false, ...more }: Partial<Hearing> & { isLatest?: boolean } = {},
-): Promise<Heard> {
+  { isLatest = false, ...more }: Partial<GatewayReport> & { isLatest?: boolean } = {},
+): Promise<AppliedReport> {
   const known = await stored(payments, id);
-  return await hear(payments.app.deps, known, {
+  return await applyReport(payments.app.deps, known, {
     answer: Transaction.parse(answer),
     source: "check_status",
     askedAt: isLatest ? known.version : null,

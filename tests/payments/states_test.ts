@@ -7,12 +7,12 @@ import {
   isPaid,
   isPending,
   isStatus,
+  type KnownState,
   PAYMENT_STATUSES,
   type PaymentStatus,
   REFUNDABLE,
-  type Standing,
+  type ReportedState,
   stepTo,
-  type Word,
 } from "../../core/payments/states.ts";
 
 const COLUMNS: PaymentStatus[] = [
@@ -81,7 +81,7 @@ const ENTERING: Record<PaymentStatus, string[]> = {
 const BACK = ["refund", "partial_refund"];
 const DEAD: PaymentStatus[] = ["deny", "cancel", "expire", "failure"];
 
-function standing(status: PaymentStatus, more: Partial<Standing> = {}): Standing {
+function standing(status: PaymentStatus, more: Partial<KnownState> = {}): KnownState {
   return {
     status,
     fraud: "accept",
@@ -92,7 +92,7 @@ function standing(status: PaymentStatus, more: Partial<Standing> = {}): Standing
   };
 }
 
-function word(status: PaymentStatus, more: Partial<Word> = {}): Word {
+function word(status: PaymentStatus, more: Partial<ReportedState> = {}): ReportedState {
   return { status, fraud: "accept", refunded: 0, isLatest: false, ...more };
 }
 

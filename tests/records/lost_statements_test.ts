@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import * as invoices from "../../core/invoices/check_job.ts";
+import { checkInvoiceLaterJob } from "../../core/invoices/invoice_record.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import type { JobSubject } from "../../core/jobs/new_job.ts";
-import * as subscriptions from "../../core/subscriptions/check_job.ts";
+import { checkSubscriptionJob } from "../../core/subscriptions/subscription_record.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
@@ -351,7 +351,7 @@ const HAPPENINGS: Happening[] = [
       await sandbox.settled();
       return { id: invoice.id, told: sandbox.hooks.map(({ body }) => body) };
     },
-    look: invoices.checkJob,
+    look: checkInvoiceLaterJob,
     events: ["invoice_created", "invoice_paid"],
     payments: 1,
   },
@@ -366,7 +366,7 @@ const HAPPENINGS: Happening[] = [
       await sandbox.settled();
       return { id: made.id, told: sandbox.hooks.map(({ body }) => body) };
     },
-    look: subscriptions.checkJob,
+    look: checkSubscriptionJob,
     events: ["subscription_created", "subscription_charged"],
     payments: 1,
   },

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
-import { invoiceKind } from "../../core/invoices/kind.ts";
+import { invoiceKind } from "../../core/invoices/invoice_record.ts";
 import { changeRecord } from "../../core/records/change.ts";
 import { checkSubscriptionStatus } from "../../core/subscriptions/check_subscription_status.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { findInvoice } from "../../db/invoices.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
 import { type Instances, race } from "../support/records/instances.ts";
 import {
@@ -20,7 +21,6 @@ import {
   type Subscription,
   subscriptionRequest,
 } from "../support/records/requests.ts";
-import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 
 const DAY = 86_400;

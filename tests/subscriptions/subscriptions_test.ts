@@ -1,11 +1,11 @@
 import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import type { Caller } from "../../core/auth/caller.ts";
-import * as actions from "../../core/subscriptions/act.ts";
+import * as actions from "../../core/subscriptions/actions.ts";
+import { updateSubscription } from "../../core/subscriptions/actions.ts";
+import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
-import { getSubscriptionStatus } from "../../core/subscriptions/get_status.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
-import { updateSubscription } from "../../core/subscriptions/update.ts";
 import { SubscriptionSchema } from "../../routes/subscriptions/schemas.ts";
 import { ask } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";

@@ -5,11 +5,11 @@ import { ServiceError } from "../../../core/errors.ts";
 import { GatewayError } from "../../../core/gateway/errors.ts";
 import { PostponeJob } from "../../../core/jobs/task.ts";
 import { confirmNotification } from "../../../core/notifications/confirm.ts";
+import { approvePayment, denyPayment } from "../../../core/payments/actions.ts";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
-import { approvePayment, denyPayment } from "../../../core/payments/review.ts";
 import { findNotification } from "../../../db/notifications.ts";
-import { chargeRequest } from "../payments/payments.ts";
 import type { Hook, Json } from "../gateway/sandbox.ts";
+import { chargeRequest } from "../payments/payments.ts";
 import type { Mutation } from "./mutations.ts";
 import {
   cardOf,

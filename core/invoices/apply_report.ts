@@ -1,0 +1,130 @@
+/** Applies the gateway's reports to invoices. No other code changes the state of an invoice. */
+
+import type { GatewayInvoice } from "../../db/invoices.ts";
+import type { Invoice } from "../gateway/answers.ts";
+import { parseMoney } from "../money.ts";
+import { changeRecord } from "../records/change.ts";
+import { nextCheck } from "../records/check_times.ts";
+import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
+import { invoiceKind } from "./invoice_record.ts";
+import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusAtGateway } from "./states.ts";
+
+/** What caused the report; stored in the invoice's history. */
+export type Source =
+  | "create"
+  | "void"
+  | "get_invoice_status"
+  | "check_invoice_status"
+  | "notification";
+
+export interface InvoiceReport {
+  /** It is about this invoice (`isAbout`). */
+  answer: Invoice;
+  source: Source;
+  /** The version of the invoice that was known when the gateway was asked. */
+  askedAt: number;
+  key?: StoredReply<GatewayInvoice>;
+  /** The notification that caused the request. */
+  notificationId?: string | null;
+}
+
+export interface AppliedInvoiceReport {
+  invoice: GatewayInvoice;
+  /** The invoice changed during the request, so the report may be outdated and was ignored. */
+  isOvertaken: boolean;
+}
+
+/** Changes the invoice as far as the report contains something new. */
+export async function applyReport(
+  deps: RecordDeps,
+  known: GatewayInvoice,
+  { answer, source, askedAt, key, notificationId = null }: InvoiceReport,
+): Promise<AppliedInvoiceReport> {
+  let isOvertaken = false;
+  const invoice = await changeRecord(deps, invoiceKind, known, (current) => {
+    const now = new Date(deps.clock());
+    const reported = statusAtGateway(answer.status, current.due_at, now);
+    // The first response cannot be outdated, and a paid invoice stays paid.
+    const isFirst = current.gateway_invoice_id === null;
+    isOvertaken = !isFirst && current.version !== askedAt && reported !== "paid";
+    if (isOvertaken) return key ? { key } : null;
+    const to = reported !== null && canBecome(current.status, reported) ? reported : current.status;
+    const change = changeStatus(current, to, source, now);
+    const set = {
+      gateway_invoice_id: answer.id ?? current.gateway_invoice_id,
+      payment_link_url: answer.payment_link_url ?? current.payment_link_url,
+      pdf_url: answer.pdf_url ?? current.pdf_url,
+      void_reason: answer.void_reason ?? current.void_reason,
+      ...change?.set,
+      check_at: checkTime(current, to, now),
+    };
+    return { ...change, set, key, eventData: { notification_id: notificationId } };
+  });
+  return { invoice, isOvertaken };
+}
+
+/** The gateway voided the invoice as requested. */
+export async function applyVoid(
+  deps: RecordDeps,
+  known: GatewayInvoice,
+  void_reason: string | null,
+  key: StoredReply<GatewayInvoice>,
+): Promise<GatewayInvoice> {
+  return await changeRecord(deps, invoiceKind, known, (current) => {
+    const now = new Date(deps.clock());
+    const change = changeStatus(current, "void", "void", now);
+    if (!change) return key ? { key } : null;
+    const check_at = checkTime(current, "void", now);
+    return { ...change, set: { ...change.set, void_reason, check_at }, key };
+  });
+}
+
+/** The gateway refused the creation: there is no such invoice, and there never will be one. */
+export async function applyRefusal(
+  deps: RecordDeps,
+  known: GatewayInvoice,
+  key: StoredReply<GatewayInvoice>,
+): Promise<GatewayInvoice> {
+  return await changeRecord(deps, invoiceKind, known, (current) => {
+    const now = new Date(deps.clock());
+    const change = changeStatus(current, "failed", "create", now);
+    if (!change) return key ? { key } : null;
+    return { ...change, set: { ...change.set, check_at: null }, key };
+  });
+}
+
+/** Null: the invoice already has this status, or cannot get it. */
+function changeStatus(
+  current: GatewayInvoice,
+  to: InvoiceStatus,
+  source: Source,
+  now: Date,
+): Change<GatewayInvoice> | null {
+  if (to === current.status || !canBecome(current.status, to)) return null;
+  return {
+    set: to === "paid" ? { paid_at: now } : {},
+    transition: { to: { status: to, fraud: null }, events: eventsOf(current.status, to), source },
+  };
+}
+
+/** A payment that the customer started before the invoice was voided can be paid for one more day. */
+const LAST_CHECK_MS = 25 * 3_600_000;
+
+/** The older the invoice, the later the next check; but no later than when it becomes overdue. */
+function checkTime(invoice: GatewayInvoice, status: InvoiceStatus, now: Date): Date | null {
+  const isVoidNow = status === "void" && invoice.status !== "void";
+  if (isVoidNow) return new Date(now.getTime() + LAST_CHECK_MS);
+  if (!isOpen(status)) return null;
+  const next = nextCheck(invoice.created_at, now);
+  const overdue = new Date(invoice.due_at.getTime() + 1_000);
+  return overdue > now && overdue < next ? overdue : next;
+}
+
+/** Whether a response is about this invoice: same order and amount, in a known status. */
+export function isAbout(invoice: GatewayInvoice, answer: Invoice): boolean {
+  return answer.id !== null && answer.id === (invoice.gateway_invoice_id ?? answer.id) &&
+    answer.order_id === invoice.order_id &&
+    (answer.invoice_number ?? invoice.invoice_number) === invoice.invoice_number &&
+    parseMoney(answer.gross_amount) === invoice.total_amount &&
+    statusAtGateway(answer.status, invoice.due_at, invoice.created_at) !== null;
+}

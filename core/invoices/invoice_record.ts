@@ -1,0 +1,54 @@
+/** Invoices as records: how they are stored and followed up, and their problem documents. */
+
+import {
+  findInvoice,
+  type GatewayInvoice,
+  invoiceInserts,
+  invoiceWrites,
+} from "../../db/invoices.ts";
+import type { NewJob } from "../../db/jobs.ts";
+import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { createProblems } from "../records/problems.ts";
+import type { RecordDeps, RecordKind } from "../records/record.ts";
+import type { InvoiceStatus } from "./states.ts";
+import { type InvoiceView, viewInvoice } from "./views.ts";
+
+export interface InvoiceDeps extends RecordDeps {
+  /** The payment channels that customers can pay invoices with, in the gateway's names. */
+  invoicePayments: readonly string[];
+}
+
+export const problems = createProblems<GatewayInvoice>(
+  ({ id, order_id }) => ({ invoice_id: id, order_id }),
+  ({ status }) => ({ invoice_status: status }),
+);
+
+/** The job that finds out the result of a call with an unknown outcome. */
+export function checkInvoiceLaterJob(invoice: JobSubject, now: Date): NewJob {
+  const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
+  return newJob(CHECK_INVOICE_STATUS, invoice, { invoice_id: invoice.id }, { runAt, now });
+}
+
+export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
+  resource: "invoice",
+  find: findInvoice,
+  inserts: invoiceInserts,
+  writes: invoiceWrites,
+  view: viewInvoice,
+  stateOf: ({ status }) => ({ status, fraud: null }),
+  apply: (current, { set, transition }) => ({
+    ...current,
+    ...set,
+    ...transition && { status: transition.to.status as InvoiceStatus },
+  }),
+  isHistoric: (before, after) => before.status !== after.status,
+  followUps(before, after, { now }) {
+    // The gateway says that an invoice was paid, but not by which transaction: a check finds it.
+    const isPaidNow = before.status !== "paid" && after.status === "paid";
+    return isPaidNow ? [{ ...checkInvoiceLaterJob(after, now), run_at: now }] : [];
+  },
+  checkJob: checkInvoiceLaterJob,
+  problems,
+};

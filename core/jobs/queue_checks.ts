@@ -1,0 +1,94 @@
+/** Enqueues checks of the records that are due, as many as can run soon. */
+
+import type { Sql } from "../../db/database.ts";
+import { countDueJobs } from "../../db/due_jobs.ts";
+import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
+import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
+import { gatewayPauseMs } from "./pause_while_gateway_down.ts";
+import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
+import type { RecordDeps } from "../records/record.ts";
+
+/** Records for each transaction, so that transactions stay short. */
+const BATCH = 500;
+
+/** As many as can run before the next sweep; the others are still due then. */
+export const MAX_WAITING = 10_000;
+
+export type QueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
+
+/** A sweep over records of one kind. */
+export interface Sweep {
+  table: CheckedTable;
+  /** The task of the jobs that it enqueues. */
+  task: string;
+  /** The records that are due, most overdue first. */
+  list(sql: Sql, now: Date, limit: number): Promise<DueCheck[]>;
+  job(record: DueCheck, now: Date): NewJob;
+}
+
+/**
+ * Returns how many checks were enqueued. Each batch is one transaction: if the process crashes, the
+ * next run continues with the records that are still due.
+ */
+export async function queueChecks(deps: QueueDeps, sweep: Sweep): Promise<number> {
+  return await queueInBatches(deps, sweep.task, (limit) => queueBatch(deps, sweep, limit));
+}
+
+/** Stops when enough jobs wait, nothing is due, or the gateway is down. */
+export async function queueInBatches(
+  deps: QueueDeps,
+  task: string,
+  enqueueBatch: (limit: number) => Promise<DueJob[]>,
+): Promise<number> {
+  const room = await findRoom(deps, task);
+  let queued = 0;
+  while (queued < room && gatewayPauseMs(deps) === 0) {
+    const limit = Math.min(BATCH, room - queued);
+    const jobs = await enqueueBatch(limit);
+    for (const job of jobs) deps.jobQueue.enqueue(job);
+    queued += jobs.length;
+    if (jobs.length < limit) break;
+  }
+  return queued;
+}
+
+/** How many more jobs may wait. Without a limit, the queue would keep growing while the gateway is slow. */
+async function findRoom({ database, clock }: QueueDeps, task: string): Promise<number> {
+  const now = new Date(clock());
+  const waiting = await database.query(
+    (sql) => countDueJobs(sql, task, now, MAX_WAITING),
+    "count due jobs",
+  );
+  return MAX_WAITING - waiting;
+}
+
+async function queueBatch(
+  { database, clock }: QueueDeps,
+  { table, list, job }: Sweep,
+  limit: number,
+): Promise<DueJob[]> {
+  const now = new Date(clock());
+  return await database.transaction(async (sql) => {
+    const due = await list(sql, now, limit);
+    if (due.length === 0) return [];
+    const next = due.map(({ id, created_at, expiry_time }) => ({
+      id,
+      check_at: nextCheck(created_at, now, expiry_time),
+    }));
+    await postponeChecks(sql, table, now, next);
+    const checks = due.map((each) => ({
+      ...job(each, now),
+      run_at: now,
+      rank: wasInterrupted(each, now) ? JOB_RANKS.awaited : JOB_RANKS.look,
+    }));
+    return await insertJobs(sql, checks);
+  }, `queue checks of ${table}`);
+}
+
+/**
+ * A record that was answered is checked later than this, so a younger one was interrupted during its
+ * creation. Some of these can be sent again only for a few minutes, so they go first.
+ */
+function wasInterrupted({ created_at }: DueCheck, now: Date): boolean {
+  return now.getTime() - created_at.getTime() < FIRST_CHECK_MS;
+}

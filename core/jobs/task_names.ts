@@ -1,0 +1,6 @@
+/** Names of tasks that one resource enqueues for another: a name does not import the task. */
+
+export const CHECK_PAYMENT_STATUS = "check_payment_status";
+export const CHECK_INVOICE_STATUS = "check_invoice_status";
+export const CHECK_SUBSCRIPTION_STATUS = "check_subscription_status";
+export const PROCESS_NOTIFICATION = "process_notification";

@@ -1,0 +1,134 @@
+/** Parses the body of a notification, and prepares the part of it that is stored. */
+
+import type { GatewayNotification } from "../../db/notifications.ts";
+import { type FieldError, ServiceError } from "../errors.ts";
+import { Transaction } from "../gateway/answers.ts";
+import { storable } from "../gateway/fields.ts";
+import { type Json, type JsonObject, MAX_DEPTH } from "../gateway/json.ts";
+import { isPaymentNumber, isSecretName, maskText } from "../gateway/mask.ts";
+import { newId } from "../new_id.ts";
+
+/** A notification about a transaction. Its signature is not verified yet. */
+export interface SignedNotification {
+  kind: "signed";
+  /** The signature covers these three, exactly as they were received. */
+  orderId: string;
+  statusCode: string;
+  grossAmount: string;
+  signature: string;
+  /** The signature covers nothing else of it. */
+  transaction: Transaction;
+  body: JsonObject;
+}
+
+/** A notification about a subscription or a linked account, which the gateway does not sign. */
+export interface UnsignedNotification {
+  kind: "unsigned";
+  body: JsonObject;
+}
+
+const REQUIRED = ["order_id", "transaction_status", "status_code", "gross_amount", "signature_key"];
+
+/** The gateway signs nothing longer than this. */
+const MAX_LENGTH = 255;
+
+export function parseNotification(payload: unknown): SignedNotification | UnsignedNotification {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
+    throw invalid([{ field: "body", message: "must be an object" }]);
+  }
+  const body = payload as JsonObject;
+  if (isUnsigned(body)) return { kind: "unsigned", body };
+  const errors = REQUIRED.flatMap((field) => {
+    const message = missingMessage(body[field]) ??
+      (field !== "signature_key" && malformedMessage(body[field]));
+    return message ? [{ field, message }] : [];
+  });
+  if (errors.length > 0) throw invalid(errors);
+  return {
+    kind: "signed",
+    orderId: body.order_id as string,
+    statusCode: body.status_code as string,
+    grossAmount: body.gross_amount as string,
+    signature: body.signature_key as string,
+    transaction: Transaction.parse(body),
+    body,
+  };
+}
+
+/** The gateway signs notifications about transactions only (docs/gateway.md#notifications). */
+function isUnsigned(body: JsonObject): boolean {
+  if ("order_id" in body || "transaction_status" in body) return false;
+  return "subscription" in body || "schedule" in body || "account_id" in body;
+}
+
+function missingMessage(value: unknown): string | null {
+  if (value === undefined || value === null || value === "") return "is required";
+  return typeof value === "string" ? null : "must be text";
+}
+
+/** Not used for the signature: a malformed one fails its verification. */
+function malformedMessage(value: unknown): string | null {
+  const text = value as string;
+  if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
+  // In the path of a request to the gateway, dots would address the parent folder.
+  if (/^\.{1,2}$/.test(text)) return "must not consist of dots only";
+  return storable(text) === text ? null : "must not contain invalid characters";
+}
+
+function invalid(errors: FieldError[]): ServiceError {
+  return new ServiceError("validation_error", { members: { errors } });
+}
+
+/** The row of a notification whose signature is valid. */
+export function newNotification(
+  { orderId, statusCode, grossAmount, transaction, body }: SignedNotification,
+  now: Date,
+): GatewayNotification {
+  return {
+    id: newId(now),
+    payment_id: null,
+    order_id: orderId,
+    transaction_id: transaction.transaction_id,
+    transaction_status: transaction.transaction_status ?? "",
+    fraud_status: transaction.fraud_status,
+    payment_type: transaction.payment_type,
+    status_code: statusCode,
+    gross_amount: grossAmount,
+    status: "received",
+    error_message: null,
+    raw_payload: withoutSecrets(body),
+    created_at: now,
+  };
+}
+
+/** The body without its signature, tokens and card numbers. */
+export function withoutSecrets(body: JsonObject): JsonObject {
+  return clean(body, 0) as JsonObject;
+}
+
+/** Only text that matches this can contain something to mask; the full check is slow. */
+const SUSPECT = /\d(?:[ -]?\d){12}|[?&"]|3ds|basic|bearer/i;
+
+function clean(data: Json, depth: number): Json {
+  if (typeof data === "string") return cleanText(data);
+  if (typeof data !== "object" || data === null) return data;
+  // The gateway sends nothing that is nested this deep.
+  if (depth > MAX_DEPTH) return null;
+  if (Array.isArray(data)) return data.map((each) => clean(each, depth + 1));
+  // Without a prototype: a member called `__proto__` must be an ordinary member.
+  const kept: JsonObject = Object.create(null);
+  for (const name in data) {
+    if (!isSecretName(name)) kept[cleanText(name)] = cleanMember(name, data[name]!, depth);
+  }
+  return kept;
+}
+
+function cleanMember(name: string, value: Json, depth: number): Json {
+  const isNumber = typeof value === "string" && isPaymentNumber(name);
+  return isNumber ? storable(value) : clean(value, depth + 1);
+}
+
+function cleanText(text: string): string {
+  const storableText = storable(text);
+  return SUSPECT.test(storableText) ? maskText(storableText) : storableText;
+}

@@ -1,0 +1,267 @@
+/** `cancelPayment`, `expirePayment`, `capturePayment`, `approvePayment` and `denyPayment`. */
+
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { ServiceError } from "../errors.ts";
+import type { Answer, Transaction } from "../gateway/answers.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { isDenial } from "../gateway/denial.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import { parseMoney } from "../money.ts";
+import {
+  beginAction,
+  checkAfterCall,
+  classifyActionFailure,
+  endWithError,
+} from "../records/act.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeReply,
+} from "../records/keyed_request.ts";
+import { gatewayIsDown } from "../records/problems.ts";
+import { applyReport } from "./apply_report.ts";
+import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
+import {
+  amountTooHigh,
+  changePayment,
+  gatewayProblem,
+  invalidState,
+  type PaymentDeps,
+  paymentKind,
+  problemAbout,
+  unclearAnswer,
+} from "./payment_record.ts";
+import { canCancel } from "./states.ts";
+import { isAbout } from "./transaction.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
+
+type PaymentAction =
+  | { name: "cancel" | "expire" | "approve" | "deny" }
+  /** Without an amount, the full authorization is captured. */
+  | { name: "capture"; amount?: number };
+
+export interface CaptureInput {
+  amount?: number;
+}
+
+export async function cancelPayment(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<PaymentView>> {
+  return await act(deps, caller, id, requestKey, { name: "cancel" });
+}
+
+export async function expirePayment(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<PaymentView>> {
+  return await act(deps, caller, id, requestKey, { name: "expire" });
+}
+
+export async function capturePayment(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  { amount }: CaptureInput,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<PaymentView>> {
+  return await act(deps, caller, id, requestKey, { name: "capture", amount });
+}
+
+/** Accepts a payment that the gateway's fraud detection has challenged. */
+export async function approvePayment(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+): Promise<RequestResult<PaymentView>> {
+  return await act(deps, caller, id, null, { name: "approve" });
+}
+
+/** Rejects a payment that the gateway's fraud detection has challenged. */
+export async function denyPayment(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+): Promise<RequestResult<PaymentView>> {
+  return await act(deps, caller, id, null, { name: "deny" });
+}
+
+/** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
+async function act(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+  action: PaymentAction,
+): Promise<RequestResult<PaymentView>> {
+  const begun = await beginAction(deps, paymentKind, caller, id, requestKey);
+  if (begun.kind === "replay") return { body: begun.body as PaymentView, isReplayed: true };
+  const { request } = begun;
+  const isResumed = begun.kind === "resume";
+  try {
+    let payment = begun.record;
+    if (isResumed) {
+      payment = await checkForAction(deps, payment, action.name, "unknown");
+      if (isDone(action, payment)) {
+        const body = await replyFromRecord(deps, paymentKind, request, payment);
+        return { body, isReplayed: false };
+      }
+    }
+    requireAllowed(action, payment);
+    if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+    payment = await requireTransaction(deps, payment, action.name);
+    payment = await changePayment(deps, payment, (current) => {
+      requireAllowed(action, current);
+      return { set: { check_at: checkAfterCall(current, deps.clock()) } };
+    });
+    let answer: Answer<Transaction>;
+    try {
+      answer = await callGateway(deps.gateway, payment, action);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const body = await handleFailure(deps, request, payment, action, error, isResumed);
+      return { body, isReplayed: false };
+    }
+    const isAnswer = isAbout(payment, answer.body);
+    if (isAnswer && action.name === "capture" && isDenial(answer)) {
+      throw await captureDenied(deps, payment, answer);
+    }
+    if (!isAnswer || !confirms(answer.body, action, payment)) {
+      const problem = unclearAnswer(payment, answer.statusCode);
+      throw await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
+    }
+    const key = storeReply(request, viewPayment, new Date(deps.clock()));
+    const report = { answer: answer.body, source: action.name, askedAt: null, key };
+    const applied = await applyReport(deps, payment, report);
+    return { body: viewPayment(applied.payment), isReplayed: false };
+  } catch (error) {
+    throw await endWithError(deps, paymentKind, request, begun.record, error);
+  }
+}
+
+/** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
+async function handleFailure(
+  deps: PaymentDeps,
+  request: KeyedRequest,
+  payment: GatewayPayment,
+  action: PaymentAction,
+  error: GatewayError,
+  isResumed: boolean,
+): Promise<PaymentView> {
+  const isWrongState = error.statusCode === "412";
+  const failure = classifyActionFailure(error, { isResumed, isWrongState });
+  if (failure === "unknown") {
+    const problem = gatewayProblem(error, payment, "unknown");
+    throw await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
+  }
+  if (failure === "refused") throw gatewayProblem(error, payment);
+  const outcome = isResumed ? "unknown" : "refused";
+  const current = await checkForAction(deps, payment, action.name, outcome);
+  if (isResumed && isDone(action, current)) {
+    return await replyFromRecord(deps, paymentKind, request, current);
+  }
+  throw invalidState(current, `The gateway does not allow it: ${error.message}`);
+}
+
+/** Throws if the payment's state does not allow the action. */
+function requireAllowed(action: PaymentAction, payment: GatewayPayment): void {
+  const { transaction_status: status, fraud_status, payment_type, gross_amount } = payment;
+  switch (action.name) {
+    case "cancel":
+      if (canCancel(status)) return;
+      throw invalidState(payment, `A payment in ${status} cannot be cancelled.`);
+    case "expire":
+      if (status === "pending") return;
+      throw invalidState(payment, "Only a pending payment can be expired.");
+    case "capture":
+      if (payment_type !== "credit_card" || status !== "authorize") {
+        throw invalidState(payment, "Only an authorized card payment can be captured.");
+      }
+      if (captureAmount(action, payment) > gross_amount) throw amountTooHigh(payment, gross_amount);
+      return;
+    case "approve":
+    case "deny":
+      if (["capture", "authorize"].includes(status) && fraud_status === "challenge") return;
+      throw invalidState(payment, "Only a challenged payment can be approved or denied.");
+  }
+}
+
+function callGateway(
+  gateway: GatewayClient,
+  payment: GatewayPayment,
+  action: PaymentAction,
+): Promise<Answer<Transaction>> {
+  const { id, denied_captures } = payment;
+  const transactionId = payment.transaction_id!;
+  switch (action.name) {
+    case "cancel":
+      return gateway.cancel(transactionId, { idempotencyKey: `${id}:can` });
+    case "expire":
+      return gateway.expire(transactionId, { idempotencyKey: `${id}:exp` });
+    case "capture": {
+      // The gateway repeats a denial for the same key, so each attempt after a denial has a new key.
+      const attempt = denied_captures === 0 ? "" : denied_captures + 1;
+      const amount = captureAmount(action, payment);
+      return gateway.capture(transactionId, amount, { idempotencyKey: `${id}:cap${attempt}` });
+    }
+    case "approve":
+      return gateway.approve(transactionId, { idempotencyKey: `${id}:app` });
+    case "deny":
+      return gateway.deny(transactionId, { idempotencyKey: `${id}:den` });
+  }
+}
+
+/** Whether the gateway's response says that the action was done. */
+function confirms(answer: Transaction, action: PaymentAction, payment: GatewayPayment): boolean {
+  switch (action.name) {
+    case "cancel":
+    case "expire":
+    case "deny":
+      return answer.transaction_status === action.name;
+    case "approve":
+      return answer.fraud_status === "accept";
+    case "capture":
+      return answer.transaction_status === "capture" &&
+        parseMoney(answer.gross_amount) === captureAmount(action, payment);
+  }
+}
+
+/** Whether the payment already is in the state that the action leads to. */
+function isDone(action: PaymentAction, payment: GatewayPayment): boolean {
+  switch (action.name) {
+    case "cancel":
+    case "expire":
+    case "deny":
+      return payment.transaction_status === action.name;
+    case "approve":
+      return payment.fraud_status === "accept";
+    case "capture":
+      return payment.captured_amount === captureAmount(action, payment);
+  }
+}
+
+function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPayment): number {
+  return amount ?? gross_amount;
+}
+
+/** The authorization stays valid: the capture can be tried again, or the payment cancelled. */
+async function captureDenied(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  { body }: Answer<Transaction>,
+): Promise<ServiceError> {
+  const payment = await changePayment(deps, known, ({ denied_captures }) => ({
+    set: { denied_captures: denied_captures + 1 },
+  }));
+  return problemAbout("capture_denied", payment, "refused", {
+    detail: body.status_message ?? undefined,
+    members: { payment: viewPayment(payment) },
+  });
+}

@@ -1,0 +1,116 @@
+/** Adopts transactions that were created outside the service: by a payment link or a subscription. */
+
+import { adoptPayment } from "../../db/adopt_payment.ts";
+import { batched } from "../../db/batched.ts";
+import { paymentLookups } from "../../db/find_told_payments.ts";
+import type { NewHistory } from "../../db/history.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Transaction } from "../gateway/answers.ts";
+import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
+import { adoptedPayment } from "./adopted_payment.ts";
+import {
+  type AppliedReport,
+  applyReport,
+  firstChange,
+  type GatewayReport,
+  type Source,
+} from "./apply_report.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import { changePayment, type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { isStatus } from "./states.ts";
+import { amountOf } from "./transaction.ts";
+
+/** The invoice or subscription that an adopted payment belongs to, and its owner. */
+export interface Link {
+  user_id: string;
+  invoice_id: string | null;
+  subscription_id: string | null;
+}
+
+/** Whether a response contains enough to create a payment from it. */
+export function canAdopt(answer: Transaction): boolean {
+  return answer.order_id !== null && answer.transaction_id !== null &&
+    isStatus(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
+}
+
+/**
+ * Creates a payment for the transaction, or applies the report to the one that exists. Without a link
+ * a new payment has no owner, so only staff can see it.
+ */
+export async function adoptTransaction(
+  deps: PaymentDeps,
+  report: Omit<GatewayReport, "askedAt">,
+  link: Link | null,
+): Promise<AppliedReport> {
+  const { order_id, transaction_id } = report.answer;
+  const adopted = await insertAdopted(deps, { ...report, askedAt: null }, link);
+  if (adopted) return adopted;
+  const reference = { order_id: order_id!, transaction_id, payment_ref: null };
+  const known = await batched(deps.database, paymentLookups, reference);
+  if (!known) throw new Error(`The payment of order ${order_id} no longer exists`);
+  const applied = await applyOrCheck(deps, known, report);
+  return link ? { ...applied, payment: await linkPayment(deps, applied.payment, link) } : applied;
+}
+
+/** Null: the transaction already has a payment. */
+async function insertAdopted(
+  deps: PaymentDeps,
+  report: GatewayReport,
+  link: Link | null,
+): Promise<AppliedReport | null> {
+  const now = new Date(deps.clock());
+  const payment = { ...adoptedPayment(report.answer, now), ...link };
+  const write = buildWrite(deps, paymentKind, payment, firstChange(payment, report, now));
+  const history = [createdBy(payment, report.source), ...write.history];
+  const result = await deps.database.query(
+    (sql) => adoptPayment(sql, { ...write, history }),
+    "adopt payment",
+  );
+  if (!result.isWritten) return null;
+  dispatchAfterCommit(deps, write, result);
+  const [notification] = write.notifications;
+  return {
+    payment: write.record,
+    step: "forward",
+    notification,
+    isNotificationWritten: notification !== undefined,
+    isOutdated: false,
+  };
+}
+
+function createdBy(payment: GatewayPayment, source: Source): NewHistory {
+  return {
+    resource: "payment",
+    resource_id: payment.id,
+    from_status: null,
+    to_status: payment.transaction_status,
+    fraud_status: null,
+    source,
+    created_at: payment.created_at,
+  };
+}
+
+/** A payment that has ended here may have been paid after all. Only a status request can tell. */
+async function applyOrCheck(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  report: Omit<GatewayReport, "askedAt">,
+): Promise<AppliedReport> {
+  const applied = await applyReport(deps, known, { ...report, askedAt: null });
+  if (applied.step !== "stale") return applied;
+  const { source, notification } = report;
+  return (await checkAtGateway(deps, applied.payment, source, notification)).applied ?? applied;
+}
+
+/** Links an adopted payment. A payment that a caller charged keeps its owner. */
+async function linkPayment(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  link: Link,
+): Promise<GatewayPayment> {
+  return await changePayment(
+    deps,
+    known,
+    (current) => current.user_id === null ? { set: { ...link } } : null,
+  );
+}

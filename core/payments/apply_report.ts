@@ -1,0 +1,380 @@
+/** Applies the gateway's reports to payments. No other code changes the state of a payment. */
+
+import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
+import type { NewJob } from "../../db/jobs.ts";
+import type { GatewayNotification } from "../../db/notifications.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayRefund } from "../../db/refunds.ts";
+import type { Transaction } from "../gateway/answers.ts";
+import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
+import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import {
+  type AcceptedRefund,
+  type MergedRefunds,
+  mergeRefunds,
+  sumAmounts,
+  sumByStatus,
+} from "./merge_refunds.ts";
+import { changePayment, type PaymentChange, type PaymentDeps } from "./payment_record.ts";
+import * as states from "./states.ts";
+import { type GatewayFields, readTransaction, type ReportedTransaction } from "./transaction.ts";
+
+/** What caused the report; stored in the payment's history. */
+export type Source =
+  | "charge"
+  | "cancel"
+  | "expire"
+  | "capture"
+  | "refund"
+  | "approve"
+  | "deny"
+  | "check_status"
+  | "check_payment_status"
+  | "expire_stale_payments"
+  | "check_invoice_status"
+  | "check_subscription_status"
+  | "notification";
+
+/** What the gateway says about a payment. */
+export interface GatewayReport {
+  answer: Transaction;
+  source: Source;
+  /**
+   * The version of the payment that was known when the gateway was asked for its state. Null: the
+   * report is not the response to a status request, so it cannot revive a dead payment.
+   */
+  askedAt: number | null;
+  acceptedRefund?: AcceptedRefund;
+  key?: PaymentChange["key"];
+  /** The notification that contained the report. */
+  notification?: GatewayNotification;
+  /**
+   * The report is a notification that the gateway did not confirm. It is applied only to the version
+   * of the payment on which it was trusted, and never changes how the customer pays.
+   */
+  isUnconfirmed?: boolean;
+  /** A check that is still needed after this report. */
+  followUp?: NewJob;
+}
+
+export interface AppliedReport {
+  payment: GatewayPayment;
+  step: states.Step;
+  /** The report's notification with its result. */
+  notification: GatewayNotification | undefined;
+  /** Whether the notification was written together with the change. */
+  isNotificationWritten: boolean;
+  /** An unconfirmed report was not applied, because the payment has changed meanwhile. */
+  isOutdated: boolean;
+}
+
+interface Decision {
+  step: states.Step;
+  change: PaymentChange | null;
+  isOutdated: boolean;
+  /** The report names another transaction or amount than the payment's. */
+  isMismatch: boolean;
+}
+
+/** Changes the payment as far as the report contains something new. */
+export async function applyReport(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  report: GatewayReport,
+): Promise<AppliedReport> {
+  const reported = readTransaction(report.answer);
+  let decision = undefined as Decision | undefined;
+  const payment = await changeOrReportConflict(deps, known, (current) => {
+    const isOutdated = report.isUnconfirmed === true && current.version !== known.version;
+    decision = isOutdated
+      ? { step: "duplicate", change: null, isOutdated, isMismatch: false }
+      : decide(current, report, reported, new Date(deps.clock()));
+    return decision.change;
+  });
+  const { step, change, isOutdated, isMismatch } = decision!;
+  if (isMismatch) {
+    const error = new Error("The gateway reports another transaction or amount than the payment's");
+    deps.log.error("report_does_not_match", error, { payment_id: payment.id });
+  }
+  const notification = report.notification && finished(report.notification, payment, step);
+  const isNotificationWritten = change !== null && notification !== undefined;
+  return { payment, step, notification, isNotificationWritten, isOutdated };
+}
+
+function decide(
+  current: GatewayPayment,
+  report: GatewayReport,
+  reported: ReportedTransaction,
+  now: Date,
+): Decision {
+  const refunds = mergeRefunds(current, reported.refunds, report.acceptedRefund, now);
+  const known = knownState(current);
+  const to = reportedState(current, report, reported, refunds.all);
+  const isMismatch = !hasSameTransaction(current, reported) ||
+    !hasPlausibleAmount(current, reported);
+  const step = isMismatch ? "stale" : states.stepTo(known, to);
+  const change = buildChange(current, report, reported, {
+    step,
+    to: step === "same" ? { ...to, ...states.sameState(known, to) } : to,
+    refunds: step === "stale" ? refunds.acceptedOnly : refunds,
+    now,
+  });
+  return { step, change, isOutdated: false, isMismatch };
+}
+
+/** The step that a report would lead to if it were the latest one. Changes nothing. */
+export function previewTransition(current: GatewayPayment, answer: Transaction): states.Step {
+  const report: GatewayReport = { answer, source: "notification", askedAt: current.version };
+  const to = reportedState(current, report, readTransaction(answer), current.refunds);
+  return states.stepTo(knownState(current), to);
+}
+
+/** The change that a report makes to a payment that has just been created from it. */
+export function firstChange(
+  payment: GatewayPayment,
+  report: GatewayReport,
+  now: Date,
+): PaymentChange {
+  const reported = readTransaction(report.answer);
+  const refunds = mergeRefunds(payment, reported.refunds, report.acceptedRefund, now);
+  const to = reportedState(payment, report, reported, refunds.all);
+  return buildChange(payment, report, reported, { step: "forward", to, refunds, now })!;
+}
+
+/** The notification with the result that follows from the step its report led to. */
+function finished(
+  notification: GatewayNotification,
+  { id }: GatewayPayment,
+  step: states.Step,
+): GatewayNotification {
+  const isIgnored = step === "duplicate" || step === "stale";
+  const status = isIgnored ? step : "processed";
+  return { ...notification, payment_id: id, status, error_message: null };
+}
+
+/** The gateway refused the charge: there is no transaction, and there never will be one. */
+export async function applyRefusal(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  { statusCode, message }: GatewayError,
+  key: PaymentChange["key"],
+): Promise<GatewayPayment> {
+  return await changePayment(deps, known, (current) => {
+    const set = { is_refused: true, status_code: statusCode, status_message: message };
+    return failure(current, "charge", { set, key }) ?? (key ? { key } : null);
+  });
+}
+
+/** Fails a charge that the gateway still does not list after its grace period. */
+export async function giveUpCharge(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  source: Source,
+): Promise<GatewayPayment> {
+  return await changePayment(deps, known, (current) => {
+    // A retry may have sent the charge again, which starts a new grace period.
+    const isOver = graceEnd(current).getTime() <= deps.clock();
+    return isOver ? failure(current, source, {}) : null;
+  });
+}
+
+/** Null: the charge was answered after all, or the payment cannot fail any more. */
+function failure(
+  current: GatewayPayment,
+  source: Source,
+  { set, key }: PaymentChange,
+): PaymentChange | null {
+  const known = knownState(current);
+  const to = { status: "failure", fraud: null, refunded: null, isLatest: false } as const;
+  if (known.isAnswered || states.stepTo(known, to) !== "forward") return null;
+  return {
+    set: { ...set, check_at: null },
+    transition: { to, events: states.eventsOf(known, to, false), source },
+    key,
+  };
+}
+
+const MINUTE = 60_000;
+
+const GRACE_MS = 15 * MINUTE;
+
+/**
+ * DANA transactions cannot be found by order id. That one is not found only proves something when it
+ * can no longer be paid, which is after a day.
+ */
+const DANA_GRACE_MS = 25 * 60 * MINUTE;
+
+/** After this time, a charge that the gateway does not list was never made. */
+export function graceEnd(payment: { payment_type: string; sent_at: Date }): Date {
+  const grace = payment.payment_type === "dana" ? DANA_GRACE_MS : GRACE_MS;
+  return new Date(payment.sent_at.getTime() + grace);
+}
+
+/** Throws a `GatewayError` if the reported transaction already belongs to another payment. */
+async function changeOrReportConflict(
+  ...[deps, known, decideChange]: Parameters<typeof changePayment>
+): Promise<GatewayPayment> {
+  try {
+    return await changePayment(deps, known, decideChange);
+  } catch (cause) {
+    if (codeOf(cause) !== UNIQUE_VIOLATION) throw cause;
+    const error = new GatewayAPIError(
+      "The gateway reported a transaction that belongs to another payment",
+      { failure: "answered", outcome: "unknown" },
+    );
+    deps.log.error("transaction_of_another_payment", error, { payment_id: known.id });
+    throw error;
+  }
+}
+
+interface Findings {
+  step: states.Step;
+  to: states.ReportedState;
+  refunds: MergedRefunds;
+  now: Date;
+}
+
+/** Null: the report contains nothing to write. */
+function buildChange(
+  current: GatewayPayment,
+  report: GatewayReport,
+  reported: ReportedTransaction,
+  { step, to, refunds, now }: Findings,
+): PaymentChange | null {
+  const isTaken = step === "forward" || step === "revived" || step === "same";
+  const state = isTaken ? to : knownState(current);
+  const set: PaymentChange["set"] = {
+    ...refunds.changed.length > 0 && {
+      reserved_amount: sumByStatus(refunds.all, "pending"),
+      refunded_amount: isTaken || step === "duplicate"
+        ? to.refunded ?? current.refunded_amount
+        : Math.max(current.refunded_amount, sumByStatus(refunds.all, "succeeded")),
+    },
+    ...isTaken && takenMembers(current, report, reported, to, now),
+    ...step === "duplicate" && missingFields(current, reportedFields(report, reported)),
+  };
+  const checkAt = report.followUp?.run_at ??
+    checkTime({ ...current, ...set }, state, refunds.all, now);
+  const isDue = current.check_at !== null && current.check_at <= now;
+  if (isTaken || isDue || (checkAt === null) !== (current.check_at === null)) {
+    set.check_at = checkAt;
+  }
+  const isEmpty = Object.keys(set).length === 0 && refunds.changed.length === 0;
+  if (isEmpty && !report.key && !report.followUp) return null;
+  return {
+    set,
+    jobs: report.followUp ? [report.followUp] : [],
+    refunds: refunds.changed,
+    key: report.key,
+    notification: report.notification && finished(report.notification, current, step),
+    ...isTaken && {
+      transition: {
+        to: { status: to.status, fraud: to.fraud },
+        events: states.eventsOf(knownState(current), to, current.paid_at !== null),
+        source: report.source,
+      },
+    },
+  };
+}
+
+/** The members that a report sets when the payment takes its state. */
+function takenMembers(
+  current: GatewayPayment,
+  report: GatewayReport,
+  reported: ReportedTransaction,
+  to: states.ReportedState,
+  now: Date,
+): PaymentChange["set"] {
+  const isPaid = states.impliesPaid(to);
+  const fields = reportedFields(report, reported);
+  return {
+    ...report.isUnconfirmed ? missingFields(current, fields) : withoutNulls(fields),
+    transaction_id: current.transaction_id ?? reported.id,
+    status_code: reported.statusCode ?? current.status_code,
+    status_message: reported.statusMessage ?? current.status_message,
+    refunded_amount: to.refunded ?? current.refunded_amount,
+    captured_amount: isPaid ? current.captured_amount ?? capturedAmount(current, reported) : null,
+    paid_at: current.paid_at ?? (isPaid ? now : null),
+  };
+}
+
+/** The full amount, or a part of it if an authorization was captured in part. */
+function capturedAmount({ gross_amount }: GatewayPayment, reported: ReportedTransaction): number {
+  return Math.min(reported.amount ?? gross_amount, gross_amount);
+}
+
+/** A payment is one transaction. Once its id is known, reports about other transactions are ignored. */
+function hasSameTransaction(payment: GatewayPayment, reported: ReportedTransaction): boolean {
+  return payment.transaction_id === null || reported.id === payment.transaction_id;
+}
+
+/** The amount may be higher (a fee on top), or lower if an authorization was captured in part. */
+function hasPlausibleAmount(payment: GatewayPayment, reported: ReportedTransaction): boolean {
+  const { amount, currency } = reported;
+  if (currency !== null && currency !== payment.currency) return false;
+  if (amount === null || amount >= payment.gross_amount) return true;
+  return payment.is_hold && amount > 0;
+}
+
+function checkTime(
+  payment: GatewayPayment,
+  state: states.State,
+  refunds: GatewayRefund[],
+  now: Date,
+): Date | null {
+  if (refunds.some(({ status }) => status === "pending")) {
+    return new Date(now.getTime() + UNANSWERED_CHECK_MS);
+  }
+  return states.canCancel(state.status)
+    ? nextCheck(payment.created_at, now, payment.expiry_time)
+    : null;
+}
+
+function knownState(payment: GatewayPayment): states.KnownState {
+  return {
+    status: payment.transaction_status,
+    fraud: payment.fraud_status,
+    refunded: payment.refunded_amount,
+    isAnswered: payment.transaction_id !== null,
+    isRefused: payment.is_refused,
+  };
+}
+
+function reportedState(
+  current: GatewayPayment,
+  { askedAt }: GatewayReport,
+  reported: ReportedTransaction,
+  refunds: GatewayRefund[],
+): states.ReportedState {
+  const made = Math.max(sumAmounts(reported.refunds), sumByStatus(refunds, "succeeded"));
+  // Only a status response states the sum of all refunds.
+  const total = askedAt === null ? null : reported.refundTotal;
+  return {
+    status: reported.status as states.PaymentStatus,
+    fraud: reported.fraud ?? current.fraud_status,
+    refunded: Math.max(made, total ?? 0, current.refunded_amount),
+    isLatest: askedAt === current.version,
+  };
+}
+
+/** An unconfirmed notification does not change how the customer pays: its signature covers none of it. */
+function reportedFields(
+  { isUnconfirmed }: GatewayReport,
+  { fields }: ReportedTransaction,
+): Partial<GatewayFields> {
+  return isUnconfirmed ? { settlement_time: fields.settlement_time } : fields;
+}
+
+function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+function missingFields(
+  current: GatewayPayment,
+  fields: Partial<GatewayFields>,
+): Partial<GatewayFields> {
+  const isMissing = (name: string) => current[name as keyof GatewayFields] === null;
+  return Object.fromEntries(
+    Object.entries(withoutNulls(fields)).filter(([name]) => isMissing(name)),
+  );
+}

@@ -1,0 +1,166 @@
+/** Checks payments at the gateway and applies its responses. */
+
+import type { GatewayNotification } from "../../db/notifications.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Answer, Transaction } from "../gateway/answers.ts";
+import { GatewayAPIError, meansUnknown, type Outcome } from "../gateway/errors.ts";
+import type { JsonObject } from "../gateway/json.ts";
+import { MAX_CHECKS } from "../records/check_times.ts";
+import { findOwn } from "../records/read.ts";
+import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
+import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
+import { isAbout, isOurs, namesPayment } from "./transaction.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
+
+export interface CheckedPayment {
+  payment: GatewayPayment;
+  /** The gateway's response, including its signature; null: it has no transaction of this payment. */
+  raw: JsonObject | null;
+  /** False: the gateway has no transaction of this payment. */
+  isFound: boolean;
+  /** What the response changed; null if there was none. */
+  applied: AppliedReport | null;
+}
+
+/** Throws a `GatewayError` if the gateway gives no usable response. */
+export async function checkAtGateway(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  source: Source,
+  notification?: GatewayNotification,
+): Promise<CheckedPayment> {
+  const notFound = { raw: null, isFound: false, applied: null };
+  // The gateway refused the charge, so it has no transaction.
+  if (known.is_refused) return { payment: known, ...notFound };
+  for (let payment = known, checks = 1;; checks++) {
+    const answer = await requestStatus(deps, payment);
+    if (!answer) return { payment, ...notFound };
+    const report = { answer: answer.body, source, askedAt: payment.version, notification };
+    const applied = await applyReport(deps, payment, report);
+    // Another report changed the payment during the request, so the response may be outdated.
+    const isOvertaken = applied.step === "stale" && applied.payment.version !== payment.version;
+    payment = applied.payment;
+    if (!isOvertaken || checks >= MAX_CHECKS) {
+      return { payment, raw: answer.raw, isFound: true, applied };
+    }
+  }
+}
+
+/** Null: the gateway has no transaction of this payment. */
+async function requestStatus(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+): Promise<Answer<Transaction> | null> {
+  if (payment.transaction_id !== null) return await getById(deps, payment, payment.transaction_id);
+  const found = await findByOrder(deps, payment);
+  return found.kind === "ours" ? found.answer : null;
+}
+
+async function getById(
+  { gateway, log }: PaymentDeps,
+  payment: GatewayPayment,
+  transactionId: string,
+): Promise<Answer<Transaction>> {
+  try {
+    const answer = await gateway.getStatus(transactionId);
+    if (isAbout(payment, answer.body)) return answer;
+    const error = new GatewayAPIError("The gateway's response is about another transaction", {
+      failure: "answered",
+      outcome: "unknown",
+      statusCode: answer.statusCode,
+    });
+    log.error("other_transaction", error, { payment_id: payment.id });
+    throw error;
+  } catch (error) {
+    // The server key is wrong, or the sandbox was reset. The payment has not failed.
+    if (meansUnknown(error)) {
+      log.error("transaction_unknown_to_gateway", error, { payment_id: payment.id });
+    }
+    throw error;
+  }
+}
+
+export type FoundByOrder =
+  | { kind: "ours"; answer: Answer<Transaction> }
+  /** The gateway has no such order, or does not have it yet. */
+  | { kind: "none" }
+  /** Another payment, or another system, has a transaction with this order id. */
+  | { kind: "other"; answer: Answer<Transaction> };
+
+/**
+ * Looks for the transaction of a charge that was not answered. Throws a `GatewayError` if the gateway
+ * gives no usable response.
+ */
+export async function findByOrder(
+  { gateway, log }: PaymentDeps,
+  payment: GatewayPayment,
+): Promise<FoundByOrder> {
+  try {
+    const answer = await gateway.getStatus(payment.order_id);
+    if (isOurs(payment, answer.body)) return { kind: "ours", answer };
+    if (!namesPayment(payment, answer.body)) return { kind: "other", answer };
+    const error = new GatewayAPIError("The gateway's charge differs from the one that was sent", {
+      failure: "answered",
+      outcome: "unknown",
+      statusCode: answer.statusCode,
+    });
+    log.error("charge_differs", error, { payment_id: payment.id });
+    throw error;
+  } catch (error) {
+    if (meansUnknown(error)) return { kind: "none" };
+    throw error;
+  }
+}
+
+/** For an action: `outcome` is that of the action if the check fails. */
+export async function checkForAction(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  source: Source,
+  outcome: Outcome,
+): Promise<GatewayPayment> {
+  try {
+    return (await checkAtGateway(deps, payment, source)).payment;
+  } catch (error) {
+    throw problems.checkFailed(payment, outcome, error);
+  }
+}
+
+/** The payment with its transaction id, which a charge that was not answered does not have yet. */
+export async function requireTransaction(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  source: Source,
+): Promise<GatewayPayment> {
+  if (payment.transaction_id !== null) return payment;
+  const found = await checkForAction(deps, payment, source, "refused");
+  if (found.transaction_id === null) throw notAtGatewayYet(found);
+  return found;
+}
+
+export interface CheckedStatus {
+  payment: PaymentView;
+  /** Null if the gateway has no transaction of this payment. */
+  gateway_response: Record<string, unknown> | null;
+}
+
+/** The payment after a check at the gateway, with the gateway's response. */
+export async function getStatus(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+): Promise<CheckedStatus> {
+  const known = await findOwn(deps, paymentKind, caller, id);
+  try {
+    const { payment, raw } = await checkAtGateway(deps, known, "check_status");
+    return { payment: viewPayment(payment), gateway_response: raw && withoutSignature(raw) };
+  } catch (error) {
+    throw problems.checkFailed(known, "refused", error);
+  }
+}
+
+/** With its signature, a caller could forge a notification. */
+function withoutSignature({ signature_key: _, ...rest }: Record<string, unknown>) {
+  return rest;
+}

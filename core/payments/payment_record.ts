@@ -1,0 +1,150 @@
+/** Payments as records: how they are stored, changed and followed up, and their problem documents. */
+
+import type { NewJob } from "../../db/jobs.ts";
+import {
+  findPayment,
+  type GatewayPayment,
+  paymentInserts,
+  paymentWrites,
+} from "../../db/payments.ts";
+import type { GatewayRefund } from "../../db/refunds.ts";
+import { ServiceError } from "../errors.ts";
+import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import {
+  CHECK_INVOICE_STATUS,
+  CHECK_PAYMENT_STATUS,
+  CHECK_SUBSCRIPTION_STATUS,
+} from "../jobs/task_names.ts";
+import { changeRecord } from "../records/change.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { createProblems } from "../records/problems.ts";
+import type * as records from "../records/record.ts";
+import type { PaymentEventName, PaymentStatus, State } from "./states.ts";
+import { type PaymentView, viewPayment } from "./views.ts";
+
+export type PaymentDeps = records.RecordDeps;
+
+export const problems = createProblems<GatewayPayment>(
+  ({ id, order_id }) => ({ payment_id: id, order_id }),
+  ({ transaction_status }) => ({ transaction_status }),
+);
+
+export const { gatewayProblem, invalidState, problemAbout, unclearAnswer } = problems;
+
+export function notAtGatewayYet(payment: GatewayPayment): ServiceError {
+  const detail = "The gateway does not have this charge yet. Try again later.";
+  return problems.notAtGatewayYet(payment, detail);
+}
+
+export function amountTooHigh({ id, order_id }: GatewayPayment, max: number): ServiceError {
+  const message = `must be at most ${max}`;
+  return new ServiceError("validation_error", {
+    detail: `amount: ${message}`,
+    members: {
+      errors: [{ field: "amount", message }],
+      payment_id: id,
+      order_id,
+      outcome: "refused",
+    },
+  });
+}
+
+/** The job that finds out the result of a call with an unknown outcome. */
+export function checkPaymentJob(payment: JobSubject, now: Date): NewJob {
+  const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
+  return newJob(CHECK_PAYMENT_STATUS, payment, { payment_id: payment.id }, { runAt, now });
+}
+
+export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
+  resource: "payment",
+  find: findPayment,
+  inserts: paymentInserts,
+  writes: paymentWrites,
+  view: viewPayment,
+  stateOf: ({ transaction_status, fraud_status }) => ({
+    status: transaction_status,
+    fraud: fraud_status,
+  }),
+  apply: (current, { set, transition, refunds = [] }) => ({
+    ...current,
+    ...set,
+    ...transition && {
+      transaction_status: transition.to.status as PaymentStatus,
+      fraud_status: transition.to.fraud,
+    },
+    refunds: replaceChanged(current.refunds, refunds),
+  }),
+  isHistoric: (before, after) =>
+    before.transaction_status !== after.transaction_status ||
+    before.refunded_amount !== after.refunded_amount ||
+    (before.fraud_status !== after.fraud_status && before.transaction_id !== null),
+  followUps: checkLinkedRecords,
+  checkJob: checkPaymentJob,
+  problems,
+};
+
+/** A payment that changed may have changed the invoice or subscription it belongs to. */
+function checkLinkedRecords(
+  before: GatewayPayment,
+  after: GatewayPayment,
+  cause: records.ChangeCause,
+): NewJob[] {
+  const { invoice_id, subscription_id } = after;
+  // An accepted challenge keeps the status `capture`, but sets paid_at.
+  const isNews = before.transaction_status !== after.transaction_status ||
+    before.paid_at !== after.paid_at;
+  const jobs: NewJob[] = [];
+  if (invoice_id !== null && (isNews || before.invoice_id === null)) {
+    jobs.push(checkInvoiceJob(invoice_id, after, cause));
+  }
+  if (subscription_id !== null && isNews) {
+    const payload = {
+      subscription_id,
+      payment_id: after.id,
+      notification_id: cause.notificationId,
+    };
+    const subject = { id: subscription_id, user_id: after.user_id };
+    const times = { runAt: cause.now, now: cause.now };
+    jobs.push(newJob(CHECK_SUBSCRIPTION_STATUS, subject, payload, times));
+  }
+  return jobs;
+}
+
+export function checkInvoiceJob(
+  invoiceId: string,
+  { id, user_id }: JobSubject,
+  { now, notificationId }: records.ChangeCause,
+): NewJob {
+  const payload = { invoice_id: invoiceId, payment_id: id, notification_id: notificationId };
+  const subject = { id: invoiceId, user_id };
+  return newJob(CHECK_INVOICE_STATUS, subject, payload, { runAt: now, now });
+}
+
+function replaceChanged(known: GatewayRefund[], changed: GatewayRefund[]): GatewayRefund[] {
+  if (changed.length === 0) return known;
+  const byId = new Map([...known, ...changed].map((refund) => [refund.id, refund]));
+  // In the order in which the database returns them.
+  return [...byId.values()].sort((a, b) =>
+    a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : 1)
+  );
+}
+
+/** Only a transition sets these. */
+type StateMember = "transaction_status" | "fraud_status" | "event_count";
+
+/** No change sets these directly. */
+type FixedMember = "id" | "version" | "created_at" | "updated_at" | "items" | "refunds";
+
+export interface PaymentChange
+  extends Omit<records.Change<GatewayPayment>, "charges" | "eventData"> {
+  set?: Partial<Omit<GatewayPayment, StateMember | FixedMember>>;
+  transition?: records.Transition & { to: State; events: PaymentEventName[] };
+}
+
+export async function changePayment(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  decide: (current: GatewayPayment) => PaymentChange | null,
+): Promise<GatewayPayment> {
+  return await changeRecord(deps, paymentKind, known, decide);
+}

@@ -1,0 +1,165 @@
+/** Reads a transaction of the gateway: what it reports, and whether it belongs to a payment. */
+
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { Transaction } from "../gateway/answers.ts";
+import { parseWib } from "../gateway/times.ts";
+import { parseMoney } from "../money.ts";
+import { isStatus } from "./states.ts";
+
+/** Members of a payment that come from the gateway. */
+export type GatewayFields = Pick<
+  GatewayPayment,
+  | "bank"
+  | "store"
+  | "acquirer"
+  | "va_number"
+  | "bill_key"
+  | "biller_code"
+  | "payment_code"
+  | "redirect_url"
+  | "deeplink_url"
+  | "qr_string"
+  | "qr_url"
+  | "transaction_time"
+  | "settlement_time"
+  | "expiry_time"
+>;
+
+export interface ListedRefund {
+  /** Null: the refund cannot be matched to one of ours. */
+  refund_key: string | null;
+  amount: number;
+  reason: string | null;
+  is_direct: boolean;
+  created_at: Date | null;
+}
+
+/** A transaction in the terms of a payment. Null: the gateway does not say. */
+export interface ReportedTransaction {
+  id: string | null;
+  status: string | null;
+  fraud: string | null;
+  statusCode: string | null;
+  statusMessage: string | null;
+  currency: string | null;
+  /** NaN, which equals nothing, if it is not a whole number. */
+  amount: number | null;
+  refunds: ListedRefund[];
+  /** The sum of all refunds, which a status response contains even if it does not list them. */
+  refundTotal: number | null;
+  fields: GatewayFields;
+}
+
+export function readTransaction(answer: Transaction): ReportedTransaction {
+  return {
+    id: answer.transaction_id,
+    status: answer.transaction_status,
+    fraud: answer.fraud_status,
+    statusCode: answer.status_code,
+    statusMessage: answer.status_message,
+    currency: answer.currency,
+    amount: amountOf(answer),
+    refunds: refundsOf(answer),
+    refundTotal: parseMoney(answer.refund_amount),
+    fields: fieldsOf(answer),
+  };
+}
+
+function fieldsOf(answer: Transaction): GatewayFields {
+  const [account] = answer.va_numbers;
+  const isPermata = answer.permata_va_number !== null;
+  return {
+    bank: answer.bank ?? account?.bank ?? (isPermata ? "permata" : null),
+    store: answer.store,
+    acquirer: answer.acquirer,
+    va_number: account?.va_number ?? answer.permata_va_number,
+    bill_key: answer.bill_key,
+    biller_code: answer.biller_code,
+    payment_code: answer.payment_code,
+    redirect_url: answer.redirect_url ?? actionUrl(answer, "verification-link-url"),
+    deeplink_url: actionUrl(answer, "deeplink-redirect", "verification-link-app"),
+    qr_string: answer.qr_string,
+    qr_url: actionUrl(answer, "generate-qr-code-v2", "generate-qr-code"),
+    transaction_time: parseWib(answer.transaction_time),
+    settlement_time: parseWib(answer.settlement_time),
+    expiry_time: parseWib(answer.expiry_time),
+  };
+}
+
+function actionUrl({ actions }: Transaction, ...names: string[]): string | null {
+  for (const name of names) {
+    const url = actions.find((action) => action.name === name)?.url;
+    if (url) return url;
+  }
+  return null;
+}
+
+export function refundsOf({ refunds }: Transaction): ListedRefund[] {
+  return refunds.flatMap((refund) => {
+    const amount = parseMoney(refund.refund_amount);
+    if (!amount) return [];
+    return [{
+      refund_key: refund.refund_key,
+      amount,
+      reason: refund.reason,
+      is_direct: refund.refund_method === "online",
+      created_at: parseWib(refund.created_at),
+    }];
+  });
+}
+
+/**
+ * The amount of a transaction in whole rupiah. If the customer paid a fee on top, `gross_amount`
+ * includes the fee and the metadata contains the original amount. Null: the gateway does not say.
+ * NaN, which equals nothing: it is not a whole number.
+ */
+export function amountOf(answer: Transaction): number | null {
+  const info = (answer.metadata?.extra_info as { gross_amount_info?: unknown } | undefined)
+    ?.gross_amount_info as { original_amount?: unknown } | undefined;
+  const original = info?.original_amount;
+  const hasOriginal = typeof original === "string" || typeof original === "number";
+  const text = hasOriginal ? String(original) : answer.gross_amount;
+  return text === null ? null : parseMoney(text) ?? NaN;
+}
+
+/** Whether the response to a charge is about this order and has a transaction in a known status. */
+export function answersCharge(payment: GatewayPayment, answer: Transaction): boolean {
+  return Boolean(answer.transaction_id) && isStatus(answer.transaction_status) &&
+    (answer.order_id ?? payment.order_id) === payment.order_id &&
+    (answer.currency ?? payment.currency) === payment.currency &&
+    (amountOf(answer) ?? payment.gross_amount) === payment.gross_amount;
+}
+
+/** Whether a response is about the transaction that this payment is known to be. */
+export function isAbout(payment: GatewayPayment, answer: Transaction): boolean {
+  return answer.transaction_id !== null && answer.transaction_id === payment.transaction_id &&
+    (answer.order_id ?? payment.order_id) === payment.order_id &&
+    isStatus(answer.transaction_status);
+}
+
+/**
+ * Whether a transaction found by its order id was created for this payment. Other systems can use the
+ * same order id, so the transaction must contain the payment's id.
+ */
+export function isOurs(payment: GatewayPayment, found: Transaction): boolean {
+  return Boolean(found.transaction_id) && isStatus(found.transaction_status) &&
+    namesPayment(payment, found) &&
+    (found.currency ?? payment.currency) === payment.currency &&
+    isSameType(payment.payment_type, found.payment_type) && hasExpectedAmount(payment, found);
+}
+
+/** An authorization may have been captured in part, here or elsewhere. */
+function hasExpectedAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
+  const amount = amountOf(found) ?? NaN;
+  return amount === gross_amount || (is_hold && amount > 0 && amount < gross_amount);
+}
+
+/** Whether the transaction's metadata names this payment. Only this service can have put it there. */
+export function namesPayment({ id }: GatewayPayment, { metadata }: Transaction): boolean {
+  return metadata?.payment_ref === id;
+}
+
+/** A GoPay charge that the customer paid by scanning its QR code is reported as QRIS. */
+function isSameType(ours: string, theirs: string | null): boolean {
+  return ours === theirs || (ours === "gopay" && theirs === "qris");
+}

@@ -1,0 +1,107 @@
+/** What payments, invoices and subscriptions share: each is a local record of an object at the gateway. */
+
+import type { Database, Sql } from "../../db/database.ts";
+import type { Resource } from "../../db/history.ts";
+import type { NewJob } from "../../db/jobs.ts";
+import type { GatewayNotification } from "../../db/notifications.ts";
+import type { GatewayRefund } from "../../db/refunds.ts";
+import type { SubscriptionCharge } from "../../db/subscription_charges.ts";
+import type { WriteResult } from "../../db/side_effects.ts";
+import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
+import type { Batched } from "../../db/batched.ts";
+import type { KeyUpdate, RecordWrite } from "../../db/write_record.ts";
+import type { Clock } from "../clock.ts";
+import type { EventPublisher } from "../events/publisher.ts";
+import type { Events } from "../events/hub.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import type { JobQueue } from "../jobs/queue.ts";
+import type { Log } from "../log.ts";
+import type { Problems } from "./problems.ts";
+
+/** The dependencies of every function that reads or changes records. */
+export interface RecordDeps {
+  database: Database;
+  gateway: GatewayClient;
+  clock: Clock;
+  log: Log;
+  jobQueue: JobQueue;
+  /** In-process event subscribers. */
+  events: Events;
+  publisher: EventPublisher;
+}
+
+export interface GatewayRecord {
+  id: string;
+  /** Null: the record has no owner, so only staff can see it. */
+  user_id: string | null;
+  /** When to check the record at the gateway if no report has arrived by then. */
+  check_at: Date | null;
+  event_count: number;
+  /** Every write increments it. A write only succeeds on the version it was decided on. */
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** The user whose records a query is restricted to; null: no restriction. */
+export type OwnerFilter = string | null;
+
+/** How one type of record is stored, shown and followed up. */
+export interface RecordKind<R extends GatewayRecord, View extends object = object> {
+  resource: Resource;
+  find(sql: Sql, id: string, owner?: OwnerFilter): Promise<R | null>;
+  inserts: Batched<RecordInsert<R>, Inserted>;
+  writes: Batched<RecordWrite<R>, WriteResult>;
+  /** The record as API responses and events show it. */
+  view(record: R): View;
+  stateOf(record: R): State;
+  /** The record with the change applied, except for the members that every change sets. */
+  apply(current: R, change: Change<R>): R;
+  /** Whether the change gets a history row. */
+  isHistoric(before: R, after: R): boolean;
+  /** Jobs for other records that this change affects. */
+  followUps(before: R, after: R, cause: ChangeCause): NewJob[];
+  /** The job that finds out the result of a call with an unknown outcome. */
+  checkJob(record: R, now: Date): NewJob;
+  problems: Problems<R>;
+}
+
+export interface ChangeCause {
+  now: Date;
+  notificationId: string | null;
+}
+
+export interface State {
+  status: string;
+  /** Payments only. */
+  fraud: string | null;
+}
+
+export interface Change<R> {
+  set?: Partial<R>;
+  /** Only `apply_report.ts` of each resource creates one; a test enforces this. */
+  transition?: Transition;
+  /** Payments only: new or changed refunds. */
+  refunds?: GatewayRefund[];
+  /** Subscriptions only: new charges. */
+  charges?: SubscriptionCharge[];
+  jobs?: NewJob[];
+  /** The notification that caused the change, with its result. */
+  notification?: GatewayNotification;
+  /** Members of the events' data in addition to the record. */
+  eventData?: object;
+  /** What to store with the idempotency key of the request that makes the change. */
+  key?: StoredReply<R>;
+  /** Whether the change only succeeds while the request still holds its idempotency key. */
+  isFenced?: boolean;
+}
+
+/** Computes the idempotency key's update from the record after the change; null: there is no key. */
+export type StoredReply<R> = ((after: R) => KeyUpdate) | null;
+
+export interface Transition {
+  to: State;
+  events: readonly string[];
+  /** What caused it: an action, a task or a notification. */
+  source: string;
+}

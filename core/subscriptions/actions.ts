@@ -1,0 +1,274 @@
+/** `disableSubscription`, `enableSubscription`, `cancelSubscription` and `updateSubscription`. */
+
+import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Answer, Message } from "../gateway/answers.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { GatewayError, type Outcome } from "../gateway/errors.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import {
+  beginAction,
+  checkAfterCall,
+  classifyActionFailure,
+  endWithError,
+} from "../records/act.ts";
+import { changeRecord } from "../records/change.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeReply,
+} from "../records/keyed_request.ts";
+import { gatewayIsDown } from "../records/problems.ts";
+import type { RecordDeps, StoredReply } from "../records/record.ts";
+import { applyAction } from "./apply_report.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import { allows, stateAfter, type SubscriptionAction } from "./states.ts";
+import type { SubscriptionUpdate } from "./subscription_input.ts";
+import { problems, subscriptionKind } from "./subscription_record.ts";
+import { type SubscriptionView, viewSubscription } from "./views.ts";
+
+type Action =
+  | { name: SubscriptionAction }
+  | { name: "update"; update: SubscriptionUpdate };
+
+export async function disableSubscription(
+  deps: RecordDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<SubscriptionView>> {
+  return await act(deps, caller, id, requestKey, { name: "disable" });
+}
+
+export async function enableSubscription(
+  deps: RecordDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<SubscriptionView>> {
+  return await act(deps, caller, id, requestKey, { name: "enable" });
+}
+
+export async function cancelSubscription(
+  deps: RecordDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<SubscriptionView>> {
+  return await act(deps, caller, id, requestKey, { name: "cancel" });
+}
+
+/** Changes name, amount, interval or token, from the next cycle on. */
+export async function updateSubscription(
+  deps: RecordDeps,
+  caller: Caller,
+  id: string,
+  update: SubscriptionUpdate,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<SubscriptionView>> {
+  return await act(deps, caller, id, requestKey, { name: "update", update });
+}
+
+/**
+ * Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies.
+ * The action is stored before the call, and a task repeats it until the gateway answers.
+ */
+async function act(
+  deps: RecordDeps,
+  caller: Caller,
+  id: string,
+  requestKey: RequestKey | null,
+  action: Action,
+): Promise<RequestResult<SubscriptionView>> {
+  const begun = await beginAction(deps, subscriptionKind, caller, id, requestKey);
+  if (begun.kind === "replay") return { body: begun.body as SubscriptionView, isReplayed: true };
+  const { request } = begun;
+  const isResumed = begun.kind === "resume";
+  try {
+    let subscription = begun.record;
+    if (isResumed) {
+      subscription = await checkForAction(deps, subscription, action, "unknown");
+      if (isDone(action, subscription)) {
+        const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
+        return { body, isReplayed: false };
+      }
+    }
+    requireAllowed(action, subscription);
+    if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+    if (subscription.gateway_subscription_id === null) {
+      const detail = "The gateway does not have this subscription yet. Try again later.";
+      throw problems.notAtGatewayYet(subscription, detail);
+    }
+    subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
+      requireAllowed(action, current);
+      const check_at = checkAfterCall(current, deps.clock());
+      return { set: action.name === "update" ? { check_at } : { intent: action.name, check_at } };
+    });
+    let answer: Answer<Message>;
+    try {
+      answer = await callGateway(deps.gateway, action, subscription);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const body = await handleFailure(deps, request, subscription, action, error, isResumed);
+      return { body, isReplayed: false };
+    }
+    if (!confirmsAction(answer)) {
+      const problem = problems.unclearAnswer(subscription, answer.statusCode);
+      throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
+    }
+    const key = storeReply(request, viewSubscription, new Date(deps.clock()));
+    const changed = action.name === "update"
+      ? await applyUpdate(deps, subscription, action.update, key)
+      : await applyAction(deps, subscription, action.name, key);
+    return { body: viewSubscription(changed), isReplayed: false };
+  } catch (error) {
+    throw await endWithError(deps, subscriptionKind, request, begun.record, error);
+  }
+}
+
+/** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
+async function handleFailure(
+  deps: RecordDeps,
+  request: KeyedRequest,
+  subscription: GatewaySubscription,
+  action: Action,
+  error: GatewayError,
+  isResumed: boolean,
+): Promise<SubscriptionView> {
+  // The gateway answers 400 for every reason to refuse an action; for an update it is about the input.
+  const isWrongState = error.statusCode === "400" && action.name !== "update";
+  const failure = classifyActionFailure(error, { isResumed, isWrongState });
+  if (failure === "unknown") {
+    const problem = problems.gatewayProblem(error, subscription, "unknown");
+    throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
+  }
+  const open = action.name === "update"
+    ? subscription
+    : await removeIntent(deps, subscription, action.name);
+  if (failure === "refused") throw problems.gatewayProblem(error, open);
+  const current = await checkForAction(deps, open, action, isResumed ? "unknown" : "refused");
+  if (isResumed && isDone(action, current)) {
+    return await replyFromRecord(deps, subscriptionKind, request, current);
+  }
+  throw problems.invalidState(current, `The gateway does not allow it: ${error.message}`);
+}
+
+/** Throws if the subscription's state does not allow the action. */
+function requireAllowed(action: Action, subscription: GatewaySubscription): void {
+  const { status, intent, gateway_subscription_id } = subscription;
+  if (action.name === "update") {
+    if (gateway_subscription_id !== null && status !== "cancelled") return;
+    const detail = `A subscription that is ${status} cannot be changed.`;
+    throw problems.invalidState(subscription, detail);
+  }
+  // A cancellation is final even before the gateway has answered it.
+  const isBeingCancelled = intent === "cancel" && action.name !== "cancel";
+  // An action that the gateway has not answered yet may be done already.
+  const possible = [status, ...intent ? [stateAfter(intent)] : []];
+  if (!isBeingCancelled && possible.some((each) => allows(each, action.name))) return;
+  const state = isBeingCancelled ? "being cancelled" : status;
+  const detail = `A subscription that is ${state} cannot be ${PAST_TENSE[action.name]}.`;
+  throw problems.invalidState(subscription, detail);
+}
+
+const PAST_TENSE: Record<SubscriptionAction, string> = {
+  disable: "disabled",
+  enable: "enabled",
+  cancel: "cancelled",
+};
+
+async function callGateway(
+  gateway: GatewayClient,
+  action: Action,
+  subscription: GatewaySubscription,
+): Promise<Answer<Message>> {
+  if (action.name !== "update") return await callForAction(gateway, action.name, subscription);
+  const id = subscription.gateway_subscription_id!;
+  return await gateway.updateSubscription(id, updatePayload(action.update, subscription));
+}
+
+/** These calls are idempotent: sent twice, the action is done once. */
+export async function callForAction(
+  gateway: GatewayClient,
+  action: SubscriptionAction,
+  { gateway_subscription_id }: GatewaySubscription,
+): Promise<Answer<Message>> {
+  const operations = {
+    disable: gateway.disableSubscription,
+    enable: gateway.enableSubscription,
+    cancel: gateway.cancelSubscription,
+  };
+  return await operations[action](gateway_subscription_id!);
+}
+
+/** Whether the gateway says that the action was done. Not every 2xx response does. */
+export function confirmsAction({ statusCode, body }: Answer<Message>): boolean {
+  return statusCode === "200" && body.status_message !== null;
+}
+
+/** Whether the subscription already is in the state that the action leads to. */
+function isDone(action: Action, { status }: GatewaySubscription): boolean {
+  // Whether the token was updated cannot be seen, so an update is sent again.
+  return action.name !== "update" && status === stateAfter(action.name);
+}
+
+/** `outcome` is that of the action if the check fails. */
+async function checkForAction(
+  deps: RecordDeps,
+  subscription: GatewaySubscription,
+  { name }: Action,
+  outcome: Outcome,
+): Promise<GatewaySubscription> {
+  try {
+    return (await checkAtGateway(deps, subscription, name)).subscription;
+  } catch (error) {
+    throw problems.checkFailed(subscription, outcome, error);
+  }
+}
+
+/** The gateway refused the action, so it is not repeated. */
+export async function removeIntent(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  action: SubscriptionAction,
+): Promise<GatewaySubscription> {
+  return await changeRecord(
+    deps,
+    subscriptionKind,
+    known,
+    ({ intent }) => intent === action ? { set: { intent: null } } : null,
+  );
+}
+
+async function applyUpdate(
+  deps: RecordDeps,
+  subscription: GatewaySubscription,
+  { name, amount, interval }: SubscriptionUpdate,
+  key: StoredReply<GatewaySubscription>,
+): Promise<GatewaySubscription> {
+  return await changeRecord(deps, subscriptionKind, subscription, (current) => ({
+    set: {
+      name: name ?? current.name,
+      amount: amount ?? current.amount,
+      interval: interval ?? current.interval,
+    },
+    key,
+  }));
+}
+
+/** The gateway's request body for an update. */
+function updatePayload(
+  { token, name, amount, interval, retry_schedule, gopay_account_id }: SubscriptionUpdate,
+  subscription: GatewaySubscription,
+): object {
+  return {
+    name: name ?? subscription.name,
+    amount: String(amount ?? subscription.amount),
+    currency: subscription.currency,
+    token,
+    ...interval !== undefined && { schedule: { interval } },
+    ...retry_schedule && { retry_schedule },
+    ...gopay_account_id && { gopay: { account_id: gopay_account_id } },
+  };
+}

@@ -1,0 +1,227 @@
+/** Applies the gateway's reports to subscriptions. No other code changes the state of a subscription. */
+
+import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import type { Subscription } from "../gateway/answers.ts";
+import { parseTime } from "../gateway/times.ts";
+import { parseMoney } from "../money.ts";
+import { changeRecord } from "../records/change.ts";
+import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
+import * as states from "./states.ts";
+import { checkSubscriptionJob, subscriptionKind } from "./subscription_record.ts";
+
+/** What caused the report; stored in the subscription's history. */
+export type Source =
+  | "create"
+  | states.SubscriptionAction
+  | "update"
+  | "get_subscription_status"
+  | "check_subscription_status"
+  | "notification";
+
+export interface SubscriptionReport {
+  /** It is about this subscription (`isAbout`, `answersCreation`). */
+  answer: Subscription;
+  source: Source;
+  /** The version of the subscription that was known when the gateway was asked. */
+  askedAt: number;
+  key?: StoredReply<GatewaySubscription>;
+}
+
+export interface AppliedSubscriptionReport {
+  subscription: GatewaySubscription;
+  /** The subscription changed during the request, so the report may be outdated and was ignored. */
+  isOvertaken: boolean;
+}
+
+/** Changes the subscription as far as the report contains something new. */
+export async function applyReport(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  { answer, source, askedAt, key }: SubscriptionReport,
+): Promise<AppliedSubscriptionReport> {
+  let isOvertaken = false;
+  const subscription = await changeRecord(deps, subscriptionKind, known, (current) => {
+    // The first response cannot be outdated.
+    const isFirst = current.gateway_subscription_id === null;
+    isOvertaken = !isFirst && current.version !== askedAt;
+    if (isOvertaken) return key ? { key } : null;
+    const now = new Date(deps.clock());
+    const reported = answer.status as "active" | "inactive";
+    const { status, intent } = current;
+    // An action that the gateway has not answered yet takes precedence.
+    const to = intent === null ? states.reportedAs(status, reported) : status;
+    // A cancelled subscription stays cancelled. If it is active again, it is cancelled once more.
+    const isReactivated = status === "cancelled" && reported === "active" && intent === null;
+    const change = changeStatus(current, to, source, now);
+    return {
+      ...change,
+      set: {
+        ...fieldsOf(current, answer),
+        ...change?.set,
+        ...isReactivated && { intent: "cancel" as const },
+        check_at: checkTime({ ...current, ...change?.set, status: to }, now),
+      },
+      jobs: isReactivated ? [checkSubscriptionJob(current, now)] : [],
+      key,
+    };
+  });
+  return { subscription, isOvertaken };
+}
+
+/** The gateway did the requested action. */
+export async function applyAction(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  action: states.SubscriptionAction,
+  key: StoredReply<GatewaySubscription> = null,
+): Promise<GatewaySubscription> {
+  return await changeRecord(deps, subscriptionKind, known, (current) => {
+    const now = new Date(deps.clock());
+    const target = states.stateAfter(action);
+    // A check may have seen the end before this response did.
+    const isEndedByAction = action !== "enable" && current.status === "inactive";
+    // Another request for the same action may have been answered first, and undone since.
+    const isStillWanted = isEndedByAction ||
+      (current.intent === action && states.allows(current.status, action));
+    const to = isStillWanted ? target : current.status;
+    // The gateway may have done the action after the one that undid it. Then that one is repeated.
+    const repeat = to === target ? null : states.actionTo(to);
+    const change = changeStatus(current, to, action, now);
+    const set = {
+      ...change?.set,
+      intent: current.intent === action ? repeat : current.intent ?? repeat,
+      check_at: checkTime({ ...current, ...change?.set, status: to }, now),
+    };
+    const jobs = to === target ? [] : [checkSubscriptionJob(current, now)];
+    return { ...change, set, key, jobs };
+  });
+}
+
+/** The gateway refused the creation: there is no such subscription, and there never will be one. */
+export async function applyRefusal(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  key: StoredReply<GatewaySubscription>,
+): Promise<GatewaySubscription> {
+  return await changeRecord(deps, subscriptionKind, known, (current) => {
+    // The creation was answered after all, by another way.
+    if (current.status !== "pending") return key ? { key } : null;
+    const now = new Date(deps.clock());
+    const change = changeStatus(current, "failed", "create", now);
+    return { ...change, set: { ...change?.set, check_at: null }, key };
+  });
+}
+
+/** One cycle was paid by this payment. Only the first report of a charge writes an event. */
+export async function applyCharge(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  { id, transaction_id }: GatewayPayment,
+  notificationId: string | null,
+): Promise<GatewaySubscription> {
+  try {
+    return await changeRecord(deps, subscriptionKind, known, (current) => ({
+      charges: [{
+        transaction_id: transaction_id!,
+        subscription_id: current.id,
+        payment_id: id,
+        created_at: new Date(deps.clock()),
+      }],
+      transition: {
+        to: { status: current.status, fraud: null },
+        events: ["subscription_charged"],
+        source: "check_subscription_status",
+      },
+      eventData: { notification_id: notificationId, payment_id: id },
+    }));
+  } catch (error) {
+    // Another instance recorded the charge first.
+    if (codeOf(error) === UNIQUE_VIOLATION) return known;
+    throw error;
+  }
+}
+
+/** Null: the subscription already has this status. */
+function changeStatus(
+  current: GatewaySubscription,
+  to: states.SubscriptionStatus,
+  source: Source,
+  now: Date,
+): Change<GatewaySubscription> | null {
+  if (to === current.status) return null;
+  const isEnded = to === "disabled" || to === "cancelled";
+  return {
+    set: { ended_at: isEnded ? now : null },
+    transition: {
+      to: { status: to, fraud: null },
+      events: states.eventsOf(current.status, to),
+      source,
+    },
+  };
+}
+
+function fieldsOf(current: GatewaySubscription, answer: Subscription) {
+  const { schedule } = answer;
+  return {
+    gateway_subscription_id: answer.id ?? current.gateway_subscription_id,
+    name: answer.name && answer.name.length <= MAX_NAME ? answer.name : current.name,
+    amount: parseMoney(answer.amount) || current.amount,
+    interval: validCount(schedule?.interval) ?? current.interval,
+    current_interval: validCount(answer.current_interval) ??
+      validCount(schedule?.current_interval) ?? current.current_interval,
+    start_time: parseTime(schedule?.start_time ?? null) ?? current.start_time,
+    // Null is a value here: no further charge is planned.
+    next_execution_at: schedule ? parseTime(schedule.next_execution_at) : current.next_execution_at,
+  };
+}
+
+/** The gateway's own limit. */
+const MAX_NAME = 40;
+
+/** An invalid number must not make the rest of the response fail. */
+function validCount(number: number | null | undefined): number | null {
+  return number !== null && number !== undefined && number >= 0 && number < 2 ** 31 ? number : null;
+}
+
+const CHECK_INTERVAL_MS = 30 * 60_000;
+
+/** The gateway may still retry failed charges of a subscription that has ended. */
+export const CHECKED_AFTER_END_MS = 7 * 24 * 3_600_000;
+
+/** Null: the gateway cannot change the subscription any more. */
+function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date | null {
+  const isOver = status === "failed" ||
+    (ended_at !== null && now.getTime() > ended_at.getTime() + CHECKED_AFTER_END_MS);
+  return isOver ? null : new Date(now.getTime() + CHECK_INTERVAL_MS);
+}
+
+/** Whether a response is about the subscription that this one is known to be. */
+export function isAbout(
+  { gateway_subscription_id }: GatewaySubscription,
+  answer: Subscription,
+): boolean {
+  return answer.id !== null && answer.id === gateway_subscription_id && hasKnownStatus(answer);
+}
+
+/** Whether the response to a creation matches the request. */
+export function answersCreation(subscription: GatewaySubscription, answer: Subscription): boolean {
+  return answer.id !== null && hasKnownStatus(answer) &&
+    (answer.name ?? subscription.name) === subscription.name &&
+    (answer.payment_type ?? subscription.payment_type) === subscription.payment_type &&
+    (answer.amount === null || parseMoney(answer.amount) === subscription.amount);
+}
+
+/**
+ * Whether a subscription at the gateway was created for this one. Only this service can have put the
+ * record's id into its metadata.
+ */
+export function isOurs(subscription: GatewaySubscription, answer: Subscription): boolean {
+  return answer.metadata?.subscription_ref === subscription.id &&
+    answersCreation(subscription, answer);
+}
+
+function hasKnownStatus({ status }: Subscription): boolean {
+  return status === "active" || status === "inactive";
+}

@@ -1,0 +1,134 @@
+/** Checks subscriptions at the gateway, and adopts their charges. */
+
+import { listUntold } from "../../db/subscription_charges.ts";
+import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Subscription } from "../gateway/answers.ts";
+import { GatewayAPIError, GatewayError, meansNoSuch, meansUnknown } from "../gateway/errors.ts";
+import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
+import { MAX_CHECKS } from "../records/check_times.ts";
+import { findOwn } from "../records/read.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { applyCharge, applyReport, isAbout, type Source } from "./apply_report.ts";
+import { linkToSubscription, problems, subscriptionKind } from "./subscription_record.ts";
+import { type SubscriptionView, viewSubscription } from "./views.ts";
+
+export interface CheckedSubscription {
+  subscription: GatewaySubscription;
+  /** Null: the gateway's id is not known, so the gateway could not be asked. */
+  answer: Subscription | null;
+}
+
+/** Throws a `GatewayError` if the gateway gives no usable response. */
+export async function checkAtGateway(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  source: Source,
+): Promise<CheckedSubscription> {
+  // The gateway finds subscriptions by its own id only.
+  if (known.gateway_subscription_id === null) return { subscription: known, answer: null };
+  for (let subscription = known, checks = 1;; checks++) {
+    const answer = await requestSubscription(deps, subscription);
+    const report = { answer, source, askedAt: subscription.version };
+    const applied = await applyReport(deps, subscription, report);
+    subscription = applied.subscription;
+    if (!applied.isOvertaken || checks >= MAX_CHECKS) return { subscription, answer };
+  }
+}
+
+async function requestSubscription(
+  { gateway, log }: RecordDeps,
+  subscription: GatewaySubscription,
+): Promise<Subscription> {
+  const about = { subscription_id: subscription.id };
+  try {
+    const { body, statusCode } = await gateway.getSubscription(
+      subscription.gateway_subscription_id!,
+    );
+    if (isAbout(subscription, body)) return body;
+    const error = new GatewayAPIError("The gateway's response is about another subscription", {
+      failure: "answered",
+      outcome: "unknown",
+      statusCode,
+    });
+    log.error("other_subscription", error, about);
+    throw error;
+  } catch (error) {
+    // The server key is wrong, or the sandbox was reset. The subscription is not gone.
+    if (meansNoSuch(error)) log.error("subscription_unknown_to_gateway", error, about);
+    throw error;
+  }
+}
+
+/** The subscription after a check at the gateway, with its charges adopted. */
+export async function getSubscriptionStatus(
+  deps: RecordDeps,
+  caller: Caller,
+  id: string,
+): Promise<SubscriptionView> {
+  const known = await findOwn(deps, subscriptionKind, caller, id);
+  try {
+    const checked = await checkAtGateway(deps, known, "get_subscription_status");
+    const { subscription, answer } = checked;
+    return viewSubscription(
+      answer ? await adoptCharges(deps, subscription, answer, null) : subscription,
+    );
+  } catch (error) {
+    throw problems.checkFailed(known, "refused", error);
+  }
+}
+
+/**
+ * Creates a payment and an event for each charge that has none yet, oldest first. A charge that fails
+ * does not keep the others from being adopted; its `GatewayError` is thrown at the end.
+ */
+export async function adoptCharges(
+  deps: RecordDeps,
+  known: GatewaySubscription,
+  { transaction_ids }: Subscription,
+  notificationId: string | null,
+): Promise<GatewaySubscription> {
+  if (transaction_ids.length === 0) return known;
+  const unrecorded = await deps.database.query(
+    (sql) => listUntold(sql, transaction_ids),
+    "list charges of subscription",
+  );
+  const failures: GatewayError[] = [];
+  let subscription = known;
+  for (const transactionId of unrecorded) {
+    try {
+      subscription = await adoptCharge(deps, subscription, transactionId, notificationId);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      // If the gateway is down, the other requests would fail too.
+      if (error.failure !== "answered") throw error;
+      if (!meansUnknown(error)) failures.push(error);
+      // The gateway lists the charge but does not know it. Repeating the request would not help.
+      else deps.log.error("charge_unknown_to_gateway", error, { subscription_id: subscription.id });
+    }
+  }
+  if (failures[0]) throw failures[0];
+  return subscription;
+}
+
+async function adoptCharge(
+  deps: RecordDeps,
+  subscription: GatewaySubscription,
+  transactionId: string,
+  notificationId: string | null,
+): Promise<GatewaySubscription> {
+  const { body: answer, statusCode } = await deps.gateway.getStatus(transactionId);
+  if (answer.transaction_id !== transactionId || !canAdopt(answer)) {
+    throw new GatewayAPIError("The gateway's response is about another charge", {
+      failure: "answered",
+      outcome: "unknown",
+      statusCode,
+    });
+  }
+  const report = { answer, source: "check_subscription_status" } as const;
+  const { payment } = await adoptTransaction(deps, report, linkToSubscription(subscription));
+  // A payment that belongs to another subscription or caller is not a charge of this one.
+  const isOfSubscription = payment.subscription_id === subscription.id;
+  if (!isOfSubscription || payment.paid_at === null) return subscription;
+  return await applyCharge(deps, subscription, payment, notificationId);
+}

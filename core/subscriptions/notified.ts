@@ -1,0 +1,93 @@
+/** Checks subscriptions because of notifications that do not prove anything by themselves. */
+
+import { validate as isUuid } from "uuid";
+import { insertJobs } from "../../db/jobs.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import { claimLook } from "../../db/record_checks.ts";
+import {
+  findSubscription,
+  findSubscriptionAtGateway,
+  type GatewaySubscription,
+  listSubscriptionsOfName,
+} from "../../db/subscriptions.ts";
+import { id as idField } from "../gateway/fields.ts";
+import type { JsonObject } from "../gateway/json.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { checkSubscriptionJob } from "./subscription_record.ts";
+
+/** Any client can send unsigned notifications, so the requests they cause are limited. */
+const MIN_INTERVAL_MS = 60_000;
+
+/**
+ * Enqueues a check of the subscription that an unsigned notification names, at most once a minute.
+ * Notifications about other subscriptions are ignored.
+ */
+export async function checkNotifiedSubscription(
+  deps: RecordDeps,
+  body: JsonObject,
+): Promise<void> {
+  const named = (body.subscription ?? body) as JsonObject;
+  const gatewayId = idField(named.id);
+  if (gatewayId === null) return;
+  const known = await findNotified(deps, gatewayId, named);
+  if (known) await enqueueCheck(deps, known, gatewayId);
+}
+
+async function findNotified(
+  { database }: RecordDeps,
+  gatewayId: string,
+  { metadata }: JsonObject,
+): Promise<GatewaySubscription | null> {
+  const found = await database.query(
+    (sql) => findSubscriptionAtGateway(sql, gatewayId),
+    "find subscription",
+  );
+  if (found) return found;
+  const ref = (metadata as JsonObject | null | undefined)?.subscription_ref;
+  if (typeof ref !== "string" || !isUuid(ref)) return null;
+  const named = await database.query((sql) => findSubscription(sql, ref), "find subscription");
+  // Only a subscription whose creation was not answered has no gateway id.
+  return named?.status === "pending" ? named : null;
+}
+
+/** Several subscriptions can have one name, and each check is a request to the gateway. */
+const MAX_CANDIDATES = 10;
+
+/**
+ * For a payment without a link: the order id of a subscription's charge is the subscription's name and
+ * 32 digits. The check finds out whether the gateway lists the charge for one of these subscriptions.
+ */
+export async function checkSubscriptionsByName(
+  deps: RecordDeps,
+  { user_id, order_id }: GatewayPayment,
+): Promise<void> {
+  const [, name] = order_id.match(/^(.{1,40})\d{32}$/s) ?? [];
+  if (user_id !== null || name === undefined) return;
+  const candidates = await deps.database.query(
+    (sql) => listSubscriptionsOfName(sql, name, MAX_CANDIDATES),
+    "list subscriptions of name",
+  );
+  for (const subscription of candidates) await enqueueCheck(deps, subscription, null);
+}
+
+async function enqueueCheck(
+  { database, jobQueue, clock }: RecordDeps,
+  subscription: GatewaySubscription,
+  gatewayId: string | null,
+): Promise<void> {
+  const now = new Date(clock());
+  const since = new Date(now.getTime() - MIN_INTERVAL_MS);
+  const { isClaimed, checked_at } = await database.query(
+    (sql) => claimLook(sql, subscription.id, now, since),
+    "claim check",
+  );
+  const last = checked_at?.getTime() ?? 0;
+  const job = checkSubscriptionJob(subscription, now);
+  const check = {
+    ...job,
+    run_at: isClaimed ? now : new Date(last + MIN_INTERVAL_MS),
+    payload: { ...job.payload, ...gatewayId && { gateway_subscription_id: gatewayId } },
+  };
+  const waiting = await database.query((sql) => insertJobs(sql, [check]), "enqueue check");
+  for (const each of waiting) jobQueue.enqueue(each);
+}

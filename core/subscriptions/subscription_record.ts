@@ -1,0 +1,51 @@
+/** Subscriptions as records: how they are stored and followed up, and their problem documents. */
+
+import type { NewJob } from "../../db/jobs.ts";
+import {
+  findSubscription,
+  type GatewaySubscription,
+  subscriptionInserts,
+  subscriptionWrites,
+} from "../../db/subscriptions.ts";
+import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
+import type { Link } from "../payments/adopt.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { createProblems } from "../records/problems.ts";
+import type { RecordKind } from "../records/record.ts";
+import type { SubscriptionStatus } from "./states.ts";
+import { type SubscriptionView, viewSubscription } from "./views.ts";
+
+export const problems = createProblems<GatewaySubscription>(
+  ({ id }) => ({ subscription_id: id }),
+  ({ status }) => ({ subscription_status: status }),
+);
+
+/** The job that finds out the result of a call with an unknown outcome. */
+export function checkSubscriptionJob(subscription: JobSubject, now: Date): NewJob {
+  const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
+  const payload = { subscription_id: subscription.id };
+  return newJob(CHECK_SUBSCRIPTION_STATUS, subscription, payload, { runAt, now });
+}
+
+export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView> = {
+  resource: "subscription",
+  find: findSubscription,
+  inserts: subscriptionInserts,
+  writes: subscriptionWrites,
+  view: viewSubscription,
+  stateOf: ({ status }) => ({ status, fraud: null }),
+  apply: (current, { set, transition }) => ({
+    ...current,
+    ...set,
+    ...transition && { status: transition.to.status as SubscriptionStatus },
+  }),
+  isHistoric: (before, after) => before.status !== after.status,
+  followUps: () => [],
+  checkJob: checkSubscriptionJob,
+  problems,
+};
+
+export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
+  return { user_id, invoice_id: null, subscription_id: id };
+}
