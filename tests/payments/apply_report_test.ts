@@ -752,7 +752,7 @@ async function assertWellTold({ app }: TestPayments, id: string) {
 
 /** Somebody has to look into it. */
 function assertAlert({ app }: TestPayments, id: string): void {
-  const alerts = app.logged().filter(({ event }) => event === "answer_does_not_fit");
+  const alerts = app.logged().filter(({ event }) => event === "report_does_not_match");
   assert.ok(alerts.length > 0);
   for (const { level, payment_id } of alerts) assert.deepEqual([level, payment_id], ["error", id]);
 }
