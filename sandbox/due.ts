@@ -1,16 +1,12 @@
 /** What happens by itself to records of each kind, and when. */
 
-import type { PayAccount } from "./accounts/account.ts";
 import { expireAccount } from "./accounts/accounts.ts";
-import type { Card } from "./cards/card.ts";
-import type { KeptAnswer } from "./world/kept_answer.ts";
-import type { Invoice } from "./invoices/invoice.ts";
+import { dueAt, happen } from "./charges/due.ts";
 import { becomeOverdue } from "./invoices/invoices.ts";
 import { cycleDueAt, runCycle } from "./subscriptions/cycle.ts";
-import type { Subscription } from "./subscriptions/subscription.ts";
-import { dueAt, happen } from "./transactions/by_itself.ts";
-import type { Transaction } from "./transactions/transaction.ts";
-import type { Webhook } from "./webhooks/webhook.ts";
+import type { Card, Invoice, KeptAnswer, PayAccount, Subscription } from "./world/records.ts";
+import type { Transaction } from "./world/transaction.ts";
+import type { Webhook } from "./world/webhook.ts";
 import type { World } from "./world/world.ts";
 
 export interface Due<T> {

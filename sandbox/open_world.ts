@@ -1,16 +1,15 @@
 /** Opens a world: reads what was kept, and sees to what happens by itself. */
 
-import type { Transaction } from "./transactions/transaction.ts";
-import { createNotifier } from "./webhooks/notifier.ts";
-import { createClock } from "./world/clock.ts";
 import { DUE, type Due, happenIfDue, type RecordOf } from "./due.ts";
-import { createFaults } from "./world/faults.ts";
-import { type Journal, openJournal, unusable } from "./world/journal.ts";
-import { createRandom, type RandomState, seededState } from "./world/random.ts";
-import { createSchedule, type Schedule } from "./world/schedule.ts";
-import type { Settings } from "./world/settings.ts";
-import { openTable, type Stored } from "./world/table.ts";
-import type { OpenWorld, World } from "./world/world.ts";
+import { type Journal, openJournal, unusable } from "./engine/journal.ts";
+import { createRandom, type RandomState, seededState } from "./engine/random.ts";
+import { createSchedule, type Schedule } from "./engine/schedule.ts";
+import { openTable, type Stored } from "./engine/table.ts";
+import { createClock } from "./engine/time.ts";
+import { createFaults } from "./faults/faults.ts";
+import { createNotifier } from "./webhooks/notifier.ts";
+import type { Transaction } from "./world/transaction.ts";
+import type { OpenWorld, Settings, World } from "./world/world.ts";
 
 export interface WorldOptions {
   /** The file it is kept in; null: in memory only. */

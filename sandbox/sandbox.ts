@@ -7,8 +7,9 @@ import { ENDPOINTS } from "./api/endpoints.ts";
 import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./api/families.ts";
 import { createIdempotency } from "./api/idempotency.ts";
 import { Refusal } from "./http/refusal.ts";
-import { type Pipeline, render, serveEndpoint } from "./api/serve_endpoint.ts";
-import { createPages } from "./page/pages.ts";
+import { render } from "./http/response.ts";
+import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
+import { createPages } from "./pages/pages.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
 import type { OpenWorld } from "./world/world.ts";
 
@@ -24,7 +25,7 @@ export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "sp
   onMistake?: (error: unknown) => void;
 }
 
-export { JournalError } from "./world/journal.ts";
+export { JournalError } from "./engine/journal.ts";
 
 export interface Sandbox extends AsyncDisposable {
   url: string;

@@ -2,10 +2,10 @@
 
 import { Refusal } from "../http/refusal.ts";
 import { object, oneOf, text, validate } from "../http/validate.ts";
-import { MINUTE } from "../world/time.ts";
+import { MINUTE } from "../engine/time.ts";
 import type { World } from "../world/world.ts";
-import type { PayAccount } from "./account.ts";
-import { paymentOptions } from "./payment_options.ts";
+import type { PayAccount } from "../world/records.ts";
+import { money } from "../world/transaction.ts";
 
 const Link = object({
   payment_type: oneOf(["gopay"]),
@@ -110,4 +110,16 @@ function refusedByWallet(code: string, message: string) {
     channel_response_code: code,
     channel_response_message: message,
   };
+}
+
+export function paymentOptions(account: PayAccount) {
+  const option = (name: string, amount: number) => ({
+    name,
+    active: true,
+    balance: { value: money(amount), currency: "IDR" },
+    metadata: {},
+    token: btoa(JSON.stringify({ type: name, id: account.id })),
+  });
+  const wallet = option("GOPAY_WALLET", account.balance);
+  return account.hasPayLater ? [wallet, option("PAY_LATER", 5_000_000)] : [wallet];
 }

@@ -1,14 +1,9 @@
 /** The gateway's families of endpoints: each has its own way to check keys and to say no (G§2.2). */
 
-import type { World } from "../world/world.ts";
-import type { Kept } from "../world/kept_answer.ts";
-import { CORE_LIFE, type IdempotencyRules, SUBSCRIPTION_LIFE } from "./idempotency.ts";
 import { Refusal, type RefusalCode } from "../http/refusal.ts";
-
-export interface Answer extends Kept {
-  http: number;
-  body: unknown;
-}
+import type { Answer } from "../http/response.ts";
+import type { World } from "../world/world.ts";
+import { CORE_LIFE, type IdempotencyRules, SUBSCRIPTION_LIFE } from "./idempotency.ts";
 
 export interface Family {
   authorize(authorization: string | null, world: World): void;

@@ -1,9 +1,8 @@
 /** The gateway's idempotency, as weak as it is: by key alone, for minutes, successes only (G§1.4). */
 
-import type { Clock } from "../world/clock.ts";
-import type { Kept, KeptAnswer } from "../world/kept_answer.ts";
-import type { Table } from "../world/table.ts";
-import { MINUTE } from "../world/time.ts";
+import type { Table } from "../engine/table.ts";
+import { type Clock, MINUTE } from "../engine/time.ts";
+import type { Kept, KeptAnswer } from "../world/records.ts";
 
 /** Longer keys are ignored without a word. */
 const MAX_KEY_LENGTH = 46;

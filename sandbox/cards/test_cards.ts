@@ -1,6 +1,6 @@
 /** The gateway's test cards and what each of them does (G§5). */
 
-import type { Card, CardBehaviour, ThreeDsFlow } from "./card.ts";
+import type { Card, CardBehaviour, ThreeDsFlow } from "../world/records.ts";
 
 type Outcome = CardBehaviour["outcome"];
 

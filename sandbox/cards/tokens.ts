@@ -1,10 +1,9 @@
 /** Card tokens and look-ups: `/v2/token`, `/v2/card/register`, `/v2/point_inquiry`, `/v1/bins` (G§5). */
 
 import { invalid, Refusal } from "../http/refusal.ts";
-import { MINUTE, wib } from "../world/time.ts";
+import { MINUTE, wib } from "../engine/time.ts";
 import type { World } from "../world/world.ts";
-import type { Card } from "./card.ts";
-import { saveCard } from "./save_card.ts";
+import type { Card } from "../world/records.ts";
 import { bankOfBin, behaviourOf, brandOf, passesLuhn } from "./test_cards.ts";
 
 /** The gateway publishes no lifetime; a checkout takes no longer than this. */
@@ -131,4 +130,10 @@ function checkExpiry(month: string | undefined, year: string | undefined, now: n
     return ["card_exp_year must be greater than this year"];
   }
   return months < thisMonth ? ["card_exp_month must be greater than this month"] : [];
+}
+
+export function saveCard(world: World, card: Omit<Card, "id" | "number">): Card {
+  const [first, last] = card.masked.split("-");
+  const id = `${first}${world.random.hex(20)}${last}`;
+  return world.cards.put({ ...card, id, isSaved: true, expiresAt: null });
 }

@@ -1,29 +1,29 @@
 /** `/_sandbox/`: what a customer, a bank, a clock and bad luck do, at the press of a button. */
 
 import { Hono } from "hono";
-import { streamSSE } from "hono/streaming";
+import { type SSEStreamingApi, streamSSE } from "hono/streaming";
 import { activateAccount } from "../accounts/accounts.ts";
-import { readBody } from "../http/read_body.ts";
+import { isFromElsewhere, readBody } from "../http/request.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
-import { isFromElsewhere } from "../http/same_origin.ts";
-import { validate } from "../http/validate.ts";
-import { findInvoice, getInvoice } from "../invoices/invoices.ts";
-import { startPayment } from "../invoices/payment.ts";
+import { count, flag, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import { findInvoice, getInvoice, INVOICE_METHODS, startPayment } from "../invoices/invoices.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
 import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
-import { settle } from "../transactions/by_itself.ts";
-import { findTransaction } from "../transactions/find.ts";
-import type { MethodName } from "../transactions/transaction.ts";
+import { settle } from "../charges/due.ts";
+import { findTransaction } from "../transactions/transactions.ts";
+import type { MethodName } from "../world/transaction.ts";
 import type { OpenWorld } from "../world/world.ts";
-import { tellOfChanges } from "./changes.ts";
 import {
   describeTransaction,
   describeWebhook,
   listTransactions,
   listWebhooks,
 } from "./describe.ts";
-import { type HappeningName, HAPPENINGS, letHappen } from "./happenings.ts";
-import { ClockMove, InvoicePayment, NewFault, NewSettings, Particulars } from "./requests.ts";
+import { type HappeningName, HAPPENINGS, letHappen } from "../charges/simulate.ts";
+import { z } from "zod";
+import { ENDPOINTS } from "../api/endpoints.ts";
+import { CAUSES } from "../world/webhook.ts";
+import { ANSWER_FAULTS, WEBHOOK_FAULTS } from "../faults/faults.ts";
 
 /** Later times no longer have the gateway's form. */
 const LATEST = Date.UTC(3000, 0) - 1;
@@ -164,3 +164,76 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
 
   return control;
 }
+
+/** However much changes, one message at a time is under way; a page that stalls costs nothing. */
+export async function tellOfChanges(
+  stream: SSEStreamingApi,
+  subscribe: (listener: () => void) => () => void,
+  closing: AbortSignal,
+): Promise<void> {
+  let hasNews = true;
+  let wake = () => {};
+  const hear = () => {
+    hasNews = true;
+    wake();
+  };
+  const unsubscribe = subscribe(hear);
+  stream.onAbort(hear);
+  closing.addEventListener("abort", hear);
+  while (!stream.aborted && !closing.aborted) {
+    if (hasNews) {
+      hasNews = false;
+      await stream.writeSSE({ data: "changed" });
+    } else {
+      await new Promise<void>((resolve) => wake = resolve);
+    }
+  }
+  closing.removeEventListener("abort", hear);
+  unsubscribe();
+}
+
+export const Particulars = object({
+  fee: rupiah(0).nullish(),
+  issuer: text(50).nullish(),
+  result: oneOf(["success", "failure"]).nullish(),
+  amount: rupiah().nullish(),
+});
+
+/** What a fault can befall: a call, or what a webhook tells of. */
+const OPERATIONS = [
+  ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
+];
+
+export const NewFault = object({
+  operation: oneOf(OPERATIONS),
+  fault: oneOf([...ANSWER_FAULTS, ...WEBHOOK_FAULTS]),
+  count: count(1, 1_000_000).default(1),
+  rate: z.number("must be a number").gt(0, "must be above 0").max(1, "must be at most 1").default(
+    1,
+  ),
+  delay_ms: count(0, 600_000).default(1000),
+  retry_after: count(0, 86_400).nullish().transform((seconds) => seconds ?? null),
+});
+
+export const ClockMove = object({
+  advance_seconds: count(0, 400_000_000).nullish(),
+  to: text(40).nullish(),
+});
+
+const address = text(2000).refine(
+  (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""),
+  "must be an http address",
+).nullable();
+
+export const NewSettings = object({
+  notification_url: address,
+  recurring_notification_url: address,
+  pay_account_notification_url: address,
+  reuse_order_id_after_deny: flag(),
+}).partial();
+
+export const InvoicePayment = object({
+  payment_type: oneOf(INVOICE_METHODS as [string, ...string[]]).default("bank_transfer"),
+  /** Only opens the payment page's transaction, which can then be paid, or not. */
+  only_start: flag().default(false),
+});

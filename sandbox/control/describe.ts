@@ -1,8 +1,8 @@
 /** What the controls tell: the latest transactions, and every webhook with the answers it got. */
 
-import type { Transaction } from "../transactions/transaction.ts";
-import { statusAnswer } from "../transactions/views.ts";
-import type { Webhook } from "../webhooks/webhook.ts";
+import type { Transaction } from "../world/transaction.ts";
+import { statusAnswer } from "../charges/responses.ts";
+import type { Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 
 /** More than anybody reads at once. */

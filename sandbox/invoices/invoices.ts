@@ -1,14 +1,16 @@
 /** Invoices: create, look, void, convert (G§8). */
 
-import { Refusal } from "../http/refusal.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
 import { object, text, validate } from "../http/validate.ts";
-import { payNumber } from "../methods/pay_number.ts";
-import { parseTime } from "../world/time.ts";
-import type { World } from "../world/world.ts";
-import { describeInvoice } from "./describe.ts";
-import type { Invoice } from "./invoice.ts";
+import { payNumber } from "../charges/methods/pay_by_number.ts";
+import { parseTime, wibWithOffset } from "../engine/time.ts";
+import type { Identity, World } from "../world/world.ts";
+import type { Invoice } from "../world/records.ts";
 import { bankOf, BANKS, readRequest } from "./request.ts";
-import { total } from "./totals.ts";
+import { taxes, total } from "./totals.ts";
+import { METHODS } from "../charges/methods/methods.ts";
+import { isFree, startTransaction } from "../charges/charge.ts";
+import type { MethodName } from "../world/transaction.ts";
 
 export function createInvoice(world: World, body: unknown) {
   const request = readRequest(body);
@@ -88,4 +90,64 @@ export function findInvoice(world: World, id: string): Invoice {
 
 export function becomeOverdue(world: World, invoice: Invoice): void {
   world.invoices.put({ ...invoice, status: "overdue" });
+}
+
+/** Requests of the payment page, by the method that the customer chooses there. */
+const PAYABLE_BY: Partial<Record<MethodName, Record<string, unknown>>> = {
+  bank_transfer: { bank_transfer: { bank: "bca" } },
+  echannel: { echannel: { bill_info1: "Payment", bill_info2: "Invoice" } },
+  gopay: {},
+  shopeepay: {},
+  qris: {},
+  cstore: { cstore: { store: "indomaret" } },
+};
+
+export const INVOICE_METHODS = Object.keys(PAYABLE_BY) as MethodName[];
+
+/** A customer follows the invoice's link and chooses how to pay. */
+export function startPayment(world: World, id: string, method: MethodName) {
+  const invoice = findInvoice(world, id);
+  if (!["pending", "overdue"].includes(invoice.status)) {
+    throw new Refusal(409, "Invoice cannot be paid");
+  }
+  const own = PAYABLE_BY[method];
+  if (!own) throw invalid("payment_type is not supported");
+  // A second try while the first can still be paid is a transaction of its own.
+  const isFirst = isFree(world, invoice.orderId);
+  const order_id = isFirst ? invoice.orderId : `${invoice.orderId}-${world.random.digits(10)}`;
+  const request = {
+    ...own,
+    payment_type: method,
+    transaction_details: { order_id, gross_amount: invoice.amount },
+    metadata: { midtrans_invoice_id: invoice.id },
+  };
+  return startTransaction(world, METHODS[method], request, {
+    cause: "invoice",
+    invoiceId: invoice.id,
+  }).transaction;
+}
+
+export function describeInvoice(world: Identity, invoice: Invoice) {
+  const { id, request, status, amount, documentType } = invoice;
+  const url = world.publicUrl();
+  return {
+    ...request,
+    id,
+    status,
+    document_type: documentType,
+    gross_amount: amount,
+    published_date: wibWithOffset(invoice.createdAt),
+    pdf_url: `${url}/invoices/${id}.pdf`,
+    ...invoice.paidAt !== null && { paid_pdf_url: `${url}/invoices/${id}.pdf?paid` },
+    ...request.payment_type === "payment_link" && {
+      payment_link_url: `${url}/payment-links/${id}`,
+    },
+    virtual_accounts: invoice.virtualAccounts,
+    ...request.taxes !== undefined && { taxes: taxes(request) },
+    ...invoice.voidReason !== null && { void_reason: invoice.voidReason },
+    ...invoice.convertedAt !== null && {
+      converted_at: wibWithOffset(invoice.convertedAt),
+      created_as: "quotation",
+    },
+  };
 }

@@ -13,7 +13,7 @@ import {
   text,
   validate,
 } from "../http/validate.ts";
-import { parseTime } from "../world/time.ts";
+import { parseTime } from "../engine/time.ts";
 import { total } from "./totals.ts";
 
 const MOST = 99_999_999;
@@ -92,9 +92,7 @@ const Create = object({
   metadata: freeObject(4096).nullish(),
 });
 
-export type InvoiceRequest = z.output<typeof Create>;
-
-export function readRequest(body: unknown): InvoiceRequest {
+export function readRequest(body: unknown) {
   const request = validate(Create, body);
   const amount = total(request);
   const problems = [

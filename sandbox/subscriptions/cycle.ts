@@ -1,13 +1,13 @@
 /** The charges of a subscription: one a cycle, tried again by its retry schedule (G§7). */
 
 import { Refusal } from "../http/refusal.ts";
-import { METHODS } from "../methods/methods.ts";
-import { startTransaction } from "../transactions/charge.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import { addInterval, earliest } from "../world/time.ts";
+import { METHODS } from "../charges/methods/methods.ts";
+import { startTransaction } from "../charges/charge.ts";
+import type { Transaction } from "../world/transaction.ts";
+import { addInterval, earliest } from "../engine/time.ts";
 import type { World } from "../world/world.ts";
-import { describeSubscription } from "./describe.ts";
-import type { Subscription } from "./subscription.ts";
+import { describeSubscription } from "./subscriptions.ts";
+import type { Subscription } from "../world/records.ts";
 
 /** The latest so many charges are listed: over thirteen years of daily ones. */
 const MAX_LISTED = 5000;

@@ -3,10 +3,9 @@
 import type { z } from "zod";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { count, freeObject, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
-import { addInterval, parseTime } from "../world/time.ts";
+import { addInterval, isoMicros, parseTime } from "../engine/time.ts";
 import type { World } from "../world/world.ts";
-import { describeSubscription } from "./describe.ts";
-import type { Subscription } from "./subscription.ts";
+import type { Subscription } from "../world/records.ts";
 
 const Retry = object({
   interval: count(1, 1000),
@@ -194,4 +193,38 @@ function readFuture(name: string, time: string, now: number): number {
   if (at === null) throw invalid(`subscription.schedule.${name} format is invalid`);
   if (at <= now) throw invalid(`subscription.schedule.${name} must be in the future`);
   return at;
+}
+
+export function describeSubscription(world: World, subscription: Subscription) {
+  const { schedule, retry, customer } = subscription;
+  return {
+    id: subscription.id,
+    name: subscription.name,
+    amount: String(subscription.amount),
+    currency: subscription.currency,
+    // This one time is written without its zone (G§7).
+    created_at: isoMicros(subscription.createdAt).slice(0, -1),
+    schedule: {
+      interval: schedule.interval,
+      interval_unit: schedule.unit,
+      current_interval: schedule.current,
+      ...schedule.maxInterval !== null && { max_interval: schedule.maxInterval },
+      start_time: isoMicros(schedule.startAt),
+      previous_execution_at: schedule.previousAt && isoMicros(schedule.previousAt),
+      next_execution_at: schedule.nextAt && isoMicros(schedule.nextAt),
+    },
+    retry_schedule: {
+      interval: retry.interval,
+      interval_unit: retry.unit,
+      max_interval: retry.maxInterval,
+    },
+    status: subscription.status,
+    token: subscription.token,
+    payment_type: subscription.paymentType,
+    merchant_id: world.merchant.id,
+    transaction_ids: subscription.transactionIds,
+    metadata: subscription.metadata,
+    ...customer && { customer_details: customer },
+    ...subscription.accountId !== null && { gopay: { account_id: subscription.accountId } },
+  };
 }

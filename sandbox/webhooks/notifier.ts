@@ -1,14 +1,13 @@
 /** Tells the merchant what happens: writes webhooks down, sends them, tries again. */
 
-import type { PayAccount } from "../accounts/account.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import { notification } from "../transactions/views.ts";
+import { notification } from "../charges/responses.ts";
+import { SECOND } from "../engine/time.ts";
 import { sign } from "../transactions/signature.ts";
-import { SECOND } from "../world/time.ts";
+import type { PayAccount } from "../world/records.ts";
+import type { Transaction } from "../world/transaction.ts";
+import type { Attempt, Notifier, Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
-import { retriesAfter, waitBefore } from "./retry.ts";
-import { send } from "./send.ts";
-import type { Attempt, Notifier, Webhook } from "./webhook.ts";
+import { retriesAfter, send, waitBefore } from "./deliver.ts";
 
 /** So many are on their way at once; the others wait. */
 const MAX_SENDING = 50;

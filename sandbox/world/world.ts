@@ -1,18 +1,13 @@
 /** Everything the sandbox consists of, handed to each of its operations. */
 
-import type { PayAccount } from "../accounts/account.ts";
-import type { Card } from "../cards/card.ts";
-import type { KeptAnswer } from "./kept_answer.ts";
-import type { Invoice } from "../invoices/invoice.ts";
-import type { Subscription } from "../subscriptions/subscription.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import type { Notifier, Webhook } from "../webhooks/webhook.ts";
-import type { Clock } from "./clock.ts";
-import type { Faults } from "./faults.ts";
-import type { Random } from "./random.ts";
-import type { Schedule } from "./schedule.ts";
-import type { Settings } from "./settings.ts";
-import type { Table } from "./table.ts";
+import type { Card, Invoice, KeptAnswer, PayAccount, Subscription } from "./records.ts";
+import type { Transaction } from "./transaction.ts";
+import type { Notifier, Webhook } from "./webhook.ts";
+import type { Clock } from "../engine/time.ts";
+import type { Faults } from "../faults/faults.ts";
+import type { Random } from "../engine/random.ts";
+import type { Schedule } from "../engine/schedule.ts";
+import type { Table } from "../engine/table.ts";
 
 export interface World {
   merchant: Merchant;
@@ -58,4 +53,13 @@ export interface Merchant {
   id: string;
   serverKey: string;
   clientKey: string;
+}
+
+export interface Settings {
+  /** Where webhooks go; null: nowhere, unless a charge names its own address. */
+  notification_url: string | null;
+  recurring_notification_url: string | null;
+  pay_account_notification_url: string | null;
+  /** Whether an order id is free again after its transaction was denied (G§3.15). */
+  reuse_order_id_after_deny: boolean;
 }

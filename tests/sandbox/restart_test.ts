@@ -12,7 +12,7 @@ import {
 } from "../support/gateway/sandbox.ts";
 import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
-import { openJournal } from "../../sandbox/world/journal.ts";
+import { openJournal } from "../../sandbox/engine/journal.ts";
 import { until } from "../support/until.ts";
 
 /** A file for a sandbox's state, in a folder that goes afterwards. */

@@ -37,8 +37,8 @@ Deno.test({
 
 Deno.test("every control and fault is in the guide", async () => {
   const guide = await Deno.readTextFile(join(PROJECT, "docs/sandbox.md"));
-  const { ANSWER_FAULTS, WEBHOOK_FAULTS } = await import("../../sandbox/world/faults.ts");
-  const { HAPPENINGS } = await import("../../sandbox/control/happenings.ts");
+  const { ANSWER_FAULTS, WEBHOOK_FAULTS } = await import("../../sandbox/faults/faults.ts");
+  const { HAPPENINGS } = await import("../../sandbox/charges/simulate.ts");
   for (const name of [...ANSWER_FAULTS, ...WEBHOOK_FAULTS, ...Object.keys(HAPPENINGS)]) {
     assert.ok(guide.includes(`\`${name}\``), name);
   }

@@ -9,8 +9,8 @@ import {
   SERVER_KEY,
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
-import { createClock } from "../../sandbox/world/clock.ts";
-import { createSchedule } from "../../sandbox/world/schedule.ts";
+import { createClock } from "../../sandbox/engine/time.ts";
+import { createSchedule } from "../../sandbox/engine/schedule.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE = 60;

@@ -1,0 +1,35 @@
+/** All payment methods, by the name a charge calls them. */
+
+import type { MethodName } from "../../world/transaction.ts";
+import { bankTransfer, cstore, echannel, permata } from "./pay_by_number.ts";
+import { creditCard } from "./credit_card.ts";
+import { gopay } from "./gopay.ts";
+import type { Method } from "./method.ts";
+import { akulaku, dana, kredivo, ovo, shopeepay } from "./wallets_and_paylater.ts";
+import { qris } from "./qris.ts";
+
+export const METHODS: Record<MethodName, Method> = {
+  credit_card: creditCard,
+  bank_transfer: bankTransfer,
+  permata,
+  echannel,
+  gopay,
+  shopeepay,
+  ovo,
+  dana,
+  qris,
+  cstore,
+  akulaku,
+  kredivo,
+};
+
+/** Channels that the gateway knows and this merchant has not. */
+export const NOT_ACTIVATED = [
+  "bca_klikpay",
+  "bca_klikbca",
+  "cimb_clicks",
+  "bri_epay",
+  "danamon_online",
+  "uob_ezpay",
+  "mandiri_clickpay",
+];

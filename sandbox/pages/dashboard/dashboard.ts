@@ -1,0 +1,129 @@
+/** `/`: the transactions as they happen, and everything that can happen to them. */
+
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import { Refusal } from "../../http/refusal.ts";
+import { STATUSES } from "../../world/transaction.ts";
+import type { OpenWorld, World } from "../../world/world.ts";
+import { type Markup, render } from "../shared/layout.ts";
+import { details } from "./details.ts";
+import { type Filter, findRows, MAX_ROWS, type Row, table } from "./table.ts";
+import { addressAndKeys, panels } from "./panels.ts";
+
+export function addDashboard(pages: Hono, world: OpenWorld): void {
+  pages.get("/", (c) => {
+    const filter = { order: c.req.query("order") ?? "", status: c.req.query("status") ?? "" };
+    const rows = findRows(world, filter);
+    return render(c, {
+      title: "Transactions",
+      hasScript: true,
+      body: html`
+        <header class="top">
+                <h1>Transactions</h1>
+        <span id="count" class="hint" data-live>${count(world, rows)}</span>
+                <span id="connection" class="hint" role="status">Connecting…</span>
+                ${filterForm(filter)}
+              </header>
+        <noscript><p class="wrong">Without JavaScript the list stays as it is now.</p></noscript>
+        <div class="columns">
+          <section aria-label="Transactions">
+            <div id="transactions" data-live>${list(world, rows)}</div>
+          </section>
+          <aside aria-label="Controls">${panels(world)}</aside>
+        </div>
+        <div id="notices" role="status" aria-live="polite"></div>
+      `,
+    });
+  });
+
+  pages.get("/transactions/:id", (c) => {
+    const transaction = world.transactions.get(c.req.param("id"));
+    if (!transaction) throw new Refusal(404);
+    return render(c, {
+      title: transaction.orderId,
+      hasScript: true,
+      body: html`
+        <header class="top">
+          <h1>${transaction.orderId}</h1>
+        </header>
+        <div id="details" class="details" data-live>${details(world, transaction)}</div>
+        <p><a href="/">All transactions</a></p>
+        <div id="notices" role="status" aria-live="polite"></div>
+      `,
+    });
+  });
+}
+
+function filterForm({ order, status }: Filter): Markup {
+  return html`
+    <form id="filter" class="filter" role="search">
+      <label for="order">Order</label>
+      <input id="order" name="order" type="search" value="${order}" placeholder="Any part of its id">
+      <label for="status">Status</label>
+      <select id="status" name="status">
+        <option value="">Any</option>
+        ${STATUSES.map((each) =>
+          html`<option value="${each}" ${each === status && "selected"}>${each}</option>`
+        )}
+      </select>
+      <noscript><button>Filter</button></noscript>
+    </form>
+  `;
+}
+
+function count(world: OpenWorld, { length }: Row[]): string {
+  const { size } = world.transactions;
+  if (size === 0) return "";
+  return length === MAX_ROWS && size > length
+    ? `The latest ${length} of ${size}`
+    : length === size
+    ? `${size} in all`
+    : `${length} of ${size}`;
+}
+
+function list(world: OpenWorld, rows: Row[]): Markup {
+  if (world.transactions.size === 0) return firstCharge(world);
+  if (rows.length > 0) return table(rows);
+  return html`<p class="card empty">No transaction is like that.</p>`;
+}
+
+export function firstCharge(world: World): Markup {
+  return html`
+    <section class="card empty">
+      <h2>No transaction yet</h2>
+      <p>Paste this into a terminal, and the first one appears here by itself:</p>
+      <pre id="curl" tabindex="0">${curl(world)}</pre>
+      <p><button data-copy="curl" data-key="copy">Copy</button></p>
+      <dl class="keys">
+        ${addressAndKeys(world)}
+        <div>
+          <dt>Card that works</dt>
+          <dd><code>4811 1111 1111 1114</code></dd>
+        </div>
+        <div>
+          <dt>Its CVV and OTP</dt>
+          <dd><code>123</code> and <code>112233</code></dd>
+        </div>
+      </dl>
+    </section>
+  `;
+}
+
+function curl({ merchant, publicUrl }: World): string {
+  const body = JSON.stringify({
+    payment_type: "bank_transfer",
+    transaction_details: { order_id: "my-first-order", gross_amount: 44_000 },
+    bank_transfer: { bank: "bca" },
+  });
+  return [
+    `curl ${quote(`${publicUrl()}/v2/charge`)}`,
+    `-u ${quote(`${merchant.serverKey}:`)}`,
+    "-H 'Content-Type: application/json'",
+    `-d ${quote(body)}`,
+  ].join(" \\\n  ");
+}
+
+/** For a shell, which takes everything between single quotes as it is. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

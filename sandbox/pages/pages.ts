@@ -1,0 +1,67 @@
+/** The pages of the sandbox: what its user sees, and what a customer would. */
+
+import { Hono } from "hono";
+import { Refusal } from "../http/refusal.ts";
+import type { OpenWorld } from "../world/world.ts";
+import { addLinkAccount } from "./customer/link_account.ts";
+import { addPay } from "./customer/pay.ts";
+import { addPaymentLink } from "./customer/payment_link.ts";
+import { addThreeDs } from "./customer/three_ds.ts";
+import { addDashboard } from "./dashboard/dashboard.ts";
+import { message } from "./shared/layout.ts";
+import { addInvoicePdf } from "./documents/invoice_pdf.ts";
+import { addQrImages } from "./documents/qr_images.ts";
+import base from "./assets/base.css" with { type: "text" };
+import clock from "./assets/clock.js" with { type: "text" };
+import details from "./assets/details.js" with { type: "text" };
+import dom from "./assets/dom.js" with { type: "text" };
+import list from "./assets/list.css" with { type: "text" };
+import narrow from "./assets/narrow.css" with { type: "text" };
+import press from "./assets/press.js" with { type: "text" };
+import refresh from "./assets/refresh.js" with { type: "text" };
+import sandbox from "./assets/sandbox.js" with { type: "text" };
+import screens from "./assets/screens.css" with { type: "text" };
+
+export function createPages(world: OpenWorld): Hono {
+  const pages = new Hono();
+  // No middleware for all paths: the gateway's own endpoints live beside these pages.
+  serveAssets(pages);
+  addDashboard(pages, world);
+  addPay(pages, world);
+  addThreeDs(pages, world);
+  addLinkAccount(pages, world);
+  addPaymentLink(pages, world);
+  addInvoicePdf(pages, world);
+  addQrImages(pages, world);
+
+  pages.onError((error, c) => {
+    // Whatever is no refusal is a mistake, which the sandbox itself reports.
+    if (!(error instanceof Refusal)) throw error;
+    if (error.code !== 404) return message(c, "That did not work", error.message, 409);
+    const text = "The sandbox knows nothing by this address. It may have been started anew since.";
+    return message(c, "There is nothing here", text, 404);
+  });
+  return pages;
+}
+
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+  <rect width="32" height="32" rx="8" fill="#0f766e"/>
+  <rect x="6" y="9" width="20" height="14" rx="3" fill="none" stroke="#fff" stroke-width="2.5"/>
+  <path d="M6 15h20" stroke="#fff" stroke-width="2.5"/>
+</svg>`;
+
+export function serveAssets(pages: Hono): void {
+  const serve = (path: string, type: string, text: string) =>
+    pages.get(path, (c) =>
+      c.body(text, 200, {
+        "Content-Type": `${type}; charset=utf-8`,
+        "Cache-Control": "no-cache",
+        "X-Content-Type-Options": "nosniff",
+      }));
+  const scripts = { clock, details, dom, press, refresh, sandbox };
+  for (const [name, text] of Object.entries(scripts)) {
+    serve(`/assets/${name}.js`, "text/javascript", text);
+  }
+  serve("/assets/sandbox.css", "text/css", base + list + screens + narrow);
+  serve("/favicon.ico", "image/svg+xml", ICON);
+}
