@@ -1,13 +1,13 @@
-/** The way of a call through the sandbox: faults, keys, idempotency, the operation, its answer. */
+/** Serves one endpoint: fault, authorization, idempotency, operation, response. */
 
 import type { Context } from "hono";
 import { setTimeout as delay } from "node:timers/promises";
 import { RecordTooLarge } from "../engine/table.ts";
-import { answerInstead, spoil } from "../faults/fault_responses.ts";
+import { corruptResponse, respondWithFault } from "../faults/fault_responses.ts";
 import type { Fault } from "../faults/faults.ts";
 import { Refusal, type RefusalCode } from "../http/refusal.ts";
 import { readBody } from "../http/request.ts";
-import { type Answer, render } from "../http/response.ts";
+import { type ApiResponse, render } from "../http/response.ts";
 import type { World } from "../world/world.ts";
 import type { Call, Endpoint } from "./endpoints.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -15,9 +15,9 @@ import type { Idempotency } from "./idempotency.ts";
 export interface Pipeline {
   world: World;
   idempotency: Idempotency;
-  /** Aborted when the sandbox closes, so that nobody waits for an answer that never comes. */
+  /** Aborted when the sandbox closes, so that delayed responses end. */
   closing: AbortSignal;
-  reportMistake(error: unknown): void;
+  reportError(error: unknown): void;
 }
 
 export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
@@ -25,21 +25,21 @@ export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
   const { world, closing } = pipeline;
   const refuse = (code: RefusalCode) => family.refuse(new Refusal(code), world.random.uuid());
   return async (c: Context): Promise<Response> => {
-    const fault = world.faults.takeForAnswer(operation);
-    const instead = fault && await answerInstead(fault, refuse, closing);
+    const fault = world.faults.takeForResponse(operation);
+    const instead = fault && await respondWithFault(fault, refuse, closing);
     if (instead) return instead;
-    const answer = await answerCall(c, endpoint, fault, pipeline);
+    const response = await handleCall(c, endpoint, fault, pipeline);
     await world.committed();
-    return spoil(fault, answer) ?? render(answer);
+    return corruptResponse(fault, response) ?? render(response);
   };
 }
 
-async function answerCall(
+async function handleCall(
   c: Context,
   endpoint: Endpoint,
   fault: Fault | null,
-  { world, idempotency, closing, reportMistake }: Pipeline,
-): Promise<Answer> {
+  { world, idempotency, closing, reportError }: Pipeline,
+): Promise<ApiResponse> {
   const { family } = endpoint;
   const request = c.req.raw;
   try {
@@ -50,35 +50,38 @@ async function answerCall(
       query: c.req.query(),
       headers: request.headers,
       body: endpoint.read ? endpoint.read(body) : body,
-      isRefusedByBank: fault?.fault === "bank_refuses",
+      isDeclinedByBank: fault?.fault === "bank_refuses",
     };
     const rules = endpoint.method === "POST" ? family.idempotency : null;
     const key = rules && request.headers.get(rules.header);
-    const answer = await idempotency.run(rules, key, async () => {
+    const response = await idempotency.run(rules, key, async () => {
       try {
-        const { result, told } = world.notifier.during(() => endpoint.run(world, call));
-        if (fault?.fault === "webhook_first") await told;
+        const { result, delivered } = world.notifier.trackDeliveries(() =>
+          endpoint.run(world, call)
+        );
+        if (fault?.fault === "webhook_first") await delivered;
         return family.succeed(result, endpoint.http);
       } finally {
-        // Late on purpose: until then the key is one whose first request still runs.
+        // Inside the idempotent call: a repeated request during the delay gets "still being
+        // processed".
         if (fault?.fault === "delay") await pause(fault.delay_ms, closing);
       }
     });
-    return answer === "running" ? family.refuse(new Refusal(202), world.random.uuid()) : answer;
+    return response === "running" ? family.refuse(new Refusal(202), world.random.uuid()) : response;
   } catch (error) {
-    return family.refuse(refusalOf(error, reportMistake), world.random.uuid());
+    return family.refuse(refusalOf(error, reportError), world.random.uuid());
   }
 }
 
-function refusalOf(error: unknown, reportMistake: (error: unknown) => void): Refusal {
+function refusalOf(error: unknown, reportError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
-  // What is too large to be kept, or nested too deep to be read, is the caller's doing.
+  // A record too large to store, or JSON nested too deep to process, is the caller's error.
   if (error instanceof RecordTooLarge || error instanceof RangeError) return new Refusal(413);
-  reportMistake(error);
+  reportError(error);
   return new Refusal(500);
 }
 
-/** Cut short when the sandbox closes. */
+/** Ends early when the sandbox closes. */
 async function pause(ms: number, closing: AbortSignal): Promise<void> {
   await delay(ms, null, { signal: closing }).catch(() => {});
 }

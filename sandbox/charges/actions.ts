@@ -1,19 +1,19 @@
-/** What can be done to a transaction: look, cancel, expire, approve, deny, capture (G§4). */
+/** Calls on a transaction: status, cancel, expire, approve, deny, capture. */
 
 import { invalid, Refusal } from "../http/refusal.ts";
 import { count, object, rupiah, text, validate } from "../http/validate.ts";
 import type { World } from "../world/world.ts";
-import { findTransaction, move, revise } from "../transactions/transactions.ts";
+import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
 import type { Transaction } from "../world/transaction.ts";
-import { actionAnswer, statusAnswer } from "./responses.ts";
+import { actionResponse, statusResponse } from "./responses.ts";
 
 export function getStatus(world: World, id: string) {
-  return statusAnswer(world, findTransaction(world, id));
+  return statusResponse(world, findTransaction(world, id));
 }
 
 const Page = object({ page: count(0, 1_000_000), per_page: count(1, 100) });
 
-/** All payments to a virtual account that can be paid more than once. */
+/** Lists all payments to a virtual account that can be paid more than once. */
 export function getStatusB2b(world: World, id: string, query: Record<string, string>) {
   const transaction = findTransaction(world, id);
   if (!["bank_transfer", "permata"].includes(transaction.method)) throw new Refusal(404);
@@ -29,7 +29,7 @@ export function getStatusB2b(world: World, id: string, query: Record<string, str
     status_code: "200",
     status_message: "Success, transactions are retrieved",
     transactions: all.slice(page * per_page, (page + 1) * per_page).map((each) =>
-      statusAnswer(world, each)
+      statusResponse(world, each)
     ),
   };
 }
@@ -37,13 +37,13 @@ export function getStatusB2b(world: World, id: string, query: Record<string, str
 export function cancel(world: World, id: string) {
   const transaction = findTransaction(world, id);
   if (!canCancel(transaction)) throw new Refusal(412);
-  const cancelled = move(world, transaction, "cancel", "cancel", {
+  const cancelled = transitionTo(world, transaction, "cancel", "cancel", {
     details: { ...transaction.details, cancelledFrom: transaction.status },
   });
-  return actionAnswer(world, cancelled, "Success, transaction is canceled");
+  return actionResponse(world, cancelled, "Success, transaction is canceled");
 }
 
-/** Acquirers differ in when a held amount can be let go. */
+/** BNI does not cancel authorizations, and Mandiri does not cancel captured pre-authorizations. */
 function canCancel({ status, details }: Transaction): boolean {
   if (status === "authorize") return details.bank !== "bni";
   if (status === "capture") return !(details.isPreAuth && details.bank === "mandiri");
@@ -57,24 +57,24 @@ export function expire(world: World, id: string) {
     if (bank !== "permata" && store !== "indomaret") throw new Refusal(412);
     throw new Refusal(412, "Transaction status cannot be updated.");
   }
-  const expired = move(world, transaction, "expire", "expire");
-  return actionAnswer(world, expired, "Success, transaction has expired");
+  const expired = transitionTo(world, transaction, "expire", "expire");
+  return actionResponse(world, expired, "Success, transaction has expired");
 }
 
 export function approve(world: World, id: string) {
   const transaction = findChallenged(world, id);
   const approved = transaction.status === "capture"
-    ? move(world, transaction, "capture", "approve", { fraud: "accept" })
-    : revise(world, transaction, "approve", { fraud: "accept" });
-  return actionAnswer(world, approved, "Success, transaction is approved");
+    ? transitionTo(world, transaction, "capture", "approve", { fraud: "accept" })
+    : updateTransaction(world, transaction, "approve", { fraud: "accept" });
+  return actionResponse(world, approved, "Success, transaction is approved");
 }
 
 export function deny(world: World, id: string) {
   const transaction = findChallenged(world, id);
-  const denied = move(world, transaction, "deny", "deny", { fraud: "deny" });
+  const denied = transitionTo(world, transaction, "deny", "deny", { fraud: "deny" });
   return {
-    ...actionAnswer(world, denied, "Success, transaction is denied"),
-    // Done as the merchant asked, so no refusal (G§4.1).
+    ...actionResponse(world, denied, "Success, transaction is denied"),
+    // 200, although the status is "deny": the merchant asked for the denial and it succeeded.
     status_code: "200",
   };
 }
@@ -88,7 +88,7 @@ function findChallenged(world: World, id: string): Transaction {
 
 const Capture = object({ transaction_id: text(255), gross_amount: rupiah().nullish() });
 
-export function capture(world: World, body: unknown, isRefusedByBank: boolean) {
+export function capture(world: World, body: unknown, isDeclinedByBank: boolean) {
   const request = validate(Capture, body);
   const transaction = findTransaction(world, request.transaction_id);
   if (transaction.status !== "authorize") throw new Refusal(412);
@@ -98,19 +98,19 @@ export function capture(world: World, body: unknown, isRefusedByBank: boolean) {
   if (isTooMuch) {
     throw invalid(`gross_amount must be equal or less than ${transaction.amount}`);
   }
-  if (isRefusedByBank) {
-    // The hold stays as it is: the merchant may try again.
+  if (isDeclinedByBank) {
+    // The authorization stays, so that the merchant can retry the capture.
     return {
-      ...actionAnswer(world, transaction, "Capture denied by the bank"),
+      ...actionResponse(world, transaction, "Capture denied by the bank"),
       status_code: "202",
       transaction_status: "deny",
     };
   }
   if (isGopay) {
-    const settled = move(world, transaction, "settlement", "capture");
-    return actionAnswer(world, settled, "Success, transaction is captured");
+    const settled = transitionTo(world, transaction, "settlement", "capture");
+    return actionResponse(world, settled, "Success, transaction is captured");
   }
-  const captured = move(world, transaction, "capture", "capture", { amount });
-  const says = "Success, Credit Card capture transaction is successful";
-  return actionAnswer(world, captured, says);
+  const captured = transitionTo(world, transaction, "capture", "capture", { amount });
+  const statusMessage = "Success, Credit Card capture transaction is successful";
+  return actionResponse(world, captured, statusMessage);
 }

@@ -1,15 +1,15 @@
-/** `POST /v2/charge`: a new transaction of any method. */
+/** `POST /v2/charge`: starts a transaction of any payment method. */
 
-import { HOLD } from "../cards/authorization.ts";
+import { AUTHORIZATION_HOLD } from "../cards/authorization.ts";
 import { addInterval, parseTime, SECOND } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { validate } from "../http/validate.ts";
-import type { MethodName, Start, Transaction } from "../world/transaction.ts";
+import type { MethodName, Transaction, TransactionStart } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 import type { ChargeRequest, Method } from "./methods/method.ts";
 import { METHODS, NOT_ACTIVATED } from "./methods/methods.ts";
-import { chargeAnswer } from "./responses.ts";
+import { chargeResponse } from "./responses.ts";
 
 export interface ChargeOptions {
   notify?: Transaction["notify"];
@@ -21,13 +21,13 @@ export interface ChargeOptions {
 export function charge(world: World, body: unknown, options: ChargeOptions = {}) {
   const method = findMethod(body);
   const request = validate(method.schema, body);
-  checkSum(request);
-  if (!isFree(world, request.transaction_details.order_id)) throw new Refusal(406);
-  const { transaction, says } = startTransaction(world, method, request, options);
-  return chargeAnswer(world, transaction, says);
+  checkItemTotal(request);
+  if (!isOrderIdFree(world, request.transaction_details.order_id)) throw new Refusal(406);
+  const { transaction, statusMessage } = startTransaction(world, method, request, options);
+  return chargeResponse(world, transaction, statusMessage);
 }
 
-/** Starts a transaction whose request is known to be good. */
+/** Starts a transaction from a validated request. */
 export function startTransaction(
   world: World,
   method: Method,
@@ -36,15 +36,15 @@ export function startTransaction(
 ) {
   const { order_id, gross_amount } = request.transaction_details;
   const now = world.clock.now();
-  const chosen = chosenExpiry(request, now);
-  const { says, ...start } = method.start(request, world);
+  const chosen = requestedLifetime(request, now);
+  const { statusMessage, ...start } = method.start(request, world);
   const transaction = world.transactions.put({
     id: world.random.uuid(),
     orderId: order_id,
     amount: gross_amount,
     method: method.name,
     createdAt: now,
-    expiresAt: expiryOf(method, start, now, chosen),
+    expiresAt: expiryTime(method, start, now, chosen),
     capturedAt: null,
     settledAt: start.status === "settlement" ? now : null,
     decidesAt: null,
@@ -58,8 +58,8 @@ export function startTransaction(
     invoiceId: options.invoiceId ?? null,
     ...start,
   });
-  world.notifier.transaction(transaction, options.cause ?? "charge");
-  return { transaction, says };
+  world.notifier.notifyTransaction(transaction, options.cause ?? "charge");
+  return { transaction, statusMessage };
 }
 
 function findMethod(body: unknown): Method {
@@ -70,17 +70,17 @@ function findMethod(body: unknown): Method {
   throw invalid("payment_type is not supported");
 }
 
-function checkSum({ item_details, transaction_details }: ChargeRequest): void {
+function checkItemTotal({ item_details, transaction_details }: ChargeRequest): void {
   if (!item_details || item_details.length === 0) return;
   const sum = item_details.reduce((total, { price, quantity }) => total + price * quantity, 0);
-  // Worded as by the gateway, whatever it has to do with tokens.
+  // The gateway's own wording; no token request is involved.
   if (sum !== transaction_details.gross_amount) {
     throw invalid("transaction_details.gross_amount must be equal to token request gross_amount");
   }
 }
 
-/** An order is taken while it can still be paid, and for good once it was (G§3.15). */
-export function isFree(world: World, orderId: string): boolean {
+/** An order id is in use while its transaction can be paid, and permanently once it was paid. */
+export function isOrderIdFree(world: World, orderId: string): boolean {
   const latest = world.transactions.get(world.orders.get(orderId)?.id ?? "");
   if (!latest) return true;
   const { status, details } = latest;
@@ -89,8 +89,8 @@ export function isFree(world: World, orderId: string): boolean {
   return status === "expire" || status === "failure";
 }
 
-/** How long after now the merchant lets it live; null where it did not say. */
-function chosenExpiry({ custom_expiry }: ChargeRequest, now: number): number | null {
+/** Milliseconds until the expiry that the merchant requested; null if none was requested. */
+function requestedLifetime({ custom_expiry }: ChargeRequest, now: number): number | null {
   if (!custom_expiry) return null;
   const { order_time, expiry_duration, unit } = custom_expiry;
   const from = order_time ? parseTime(order_time) : now;
@@ -100,18 +100,18 @@ function chosenExpiry({ custom_expiry }: ChargeRequest, now: number): number | n
   return left;
 }
 
-function expiryOf(
+function expiryTime(
   method: Method,
-  { status, details }: Omit<Start, "says">,
+  { status, details }: Omit<TransactionStart, "statusMessage">,
   now: number,
   chosen: number | null,
 ): number | null {
-  const { usual, most } = method.expiry(details);
-  const life = chosen === null || most === null ? usual : Math.min(chosen, most);
+  const { standard, max } = method.expiry(details);
+  const life = chosen === null || max === null ? standard : Math.min(chosen, max);
   if (status === "pending" || (status === "authorize" && method.name === "gopay")) {
     return now + life;
   }
-  return method.name === "credit_card" ? now + HOLD : null;
+  return method.name === "credit_card" ? now + AUTHORIZATION_HOLD : null;
 }
 
 function customFields(request: ChargeRequest): Record<string, string> {

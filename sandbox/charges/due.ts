@@ -1,14 +1,17 @@
-/** What happens to a transaction by the passing of time alone. */
+/**
+ * Changes of a transaction that happen over time: expiry, decisions, settlement, refund
+ * confirmations.
+ */
 
-import { decide } from "../cards/authorization.ts";
-import { earliest, settlementOf } from "../engine/time.ts";
-import { move } from "../transactions/transactions.ts";
+import { authorizeCard } from "../cards/authorization.ts";
+import { earliest, settlementTime } from "../engine/time.ts";
+import { transitionTo } from "../transactions/transactions.ts";
 import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { confirmRefund, isUnconfirmed } from "./refunds.ts";
 
-/** When the next thing happens by itself; null: nothing will. */
-export function dueAt(transaction: Transaction): number | null {
+/** When the transaction changes next; null if nothing is scheduled. */
+export function transactionDueAt(transaction: Transaction): number | null {
   const { status, expiresAt, decidesAt, capturedAt, refunds } = transaction;
   switch (status) {
     case "pending":
@@ -16,7 +19,7 @@ export function dueAt(transaction: Transaction): number | null {
     case "authorize":
       return expiresAt;
     case "capture":
-      return capturedAt === null ? null : settlementOf(capturedAt);
+      return capturedAt === null ? null : settlementTime(capturedAt);
     case "refund":
     case "partial_refund":
       return earliest(...refunds.filter(isUnconfirmed).map(({ confirmsAt }) => confirmsAt));
@@ -25,14 +28,14 @@ export function dueAt(transaction: Transaction): number | null {
   }
 }
 
-export function happen(world: World, transaction: Transaction): void {
+export function runDueTransaction(world: World, transaction: Transaction): void {
   switch (transaction.status) {
     case "pending":
-      if (isReached(world, transaction.decidesAt)) decideAlone(world, transaction);
-      else move(world, transaction, "expire", "expiry");
+      if (isReached(world, transaction.decidesAt)) decideWithoutCustomer(world, transaction);
+      else transitionTo(world, transaction, "expire", "expiry");
       return;
     case "authorize":
-      move(world, transaction, "expire", "expiry");
+      transitionTo(world, transaction, "expire", "expiry");
       return;
     case "capture":
       settle(world, transaction);
@@ -42,23 +45,23 @@ export function happen(world: World, transaction: Transaction): void {
   }
 }
 
-/** The day's captures; one whose challenge nobody answered is let go instead. */
+/** Settles a captured transaction. An undecided challenge is cancelled instead. */
 export function settle(world: World, transaction: Transaction): Transaction {
   const to = transaction.fraud === "challenge" ? "cancel" : "settlement";
-  return move(world, transaction, to, "settle");
+  return transitionTo(world, transaction, to, "settle");
 }
 
-/** A slow issuer makes up its mind, or a phone that was pushed says no. */
-function decideAlone(world: World, transaction: Transaction): void {
+/** A slow card issuer decides, or the customer of an OVO push declines. */
+function decideWithoutCustomer(world: World, transaction: Transaction): void {
   if (transaction.method === "credit_card") {
-    const { status, says: _says, ...changes } = decide(
+    const { status, statusMessage: _statusMessage, ...changes } = authorizeCard(
       transaction.details,
       transaction.amount,
       world,
     );
-    move(world, transaction, status, "three_ds", { ...changes, decidesAt: null });
+    transitionTo(world, transaction, status, "three_ds", { ...changes, decidesAt: null });
   } else {
-    move(world, transaction, "deny", "deny", {
+    transitionTo(world, transaction, "deny", "deny", {
       decidesAt: null,
       message: "Ovo transaction is denied",
     });

@@ -1,41 +1,44 @@
-/** A transaction in the gateway's own words: to the caller, to one who asks, and in a webhook. */
+/**
+ * A transaction in the gateway's formats: response to a call, response to a status request,
+ * notification.
+ */
 
-import { wib } from "../engine/time.ts";
+import { formatWib } from "../engine/time.ts";
 import { sign } from "../transactions/signature.ts";
-import { money, refundedSum, type Transaction } from "../world/transaction.ts";
+import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.ts";
 import type { Identity } from "../world/world.ts";
 import type { View } from "./methods/method.ts";
 import { METHODS } from "./methods/methods.ts";
 
-/** The answer to a charge. */
-export function chargeAnswer(world: Identity, transaction: Transaction, says: string) {
+/** Response to a charge. */
+export function chargeResponse(world: Identity, transaction: Transaction, statusMessage: string) {
   return {
     status_code: statusCode(transaction, "operation"),
-    status_message: says,
-    ...common(world, transaction),
-    ...expiry(transaction, "operation"),
+    status_message: statusMessage,
+    ...commonFields(world, transaction),
+    ...expiryField(transaction, "operation"),
     ...METHODS[transaction.method].fields(transaction, "operation", world),
   };
 }
 
-/** The answer to cancel, expire, approve, deny and capture. */
-export function actionAnswer(world: Identity, transaction: Transaction, says: string) {
+/** Response to cancel, expire, approve, deny and capture. */
+export function actionResponse(world: Identity, transaction: Transaction, statusMessage: string) {
   return {
     status_code: statusCode(transaction, "operation"),
-    status_message: says,
-    ...common(world, transaction),
+    status_message: statusMessage,
+    ...commonFields(world, transaction),
   };
 }
 
-/** The answer to one who asks for the status. */
-export function statusAnswer(world: Identity, transaction: Transaction) {
-  // DANA's own way, capitals included (G§3.11).
+/** Response to a status request. */
+export function statusResponse(world: Identity, transaction: Transaction) {
+  // The gateway reports pending DANA transactions with 200 and in capitals.
   const isPendingDana = transaction.method === "dana" && transaction.status === "pending";
   const code = isPendingDana ? "200" : statusCode(transaction, "status");
   return {
     status_code: code,
-    status_message: statusMessage(transaction),
-    ...full(world, transaction, "status", code),
+    status_message: statusMessageOf(transaction),
+    ...allFields(world, transaction, "status", code),
     ...isPendingDana && { transaction_status: "PENDING" },
   };
 }
@@ -45,63 +48,63 @@ export function notification(world: Identity, transaction: Transaction) {
   return {
     status_code: code,
     status_message: "midtrans payment notification",
-    ...full(world, transaction, "notification", code),
+    ...allFields(world, transaction, "notification", code),
   };
 }
 
-function full(world: Identity, transaction: Transaction, view: View, code: string) {
+function allFields(world: Identity, transaction: Transaction, view: View, code: string) {
   const { orderId, amount, settledAt, customFields, metadata } = transaction;
   return {
-    ...common(world, transaction),
-    ...expiry(transaction, view),
-    ...settledAt !== null && { settlement_time: wib(settledAt) },
+    ...commonFields(world, transaction),
+    ...expiryField(transaction, view),
+    ...settledAt !== null && { settlement_time: formatWib(settledAt) },
     ...refundFields(transaction),
     ...METHODS[transaction.method].fields(transaction, view, world),
     ...customFields,
     ...metadata && { metadata },
-    signature_key: sign(orderId, code, money(amount), world.merchant.serverKey),
+    signature_key: sign(orderId, code, formatMoney(amount), world.merchant.serverKey),
   };
 }
 
-function common(world: Identity, transaction: Transaction) {
+function commonFields(world: Identity, transaction: Transaction) {
   const { id, orderId, amount, method, createdAt, status, fraud } = transaction;
   return {
     transaction_id: id,
     order_id: orderId,
     merchant_id: world.merchant.id,
-    gross_amount: money(amount),
+    gross_amount: formatMoney(amount),
     currency: "IDR",
     payment_type: METHODS[method].paymentType,
-    transaction_time: wib(createdAt),
+    transaction_time: formatWib(createdAt),
     transaction_status: status as string,
     ...fraud !== null && { fraud_status: fraud },
   };
 }
 
-function expiry({ method, expiresAt }: Transaction, view: View) {
+function expiryField({ method, expiresAt }: Transaction, view: View) {
   if (expiresAt === null) return {};
-  // The gateway's own slip of the pen (G§3.12).
+  // In responses to QRIS charges the gateway spells this field differently.
   const name = method === "qris" && view === "operation" ? "expire_time" : "expiry_time";
-  return { [name]: wib(expiresAt) };
+  return { [name]: formatWib(expiresAt) };
 }
 
 function refundFields(transaction: Transaction) {
   if (transaction.refunds.length === 0) return {};
   return {
-    refund_amount: money(refundedSum(transaction)),
+    refund_amount: formatMoney(sumRefunds(transaction)),
     refunds: transaction.refunds.map((refund) => ({
       refund_chargeback_id: refund.id,
-      refund_amount: money(refund.amount),
-      created_at: wib(refund.createdAt),
+      refund_amount: formatMoney(refund.amount),
+      created_at: formatWib(refund.createdAt),
       reason: refund.reason,
       refund_key: refund.key,
       refund_method: refund.isDirect ? "online" : "offline",
-      ...refund.confirmedAt !== null && { bank_confirmed_at: wib(refund.confirmedAt) },
+      ...refund.confirmedAt !== null && { bank_confirmed_at: formatWib(refund.confirmedAt) },
     })),
   };
 }
 
-function statusMessage({ method, status, message, details }: Transaction): string {
+function statusMessageOf({ method, status, message, details }: Transaction): string {
   const found = "Success, transaction is found";
   if (method !== "credit_card") return message ?? found;
   switch (status) {
@@ -130,7 +133,8 @@ function statusMessage({ method, status, message, details }: Transaction): strin
 
 type State = Pick<Transaction, "status" | "fraud">;
 
-export function statusCode({ status, fraud }: State, view: View): string {
+/** The gateway gives a status different codes in responses and in webhooks. */
+function statusCode({ status, fraud }: State, view: View): string {
   switch (status) {
     case "pending":
       return "201";

@@ -1,120 +1,124 @@
-/** What happens to a transaction outside the merchant's reach: customers pay, banks change their minds. */
+/**
+ * Simulated actions of customers and banks: what happens to a transaction without a call of the
+ * merchant.
+ */
 
 import { finishThreeDs, isWaitingForThreeDs } from "../cards/authorization.ts";
 import { Refusal } from "../http/refusal.ts";
-import { EDGES, move } from "../transactions/transactions.ts";
+import { TRANSITIONS, transitionTo } from "../transactions/transactions.ts";
 import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { settle } from "./due.ts";
 import { GOPAY_HOLD } from "./methods/gopay.ts";
 import { confirmRefund } from "./refunds.ts";
 
-export interface Particulars {
-  /** What the customer pays on top, where the merchant has it so: the amount then includes it. */
+export interface ActionOptions {
+  /** Fee that the customer pays in addition; it is added to the amount. */
   fee?: number | null;
-  /** The wallet a QRIS code was scanned with. */
+  /** Wallet that scanned the QRIS code. */
   issuer?: string | null;
-  /** How 3-D Secure ends. */
+  /** Result of 3-D Secure. */
   result?: "success" | "failure" | null;
-  /** Part of the amount, where a part can be meant. */
+  /** Amount of a partial chargeback. */
   amount?: number | null;
 }
 
-interface Happening {
-  /** Whether it can happen to a transaction in the state it is in. */
-  can(transaction: Transaction): boolean;
-  happen(world: World, transaction: Transaction, particulars: Particulars): Transaction;
+interface SimulatedAction {
+  /** Whether the state of the transaction allows the action. */
+  isPossible(transaction: Transaction): boolean;
+  run(world: World, transaction: Transaction, options: ActionOptions): Transaction;
 }
 
-/** Whose provider can say no; a bank account or a till is simply not paid to (G§10). */
+/** Methods whose provider can deny a payment. Transfers and store payments can only expire. */
 const DENIABLE = ["credit_card", "gopay", "shopeepay", "qris", "ovo", "akulaku", "kredivo"];
 
-export const HAPPENINGS = {
+export const SIMULATED_ACTIONS = {
   pay: {
-    can: (transaction) =>
+    isPossible: (transaction) =>
       transaction.method === "credit_card"
         ? isWaitingForThreeDs(transaction)
         : isPending(transaction),
-    happen: (world, transaction, particulars) =>
+    run: (world, transaction, options) =>
       transaction.method === "credit_card"
         ? finishThreeDs(world, transaction, true)
-        : pay(world, transaction, particulars),
+        : pay(world, transaction, options),
   },
   pay_again: {
-    can: ({ method, status }) =>
+    isPossible: ({ method, status }) =>
       (method === "bank_transfer" || method === "permata") && status === "settlement",
-    happen: payAgain,
+    run: payAgain,
   },
   deny: {
-    can: (transaction) => isPending(transaction) && DENIABLE.includes(transaction.method),
-    happen: (world, transaction) =>
-      move(world, transaction, "deny", "deny", {
+    isPossible: (transaction) => isPending(transaction) && DENIABLE.includes(transaction.method),
+    run: (world, transaction) =>
+      transitionTo(world, transaction, "deny", "deny", {
         message: "Transaction is denied by the customer or the provider",
       }),
   },
   expire: {
-    can: isPending,
-    happen: (world, transaction) => move(world, transaction, "expire", "expiry"),
+    isPossible: isPending,
+    run: (world, transaction) => transitionTo(world, transaction, "expire", "expiry"),
   },
   fail: {
-    // Only a card's bank fails to answer; any other pending one is just not paid (G§10).
-    can: (transaction) => isPending(transaction) && transaction.method === "credit_card",
-    happen: (world, transaction) => move(world, transaction, "failure", "fail"),
+    // Only a card's bank can fail to respond; other pending transactions expire.
+    isPossible: (transaction) => isPending(transaction) && transaction.method === "credit_card",
+    run: (world, transaction) => transitionTo(world, transaction, "failure", "fail"),
   },
   three_ds: {
-    can: isWaitingForThreeDs,
-    happen: (world, transaction, { result }) =>
+    isPossible: isWaitingForThreeDs,
+    run: (world, transaction, { result }) =>
       finishThreeDs(world, transaction, result !== "failure"),
   },
   settle: {
-    can: ({ status }) => status === "capture",
-    happen: settle,
+    isPossible: ({ status }) => status === "capture",
+    run: settle,
   },
   chargeback: {
-    can: ({ method, status }) => method === "credit_card" && EDGES[status].includes("chargeback"),
-    happen: chargeback,
+    isPossible: ({ method, status }) =>
+      method === "credit_card" && TRANSITIONS[status].includes("chargeback"),
+    run: chargeback,
   },
   reverse: {
-    can: ({ method, status, details }) =>
+    isPossible: ({ method, status, details }) =>
       status === "settlement" &&
       (method === "echannel" || details.bank === "permata" || details.store === "indomaret"),
-    happen: (world, transaction) => move(world, transaction, "deny", "reverse"),
+    run: (world, transaction) => transitionTo(world, transaction, "deny", "reverse"),
   },
   confirm_refund: {
-    can: ({ refunds }) => refunds.some(({ confirmedAt }) => confirmedAt === null),
-    happen: confirmRefund,
+    isPossible: ({ refunds }) => refunds.some(({ confirmedAt }) => confirmedAt === null),
+    run: confirmRefund,
   },
-} satisfies Record<string, Happening>;
+} satisfies Record<string, SimulatedAction>;
 
-export type HappeningName = keyof typeof HAPPENINGS;
+export type SimulatedActionName = keyof typeof SIMULATED_ACTIONS;
 
-export function letHappen(
+export function simulate(
   world: World,
-  name: HappeningName,
+  name: SimulatedActionName,
   transaction: Transaction,
-  particulars: Particulars = {},
+  options: ActionOptions = {},
 ): Transaction {
-  const happening: Happening = HAPPENINGS[name];
-  if (!happening.can(transaction)) {
-    throw new Refusal(412, "The transaction is not in a state in which this can happen");
+  const action: SimulatedAction = SIMULATED_ACTIONS[name];
+  if (!action.isPossible(transaction)) {
+    throw new Refusal(412, "This action is not possible in the current state of the transaction");
   }
-  return happening.happen(world, transaction, particulars);
+  return action.run(world, transaction, options);
 }
 
 function isPending({ status }: Transaction): boolean {
   return status === "pending";
 }
 
-function pay(world: World, transaction: Transaction, { fee, issuer }: Particulars): Transaction {
+function pay(world: World, transaction: Transaction, { fee, issuer }: ActionOptions): Transaction {
   const isHeld = transaction.details.isPreAuth === true;
-  return move(world, transaction, isHeld ? "authorize" : "settlement", "pay", {
+  return transitionTo(world, transaction, isHeld ? "authorize" : "settlement", "pay", {
     ...isHeld && { expiresAt: world.clock.now() + GOPAY_HOLD },
     ...fee && withFee(transaction, fee),
     ...issuer && { details: { ...transaction.details, issuer } },
   });
 }
 
-/** A number that was paid once can be, again and again, where the bank has it so (G§3.4). */
+/** Some virtual accounts can be paid more than once; each payment is a new transaction. */
 function payAgain(world: World, transaction: Transaction): Transaction {
   const now = world.clock.now();
   const child = world.transactions.put({
@@ -125,17 +129,26 @@ function payAgain(world: World, transaction: Transaction): Transaction {
     settledAt: now,
     parentId: transaction.parentId ?? transaction.id,
   });
-  world.notifier.transaction(child, "pay");
+  world.notifier.notifyTransaction(child, "pay");
   return child;
 }
 
-function chargeback(world: World, transaction: Transaction, { amount }: Particulars): Transaction {
+function chargeback(
+  world: World,
+  transaction: Transaction,
+  { amount }: ActionOptions,
+): Transaction {
   const isPart = typeof amount === "number" && amount < transaction.amount &&
     transaction.status === "settlement";
-  return move(world, transaction, isPart ? "partial_chargeback" : "chargeback", "chargeback");
+  return transitionTo(
+    world,
+    transaction,
+    isPart ? "partial_chargeback" : "chargeback",
+    "chargeback",
+  );
 }
 
-/** The amount is then what the customer paid, fee included, and that is what is signed (G§9.1). */
+/** The amount then includes the fee, and the signature covers this amount. */
 function withFee({ amount, metadata }: Transaction, fee: number): Partial<Transaction> {
   const info = {
     original_amount: amount,

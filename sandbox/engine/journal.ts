@@ -1,30 +1,39 @@
-/** Keeps records on disk in Deno KV; what is written meanwhile waits for one common commit. */
+/**
+ * Stores records on disk in Deno KV. Changes made during a commit are written together by the next
+ * commit.
+ */
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Journal {
-  /** Takes a change; it is on disk once a `committed` asked for after it comes true. */
+  /** Buffers a change. It is on disk when a later call of `committed` resolves. */
   write(key: JournalKey, value: Uint8Array | null): void;
-  /** What was written so far belongs together, and need not go with what follows. */
+  /** Marks a consistent state: a commit may end here. */
   checkpoint(): void;
   committed(): Promise<void>;
-  /** Everything under a name, in the order of its numbers. */
+  /** All values of a table, ordered by number. */
   read(table: string): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
 export type JournalKey = [table: string, number: number];
 
-/** KV takes commits of 1000 changes and 800 KiB, and values of 64 KiB: longer ones go in parts. */
+/**
+ * Deno KV limits a commit to 1000 changes and 800 KiB, and a value to 64 KiB. Larger values are
+ * split into parts.
+ */
 const MAX_PART_BYTES = 60_000;
 const MAX_COMMIT = { changes: 900, bytes: 700_000 };
-/** From here on a commit takes no more; what one operation writes still fits in behind it. */
+/**
+ * A commit of this size is closed at the next checkpoint, which leaves room for the changes of one
+ * operation.
+ */
 const FULL_COMMIT = { changes: 400, bytes: 300_000 };
-/** A record has to fit into one commit, parts and all. */
+/** All parts of a record must fit into one commit. */
 export const MAX_VALUE_BYTES = 300_000;
 
-/** The file cannot be used; the message says why and what to do, for people. */
+/** The state file cannot be used. The message says why and what to do. */
 export class JournalError extends Error {
   override name = "JournalError";
 }
@@ -34,19 +43,19 @@ interface Change {
   value: Uint8Array | null;
 }
 
-/** `beforeCommit` may write what has to be on disk no later than anything else in a commit. */
+/** `beforeCommit` may write changes that become part of the same commit. */
 export async function openJournal(path: string, beforeCommit = () => {}): Promise<Journal> {
   const lock = await lockJournal(path);
   const kv = await Deno.openKv(path).catch((error) => {
     lock.close();
-    throw unusable(path, error);
+    throw unusableJournal(path, error);
   });
   let open = { changes: new Map<string, Change>(), bytes: 0 };
-  /** Whole commits, in their order; the first stays until it is on disk. */
+  /** Complete commits in order; the first stays in the list until it is on disk. */
   const sealed: Change[][] = [];
   let writing: Promise<void> = Promise.resolve();
   let next: Promise<void> | null = null;
-  /** How many parts on disk a record has, where more than one. */
+  /** Number of parts of each record that has more than one. */
   const partCounts = new Map<string, number>();
 
   function write(key: JournalKey, value: Uint8Array | null) {
@@ -54,12 +63,12 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     open.bytes += size({ value });
   }
 
-  function seal() {
+  function sealCommit() {
     if (open.changes.size === 0) return;
     const { changes } = open;
     open = { changes: new Map(), bytes: 0 };
     beforeCommit();
-    // What is written now comes first, and in the place of what was written of it before.
+    // Changes of `beforeCommit` come first and replace earlier changes of the same record.
     for (const [key, change] of changes) {
       if (!open.changes.has(key)) open.changes.set(key, change);
     }
@@ -69,15 +78,15 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
 
   function checkpoint() {
     const isFull = open.changes.size >= FULL_COMMIT.changes || open.bytes >= FULL_COMMIT.bytes;
-    if (isFull) seal();
+    if (isFull) sealCommit();
   }
 
-  async function writeOut(): Promise<void> {
-    // From here on, newcomers wait for the commit after this one.
+  async function flush(): Promise<void> {
+    // Later callers wait for the next commit.
     next = null;
-    seal();
+    sealCommit();
     while (sealed.length > 0) {
-      for (const group of commits(sealed[0]!)) await commit(group);
+      for (const group of splitIntoCommits(sealed[0]!)) await commit(group);
       sealed.shift();
     }
   }
@@ -98,12 +107,15 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     }
   }
 
-  /** Whoever asks has written all of what it did, so that a commit never ends in the middle of it. */
+  /**
+   * Callers have written all changes of their operation, so a commit never contains half an
+   * operation.
+   */
   function committed(): Promise<void> {
     checkpoint();
     if (open.changes.size === 0 && sealed.length === 0) return writing;
-    // What an earlier commit failed to write is still there, and is tried again.
-    return next ??= writing = writing.catch(() => {}).then(writeOut);
+    // Changes of a failed commit are still in `sealed` and are retried.
+    return next ??= writing = writing.catch(() => {}).then(flush);
   }
 
   return {
@@ -112,12 +124,12 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     committed,
     async *read(table) {
       let parts: Uint8Array[] = [];
-      let of = "";
+      let firstKey = "";
       for await (const { key, value } of kv.list<Uint8Array>({ prefix: [table] })) {
         if (key.length === 2 && parts.length > 0) yield Buffer.concat(parts);
-        if (key.length === 2) [parts, of] = [[], key.join()];
+        if (key.length === 2) [parts, firstKey] = [[], key.join()];
         parts.push(value);
-        if (parts.length > 1) partCounts.set(of, parts.length);
+        if (parts.length > 1) partCounts.set(firstKey, parts.length);
       }
       if (parts.length > 0) yield Buffer.concat(parts);
     },
@@ -126,7 +138,7 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
         await committed();
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        throw new JournalError(`What happened last could not be kept in ${path} (${reason}).`);
+        throw new JournalError(`The latest changes could not be written to ${path} (${reason}).`);
       } finally {
         kv.close();
         lock.close();
@@ -136,20 +148,20 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
 }
 
 /**
- * A program that is being started holds all of its parent's files for a moment, a lock that was just
- * given back included: so one that is not to be had is asked for again, for this long.
+ * A process that is being started inherits the open files of its parent for a moment, including a
+ * lock that was just released. So the lock is retried for this long.
  */
-const LOCK_PATIENCE_MS = 1_000;
+const LOCK_TIMEOUT_MS = 1_000;
 
-/** Two sandboxes on one file would each overwrite what the other has in memory. */
+/** Two sandboxes with one file would overwrite each other's records. */
 async function lockJournal(path: string): Promise<Deno.FsFile> {
   const file = openLock(path);
-  for (const began = Date.now(); Date.now() - began < LOCK_PATIENCE_MS; await delay(20)) {
+  for (const began = Date.now(); Date.now() - began < LOCK_TIMEOUT_MS; await delay(20)) {
     if (file.tryLockSync(true)) return file;
   }
   file.close();
   throw new JournalError(
-    `Another sandbox has its state in ${path}: stop it, or choose another file.`,
+    `Another sandbox is using ${path}. Stop it, or choose another file.`,
   );
 }
 
@@ -157,19 +169,19 @@ function openLock(path: string): Deno.FsFile {
   try {
     return Deno.openSync(`${path}.lock`, { create: true, write: true });
   } catch (error) {
-    throw unusable(path, error);
+    throw unusableJournal(path, error);
   }
 }
 
-export function unusable(path: string, cause: unknown): JournalError {
+export function unusableJournal(path: string, cause: unknown): JournalError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new JournalError(
-    `The sandbox's state in ${path} cannot be used (${reason}). Remove the file to begin anew, or choose another.`,
+    `The sandbox cannot read its state in ${path} (${reason}). Delete the file to start fresh, or choose another file.`,
     { cause },
   );
 }
 
-/** The first part has the record's own key; the others sort right behind it. */
+/** The first part uses the record's key; the other parts sort directly after it. */
 function partKey(key: JournalKey, index: number): Deno.KvKey {
   return index === 0 ? key : [...key, index];
 }
@@ -182,8 +194,8 @@ function split(value: Uint8Array): Uint8Array[] {
   );
 }
 
-/** One, but for an operation that wrote more than any commit holds. */
-function* commits(changes: Change[]): Iterable<Change[]> {
+/** One commit, unless an operation wrote more than a commit can hold. */
+function* splitIntoCommits(changes: Change[]): Iterable<Change[]> {
   let group: Change[] = [];
   let bytes = 0;
   for (const change of changes) {

@@ -1,7 +1,7 @@
-/** Chance that repeats: the same seed gives the same ids, numbers and delays. */
+/** Seeded random numbers: the same seed gives the same ids, numbers and delays. */
 
 export interface Random {
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** A whole number from 0 to `limit` - 1. */
   below(limit: number): number;
   digits(length: number): string;
   hex(length: number): string;
@@ -9,23 +9,23 @@ export interface Random {
   state(): RandomState;
 }
 
-/** Four 32-bit words, enough to go on where an earlier run stopped. */
+/** Four 32-bit words; stored so that a later run continues the sequence. */
 export type RandomState = [number, number, number, number];
 
 export function seededState(seed: number): RandomState {
-  // Any seed has to fill all four words with something other than nothing.
+  // xoshiro must not start with four zero words, and a seed of 0 is allowed.
   let x = seed >>> 0;
-  const word = () => {
+  const nextWord = () => {
     x = (x + 0x9e3779b9) >>> 0;
     let z = x;
     z = Math.imul(z ^ (z >>> 16), 0x85ebca6b);
     z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35);
     return (z ^ (z >>> 16)) >>> 0;
   };
-  return [word(), word(), word(), word()];
+  return [nextWord(), nextWord(), nextWord(), nextWord()];
 }
 
-/** xoshiro128**: small, quick, and good enough for a gateway that moves no money. */
+/** xoshiro128**. Not cryptographically secure, which a sandbox does not need. */
 export function createRandom(initial: RandomState): Random {
   let [a, b, c, d] = initial;
 

@@ -1,17 +1,17 @@
-/** What is due when: expiries, settlements, cycles, retries, in the order of their time. */
+/** Runs actions when they are due: expiries, settlements, subscription cycles, retries. */
 
 import type { Clock } from "./time.ts";
 
 export interface Schedule {
   /**
-   * Asks for a look at `key` when it is `at`. What was asked for before still happens. What others
-   * ask for in the middle of a jump waits for its end, unless it is owed: else those who come faster
-   * than it gets on would keep it from ever ending.
+   * Schedules `key` for the time `at`; earlier entries of the same key stay. Entries that other
+   * requests add during a clock jump wait until it ends, unless `joinsJump` is set: otherwise a
+   * steady stream of new entries could keep the jump from ending.
    */
-  add(at: number, key: string, isOwed?: boolean): void;
-  /** Moves the clock to `to`, stopping at everything that is due on the way. */
+  add(at: number, key: string, joinsJump?: boolean): void;
+  /** Moves the clock to `to` and runs all entries that are due on the way. */
   advance(to: number): Promise<void>;
-  /** Until then nothing happens by itself: first everything has to be in its place. */
+  /** No entry runs before this call: the world must be complete first. */
   start(): void;
   close(): void;
 }
@@ -22,33 +22,32 @@ interface Entry {
   key: string;
 }
 
-/** Timers hold at most this. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
+/** Maximum delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * `look` is called at each entry's time and decides by itself whether there is anything to do. In a
- * jump, time goes on when what it caused has happened; `settle` does the same for what is under way
- * when the jump begins. Neither may fail.
+ * `runDue` is called when an entry is due and checks itself whether there is something to do. A
+ * jump waits for each call, and at its start for `waitForInFlight`. Neither function may throw.
  */
 export function createSchedule(
   clock: Clock,
-  look: (key: string) => Promise<void>,
-  settle: () => Promise<void>,
+  runDue: (key: string) => Promise<void>,
+  waitForInFlight: () => Promise<void>,
 ): Schedule {
   const heap: Entry[] = [];
-  let count = 0;
+  let nextOrder = 0;
   let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
   let running: Promise<void> = Promise.resolve();
   let isRunning = false;
-  /** What came in the middle of a jump; null: there is none. */
-  let later: Entry[] | null = null;
-  let isLooking = false;
+  /** Entries added during a jump; null if no jump is running. */
+  let deferred: Entry[] | null = null;
+  let isRunningEntry = false;
 
   function arm() {
     const earliest = heap[0];
     if (!isRunning || !earliest || (timer && timer.at <= earliest.at)) return;
     if (timer) clearTimeout(timer.id);
-    const wait = Math.min(clock.realDelay(earliest.at), LONGEST_WAIT_MS);
+    const wait = Math.min(clock.realDelay(earliest.at), MAX_TIMER_MS);
     const id = setTimeout(() => {
       timer = null;
       runUntil(clock.now(), false).finally(arm);
@@ -56,39 +55,39 @@ export function createSchedule(
     timer = { at: earliest.at, id };
   }
 
-  /** One at a time: a timer that fires in the middle of a jump waits for its end. */
+  /** Runs one at a time: a timer that fires during a jump waits for its end. */
   function runUntil(to: number, isJump: boolean): Promise<void> {
-    // What one jump failed in must not stop time for good.
+    // A failed jump must not block later ones.
     running = running.catch(() => {}).then(async () => {
-      // What is under way has its consequences first: an answer that asks for a retry, say.
-      if (isJump) later = [];
+      // Requests in flight finish first: the response of a receiver may schedule a retry.
+      if (isJump) deferred = [];
       try {
-        if (isJump) await settle();
-        await lookUntil(to, isJump);
+        if (isJump) await waitForInFlight();
+        await runEntriesUntil(to, isJump);
       } finally {
-        for (const entry of later ?? []) push(heap, entry);
-        later = null;
+        for (const entry of deferred ?? []) push(heap, entry);
+        deferred = null;
       }
     });
     return running;
   }
 
-  async function lookUntil(to: number, isJump: boolean): Promise<void> {
+  async function runEntriesUntil(to: number, isJump: boolean): Promise<void> {
     while (isRunning && heap[0] && heap[0].at <= to) {
       const { at, key } = pop(heap);
       clock.set(at);
-      isLooking = true;
-      const caused = look(key);
-      isLooking = false;
+      isRunningEntry = true;
+      const caused = runDue(key);
+      isRunningEntry = false;
       if (isJump) await caused;
     }
   }
 
   return {
-    add(at, key, isOwed = false) {
-      const entry = { at, order: count++, key };
-      if (later && !isLooking && !isOwed) {
-        later.push(entry);
+    add(at, key, joinsJump = false) {
+      const entry = { at, order: nextOrder++, key };
+      if (deferred && !isRunningEntry && !joinsJump) {
+        deferred.push(entry);
         return;
       }
       push(heap, entry);
@@ -97,7 +96,7 @@ export function createSchedule(
     async advance(to) {
       await runUntil(to, true);
       clock.set(to);
-      // The wait of the timer was reckoned with the clock as it stood before.
+      // The timer's delay was computed before the clock moved.
       if (timer) clearTimeout(timer.id);
       timer = null;
       arm();

@@ -1,10 +1,10 @@
-/** Records of one kind: read from memory, kept in the journal where there is one. */
+/** Records of one kind: read from memory, written to the journal if there is one. */
 
 import { type Journal, MAX_VALUE_BYTES } from "./journal.ts";
 
 export interface Stored {
   id: string;
-  /** Counts the records of a table in the order they were made; given by the table. */
+  /** Position in the order of creation; assigned by the table. */
   number: number;
 }
 
@@ -12,10 +12,10 @@ export type New<T extends Stored> = Omit<T, "number">;
 
 export interface Table<T extends Stored> {
   get(id: string): T | undefined;
-  /** Adds a record, or puts it in the place of the one with its id. */
+  /** Adds a record, or replaces the record with the same id. */
   put(record: New<T> & { number?: number }): T;
   delete(id: string): void;
-  /** The latest first. */
+  /** Newest first. */
   newest(): IterableIterator<T>;
   oldest(): IterableIterator<T>;
   readonly size: number;
@@ -26,8 +26,8 @@ export class RecordTooLarge extends Error {
 }
 
 /**
- * `onPut` hears of every record, those that were read from the journal included. The journal is
- * read whole: a sandbox has its state in memory, which makes it quick however much there is.
+ * `onPut` is called for every record, including those read from the journal. The whole table is
+ * kept in memory, which keeps reads fast.
  */
 export async function openTable<T extends Stored>(
   name: string,
@@ -73,7 +73,7 @@ export async function openTable<T extends Stored>(
       if (!known) return;
       records.delete(id);
       journal?.write([name, known.number], null);
-      // What was deleted must not be stepped over for ever.
+      // Removes the ids of deleted records, so that iteration stays fast.
       if (order.length > 2 * records.size + 1000) order = [...records.keys()];
     },
     *newest() {

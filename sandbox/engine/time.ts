@@ -1,4 +1,7 @@
-/** The gateway's ways of writing time: Jakarta's clock (WIB, UTC+7), mostly without saying so. */
+/**
+ * Time formats of the gateway, which uses Jakarta time (WIB, UTC+7), and the sandbox clock, which
+ * can be moved forward and run faster.
+ */
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -7,22 +10,22 @@ export const DAY = 24 * HOUR;
 
 const WIB = 7 * HOUR;
 
-/** `yyyy-MM-dd HH:mm:ss` in Jakarta, as transactions and webhooks have it. */
-export function wib(at: number): string {
+/** `yyyy-MM-dd HH:mm:ss` in Jakarta time: format of transactions and webhooks. */
+export function formatWib(at: number): string {
   return new Date(at + WIB).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** `yyyy-MM-dd HH:mm:ss +0700`, as invoices have it. */
-export function wibWithOffset(at: number): string {
-  return `${wib(at)} +0700`;
+/** `yyyy-MM-dd HH:mm:ss +0700`: format of invoices. */
+export function formatWibWithOffset(at: number): string {
+  return `${formatWib(at)} +0700`;
 }
 
-/** `yyyy-MM-ddTHH:mm:ss.SSSSSSZ`, as subscriptions have it. */
-export function isoMicros(at: number): string {
+/** `yyyy-MM-ddTHH:mm:ss.SSSSSSZ`: format of subscriptions. */
+export function formatIsoMicros(at: number): string {
   return new Date(at).toISOString().replace("Z", "000Z");
 }
 
-/** Reads `yyyy-MM-dd HH:mm:ss +0700` (any offset); null where it is no such time. */
+/** Parses `yyyy-MM-dd HH:mm:ss +0700` with any offset; null if the text has another format. */
 export function parseTime(text: string): number | null {
   const parts = text.match(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/);
   if (!parts) return null;
@@ -31,15 +34,18 @@ export function parseTime(text: string): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** Captures of a day are settled on the next at 16:00 in Jakarta. */
-export function settlementOf(capturedAt: number): number {
+/** Captures of a day are settled the next day at 16:00 in Jakarta. */
+export function settlementTime(capturedAt: number): number {
   const startOfDay = Math.floor((capturedAt + WIB) / DAY) * DAY - WIB;
   return startOfDay + DAY + 16 * HOUR;
 }
 
 const UNITS = { second: SECOND, minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
 
-/** The time `count` units after `anchor`; a month keeps its day, or ends on its last one. */
+/**
+ * The time `count` units after `anchor`. A month keeps the day, or uses the last day of a shorter
+ * month.
+ */
 export function addInterval(
   anchor: number,
   count: number,
@@ -55,7 +61,7 @@ export function addInterval(
   return end.getTime();
 }
 
-/** The first of what is known; null where nothing is. */
+/** The earliest of the given times, ignoring null; null if all are null. */
 export function earliest(...times: (number | null)[]): number | null {
   const known = times.filter((at) => at !== null);
   return known.length === 0 ? null : Math.min(...known);
@@ -63,28 +69,30 @@ export function earliest(...times: (number | null)[]): number | null {
 
 export interface Clock {
   now(): number;
-  /** Jumps forward; the past is not open. */
+  /** Moves the clock forward; earlier times are ignored. */
   set(to: number): void;
-  /** How long the world has to wait until it is `at` here. */
+  /** Real milliseconds until the sandbox clock shows `at`. */
   realDelay(at: number): number;
 }
 
 export interface ClockOptions {
-  /** How far ahead of the world's it stands. */
+  /** Milliseconds ahead of the real clock. */
   ahead?: number;
-  /** Seconds that pass here in one of the world's. */
+  /** Sandbox seconds per real second. */
   speed?: number;
-  world?: () => number;
+  realNow?: () => number;
 }
 
-export function createClock({ ahead = 0, speed = 1, world = Date.now }: ClockOptions = {}): Clock {
-  let base = { world: world(), here: world() + ahead };
+export function createClock(
+  { ahead = 0, speed = 1, realNow = Date.now }: ClockOptions = {},
+): Clock {
+  let base = { real: realNow(), sandbox: realNow() + ahead };
 
-  const now = () => Math.floor(base.here + (world() - base.world) * speed);
+  const now = () => Math.floor(base.sandbox + (realNow() - base.real) * speed);
   return {
     now,
     set(to) {
-      if (to > now()) base = { world: world(), here: to };
+      if (to > now()) base = { real: realNow(), sandbox: to };
     },
     realDelay: (at) => Math.max(0, (at - now()) / speed),
   };

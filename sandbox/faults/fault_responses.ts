@@ -1,29 +1,29 @@
-/** The responses that faults cause. */
+/** The HTTP responses of armed faults. */
 
-import { type Answer, cut, render } from "../http/response.ts";
+import { type ApiResponse, cutConnection, render } from "../http/response.ts";
 import type { Fault } from "./faults.ts";
 
-/** Faults that strike before anything is done. */
-export async function answerInstead(
+/** Faults that replace the operation: nothing is executed. */
+export async function respondWithFault(
   fault: Fault,
-  refuse: (code: 429 | 500 | 503) => Answer,
+  refuse: (code: 429 | 500 | 503) => ApiResponse,
   closing: AbortSignal,
 ): Promise<Response | null> {
   switch (fault.fault) {
     case "no_answer":
-      await aborted(closing);
-      return cut();
+      await waitForAbort(closing);
+      return cutConnection();
     case "reset":
-      return cut();
+      return cutConnection();
     case "error_500":
       return render({ ...refuse(500), http: 500 });
     case "error_503":
       return render({ ...refuse(503), http: 503 });
     case "hidden_500": {
-      const answer = refuse(500);
-      // Where no code is in the body, there is nothing to hide it in.
-      const isCoded = typeof answer.body === "object" && "status_code" in answer.body!;
-      return render({ ...answer, http: isCoded ? 200 : 500 });
+      const response = refuse(500);
+      // Without a code in the body the 500 can only be the HTTP status.
+      const isCoded = typeof response.body === "object" && "status_code" in response.body!;
+      return render({ ...response, http: isCoded ? 200 : 500 });
     }
     case "rate_limit": {
       const response = render({ ...refuse(429), http: 429 });
@@ -42,15 +42,15 @@ export async function answerInstead(
   }
 }
 
-/** Faults that strike when all is done. */
-export function spoil(fault: Fault | null, answer: Answer): Response | null {
+/** Faults that damage the response of an executed operation. */
+export function corruptResponse(fault: Fault | null, response: ApiResponse): Response | null {
   switch (fault?.fault) {
     case "answer_lost":
-      return cut();
+      return cutConnection();
     case "broken_json": {
-      const text = JSON.stringify(answer.body);
+      const text = JSON.stringify(response.body);
       return new Response(text.slice(0, text.length / 2), {
-        status: answer.http,
+        status: response.http,
         headers: { "Content-Type": "application/json" },
       });
     }
@@ -59,7 +59,7 @@ export function spoil(fault: Fault | null, answer: Answer): Response | null {
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

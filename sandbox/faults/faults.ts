@@ -1,44 +1,44 @@
-/** Faults on order: what goes wrong, in which operation, how many times. */
+/** Armed faults: what goes wrong, in which operation, how many times. */
 
 import type { Random } from "../engine/random.ts";
 
-export const ANSWER_FAULTS = [
-  /** The request is taken and nothing ever comes back. */
+export const RESPONSE_FAULTS = [
+  /** The request is accepted and never answered. */
   "no_answer",
-  /** Done, and answered late. */
+  /** The operation succeeds; the response is late. */
   "delay",
-  /** The connection is cut; nothing was done. */
+  /** The connection is cut; the operation is not executed. */
   "reset",
   "error_500",
   "error_503",
-  /** A 500 in the body under an HTTP 200, as the gateway has been seen to do. */
+  /** 500 in the body with HTTP 200, as the real gateway sometimes sends. */
   "hidden_500",
   "rate_limit",
-  /** Done, and the answer is cut in the middle of its JSON. */
+  /** The operation succeeds; the JSON of the response is truncated. */
   "broken_json",
-  /** An HTML page, as a proxy in between would send it. */
+  /** An HTML error page, as a proxy would send. */
   "html",
-  /** Done, but the answer is lost: the connection is cut. */
+  /** The operation succeeds; the connection is cut before the response. */
   "answer_lost",
-  /** Done, and its webhooks arrive before the answer. */
+  /** The operation succeeds; its webhooks arrive before the response. */
   "webhook_first",
-  /** A capture or refund that the bank refuses. */
+  /** The bank declines a capture or refund. */
   "bank_refuses",
 ] as const;
 
 export const WEBHOOK_FAULTS = ["webhook_lost", "webhook_twice", "webhook_out_of_order"] as const;
 
-export type AnswerFault = (typeof ANSWER_FAULTS)[number];
+export type ResponseFault = (typeof RESPONSE_FAULTS)[number];
 export type WebhookFault = (typeof WEBHOOK_FAULTS)[number];
 
 export interface Fault {
   id: string;
-  /** The operation it befalls, or `*`; for webhooks, the operation that causes them. */
+  /** Operation that fails, or `*`; for webhook faults the operation that causes the webhook. */
   operation: string;
-  fault: AnswerFault | WebhookFault;
-  /** How often it still happens. */
+  fault: ResponseFault | WebhookFault;
+  /** How many times it still happens. */
   count: number;
-  /** How likely it is, each time it could happen; 1: certain. */
+  /** Probability each time; 1 means always. */
   rate: number;
   delay_ms: number;
   retry_after: number | null;
@@ -48,8 +48,8 @@ export interface Faults {
   add(fault: Omit<Fault, "id">): Fault;
   list(): Fault[];
   clear(): void;
-  /** What befalls this call of an operation, if anything. */
-  takeForAnswer(operation: string): Fault | null;
+  /** Takes the fault for this call, if one is armed. */
+  takeForResponse(operation: string): Fault | null;
   takeForWebhook(cause: string): WebhookFault | null;
 }
 
@@ -58,8 +58,8 @@ export function createFaults(random: Random): Faults {
 
   function take(name: string, kinds: readonly string[]): Fault | null {
     for (const fault of faults) {
-      const isMeant = fault.operation === name || fault.operation === "*";
-      if (!isMeant || !kinds.includes(fault.fault)) continue;
+      const isMatch = fault.operation === name || fault.operation === "*";
+      if (!isMatch || !kinds.includes(fault.fault)) continue;
       if (fault.rate < 1 && random.below(1e6) / 1e6 >= fault.rate) continue;
       const left = { ...fault, count: fault.count - 1 };
       faults = faults.flatMap((each) => each !== fault ? each : left.count > 0 ? left : []);
@@ -78,7 +78,7 @@ export function createFaults(random: Random): Faults {
     clear() {
       faults = [];
     },
-    takeForAnswer: (operation) => take(operation, ANSWER_FAULTS),
+    takeForResponse: (operation) => take(operation, RESPONSE_FAULTS),
     takeForWebhook: (cause) => take(cause, WEBHOOK_FAULTS)?.fault as WebhookFault ?? null,
   };
 }

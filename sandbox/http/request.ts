@@ -1,10 +1,10 @@
-/** Reads a request's JSON, as far as there is any. */
+/** Reads a request's JSON body, and detects requests from other sites. */
 
 import { Refusal } from "./refusal.ts";
 
 const MAX_BYTES = 262_144;
 
-/** Undefined where there is no body; what is no JSON is refused. */
+/** Undefined if there is no body; invalid JSON is rejected with 413. */
 export async function readBody(request: Request): Promise<unknown> {
   const text = await readText(request);
   if (text.trim() === "") return undefined;
@@ -21,10 +21,10 @@ async function readText(request: Request): Promise<string> {
     await request.body?.cancel();
     throw new Refusal(413);
   }
-  // A length that was announced holds; without one, nobody knows what is to come.
+  // The server enforces a declared length; without one the size must be counted while reading.
   const reading = length === null ? readBounded(request.body) : request.text();
   return await reading.catch((error) => {
-    // A body that breaks off is no JSON either.
+    // An incomplete body is treated as invalid JSON.
     throw error instanceof Refusal ? error : new Refusal(413);
   });
 }
@@ -42,23 +42,24 @@ async function readBounded(body: Request["body"]): Promise<string> {
 }
 
 /**
- * Browsers say where a request comes from; programs, which nobody can trick, say nothing. To plain
- * http addresses of a network they say it in `Origin` alone. A name that is not the sandbox's own may
- * be a stranger's that was made to point here.
+ * Whether the request was sent by a page of another site in the user's browser. Browsers send
+ * `Sec-Fetch-Site` or, to plain http addresses of a network, only `Origin`; other programs send
+ * neither and are allowed. A host name that is not the sandbox's own may belong to an attacker who
+ * points it at this machine (DNS rebinding).
  */
-export function isFromElsewhere(headers: Headers, publicUrl: string): boolean {
+export function isCrossOrigin(headers: Headers, publicUrl: string): boolean {
   const site = headers.get("sec-fetch-site");
   const origin = headers.get("origin");
   if (site === null && origin === null) return false;
   const host = headers.get("host") ?? "";
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  // Behind a proxy that has a name of its own for us.
+  // The sandbox is behind a proxy with its own host name.
   if (origin !== null && origin === URL.parse(publicUrl)?.origin) return false;
   if (origin !== null && URL.parse(origin)?.host !== host) return true;
-  return !isOwnName(host, publicUrl);
+  return !isOwnHost(host, publicUrl);
 }
 
-function isOwnName(host: string, publicUrl: string): boolean {
+function isOwnHost(host: string, publicUrl: string): boolean {
   const name = URL.parse(`http://${host}`)?.hostname ?? "";
   return name === "localhost" || /^[\d.]+$|^\[/.test(name) || host === URL.parse(publicUrl)?.host;
 }

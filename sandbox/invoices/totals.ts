@@ -1,4 +1,4 @@
-/** What an invoice comes to: items less discounts, plus tax and shipping (G§8). */
+/** Amounts of an invoice: items minus discounts, plus tax and shipping. */
 
 import type { Invoice, InvoiceItem, InvoiceTax, Priced } from "../world/records.ts";
 
@@ -19,7 +19,7 @@ export function taxes(invoice: Priced): (InvoiceTax & { calculated_amount: numbe
   }));
 }
 
-/** One line of it, less its discount. */
+/** Amount of one item, minus its discount. */
 export function itemTotal(
   { price, quantity, discount_percentage }: Pick<
     InvoiceItem,
@@ -41,12 +41,13 @@ function percent(amount: number, rate: number): number {
 export interface InvoiceLine {
   description: string;
   quantity: number;
-  /** In percent. */
+  /** Percent. */
   discount: number;
   sum: number;
 }
 
-export function readInvoice(invoice: Invoice) {
+/** An invoice as the payment page and the PDF show it. */
+export function summarizeInvoice(invoice: Invoice) {
   const { request } = invoice;
   const { amount } = request;
   const isAdded = request.tax_mode === "exclusive";

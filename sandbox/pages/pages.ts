@@ -1,4 +1,4 @@
-/** The pages of the sandbox: what its user sees, and what a customer would. */
+/** All pages of the sandbox: the dashboard, the customer's screens, documents and assets. */
 
 import { Hono } from "hono";
 import { Refusal } from "../http/refusal.ts";
@@ -12,19 +12,17 @@ import { message } from "./shared/layout.ts";
 import { addInvoicePdf } from "./documents/invoice_pdf.ts";
 import { addQrImages } from "./documents/qr_images.ts";
 import base from "./assets/base.css" with { type: "text" };
-import clock from "./assets/clock.js" with { type: "text" };
 import details from "./assets/details.js" with { type: "text" };
 import dom from "./assets/dom.js" with { type: "text" };
 import list from "./assets/list.css" with { type: "text" };
 import narrow from "./assets/narrow.css" with { type: "text" };
-import press from "./assets/press.js" with { type: "text" };
 import refresh from "./assets/refresh.js" with { type: "text" };
 import sandbox from "./assets/sandbox.js" with { type: "text" };
 import screens from "./assets/screens.css" with { type: "text" };
 
 export function createPages(world: OpenWorld): Hono {
   const pages = new Hono();
-  // No middleware for all paths: the gateway's own endpoints live beside these pages.
+  // No middleware for all paths: the gateway's endpoints share the path space with the pages.
   serveAssets(pages);
   addDashboard(pages, world);
   addPay(pages, world);
@@ -35,11 +33,12 @@ export function createPages(world: OpenWorld): Hono {
   addQrImages(pages, world);
 
   pages.onError((error, c) => {
-    // Whatever is no refusal is a mistake, which the sandbox itself reports.
+    // Other errors are internal and reported by the server.
     if (!(error instanceof Refusal)) throw error;
-    if (error.code !== 404) return message(c, "That did not work", error.message, 409);
-    const text = "The sandbox knows nothing by this address. It may have been started anew since.";
-    return message(c, "There is nothing here", text, 404);
+    if (error.code !== 404) return message(c, "Request failed", error.message, 409);
+    const text =
+      "No record matches this URL. The sandbox may have been restarted without its data.";
+    return message(c, "Not found", text, 404);
   });
   return pages;
 }
@@ -58,7 +57,7 @@ export function serveAssets(pages: Hono): void {
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
       }));
-  const scripts = { clock, details, dom, press, refresh, sandbox };
+  const scripts = { details, dom, refresh, sandbox };
   for (const [name, text] of Object.entries(scripts)) {
     serve(`/assets/${name}.js`, "text/javascript", text);
   }

@@ -1,11 +1,11 @@
-/** Finds a transaction by its own id or by its order's. */
+/** Finds transactions and changes their state. */
 
 import { Refusal } from "../http/refusal.ts";
 import type { World } from "../world/world.ts";
 import type { Status, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
 
-/** An order id with any other character can be charged, but no path leads to it (G§3.1). */
+/** Order ids with other characters can be charged but not used in a path. */
 const USABLE_IN_A_PATH = /^[\w~.-]+$/;
 
 export function findTransaction(world: World, id: string): Transaction {
@@ -17,16 +17,17 @@ export function findTransaction(world: World, id: string): Transaction {
 function byOrder(world: World, orderId: string): Transaction | undefined {
   if (!USABLE_IN_A_PATH.test(orderId)) return undefined;
   const transaction = world.transactions.get(world.orders.get(orderId)?.id ?? "");
-  // DANA's are found by their own id alone (G§3.11).
+  // The gateway finds DANA transactions by transaction id only.
   return transaction?.method === "dana" ? undefined : transaction;
 }
 
-export const EDGES: Record<Status, readonly Status[]> = {
+/** Every change of status that a transaction can make. */
+export const TRANSITIONS: Record<Status, readonly Status[]> = {
   pending: ["authorize", "capture", "settlement", "deny", "cancel", "expire", "failure"],
   authorize: ["capture", "settlement", "cancel", "expire", "deny"],
-  // To itself: a challenge that is accepted.
+  // To itself: an accepted challenge.
   capture: ["capture", "settlement", "deny", "cancel"],
-  // To deny: the reversal of a provider, minutes later.
+  // To deny: a provider can reverse a payment minutes later.
   settlement: ["refund", "partial_refund", "chargeback", "partial_chargeback", "deny"],
   partial_refund: ["partial_refund", "refund"],
   partial_chargeback: ["chargeback"],
@@ -38,49 +39,51 @@ export const EDGES: Record<Status, readonly Status[]> = {
   chargeback: [],
 };
 
-/** Thrown where no edge leads; those who call ask first, so this is a mistake of the sandbox. */
-class NoSuchEdge extends Error {
+/** Callers check the state first, so this error is a bug in the sandbox. */
+class InvalidTransition extends Error {
   override name = "NoSuchEdge";
 }
 
-export function move(
+/** Changes the status of a transaction, and notifies the merchant. */
+export function transitionTo(
   world: World,
   transaction: Transaction,
   to: Status,
   cause: Cause,
   changes: Partial<Transaction> = {},
 ): Transaction {
-  if (!EDGES[transaction.status].includes(to)) {
-    throw new NoSuchEdge(`${transaction.id}: ${transaction.status} → ${to} (${cause})`);
+  if (!TRANSITIONS[transaction.status].includes(to)) {
+    throw new InvalidTransition(`${transaction.id}: ${transaction.status} → ${to} (${cause})`);
   }
   const now = world.clock.now();
-  const moved = world.transactions.put({
+  const updated = world.transactions.put({
     ...transaction,
     status: to,
     ...to === "settlement" && { settledAt: now },
     ...to === "capture" && { capturedAt: transaction.capturedAt ?? now },
     ...changes,
   });
-  if (to === "settlement" || (to === "capture" && moved.fraud === "accept")) {
-    markInvoicePaid(world, moved);
+  if (to === "settlement" || (to === "capture" && updated.fraud === "accept")) {
+    markInvoicePaid(world, updated);
   }
-  world.notifier.transaction(moved, cause);
-  return moved;
+  world.notifier.notifyTransaction(updated, cause);
+  return updated;
 }
 
-/** Another fact about a transaction whose state stays: told as well. */
-export function revise(
+/** Changes fields without a transition, and notifies the merchant. */
+export function updateTransaction(
   world: World,
   transaction: Transaction,
   cause: Cause,
   changes: Partial<Transaction>,
 ): Transaction {
-  const revised = world.transactions.put({ ...transaction, ...changes });
-  world.notifier.transaction(revised, cause);
-  return revised;
+  const updated = world.transactions.put({ ...transaction, ...changes });
+  world.notifier.notifyTransaction(updated, cause);
+  return updated;
 }
 
-export function markInvoicePaid(world: World, { invoiceId }: Transaction): void {
+/** An invoice becomes paid with its transaction, even if it was voided meanwhile. */
+function markInvoicePaid(world: World, { invoiceId }: Transaction): void {
   const invoice = invoiceId === null ? undefined : world.invoices.get(invoiceId);
   if (!invoice || invoice.status === "paid") return;
   world.invoices.put({ ...invoice, status: "paid", paidAt: world.clock.now() });

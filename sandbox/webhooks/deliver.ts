@@ -1,12 +1,12 @@
-/** One attempt to deliver a webhook. */
+/** Delivers webhooks over HTTP, with the gateway's retry rules. */
 
 import type { Attempt } from "../world/webhook.ts";
 import { HOUR, MINUTE } from "../engine/time.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_HOPS = 5;
-/** Enough of an answer to see what the receiver thought. */
-const KEPT_CHARACTERS = 500;
+/** Stored part of the receiver's response. */
+const MAX_STORED_CHARACTERS = 500;
 
 const HEADERS = {
   "User-Agent": "Veritrans",
@@ -29,7 +29,7 @@ export async function send(
       url = target.href;
       response = await post(url, body, deadline);
     }
-    return { status: response.status, answer: await beginning(response) };
+    return { status: response.status, answer: await readStart(response) };
   } catch (error) {
     return { status: null, answer: error instanceof Error ? error.message : String(error) };
   }
@@ -39,24 +39,24 @@ function post(url: string, body: string, signal: AbortSignal): Promise<Response>
   return fetch(url, { method: "POST", headers: HEADERS, body, redirect: "manual", signal });
 }
 
-/** Reads no more than is kept: a receiver may answer with anything. */
-async function beginning(response: Response): Promise<string> {
+/** Stops at the stored length: a receiver may send a response of any size. */
+async function readStart(response: Response): Promise<string> {
   if (!response.body) return "";
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  while (text.length < KEPT_CHARACTERS) {
+  while (text.length < MAX_STORED_CHARACTERS) {
     const { value, done } = await reader.read();
     if (done) break;
     text += value;
   }
   await reader.cancel();
-  return text.slice(0, KEPT_CHARACTERS);
+  return text.slice(0, MAX_STORED_CHARACTERS);
 }
 
 const WAITS = [2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 1.5 * HOUR, 3.5 * HOUR];
 
-/** How many retries an answer is worth; null: it arrived. */
-export function retriesAfter(status: number | null): number | null {
+/** Number of retries after a response with this status; null if the webhook was delivered. */
+export function retriesFor(status: number | null): number | null {
   if (status === null) return WAITS.length;
   if (status >= 200 && status < 300) return null;
   if ([301, 302, 303].includes(status)) return 0;
@@ -65,7 +65,7 @@ export function retriesAfter(status: number | null): number | null {
   return status === 503 ? 4 : WAITS.length;
 }
 
-/** The wait before retry number `retry`, shifted by chance: the first may come after half a minute. */
-export function waitBefore(retry: number, chance: number): number {
+/** Delay before retry number `retry`, reduced by up to 75 % by `chance` (0 to 1). */
+export function retryDelay(retry: number, chance: number): number {
   return Math.round(WAITS[retry - 1]! * (0.25 + 0.75 * chance));
 }

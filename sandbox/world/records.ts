@@ -1,28 +1,29 @@
-/** A card behind a token: what the sandbox remembers is how it behaves, never its number. */
+/** The records that the sandbox stores, except transactions and webhooks. */
 
 import type { Stored } from "../engine/table.ts";
 
+/** A card token. The sandbox stores how the card behaves, never its number. */
 export interface Card extends Stored {
   masked: string;
   brand: "visa" | "mastercard" | "jcb" | "amex";
   behaviour: CardBehaviour;
-  /** A saved token stays; a one-time token goes with its use or its time. */
+  /** Saved tokens stay; one-time tokens end after one charge or when they expire. */
   isSaved: boolean;
   expiresAt: number | null;
 }
 
 export interface CardBehaviour {
   outcome: "accept" | "challenge" | "deny_by_bank" | "deny_by_fds" | "insufficient_funds";
-  /** Amounts up to this are accepted all the same. */
+  /** Amounts up to this are accepted. */
   deniesAbove?: number;
   threeDs: ThreeDsFlow;
-  /** The issuing bank, where the card is known for it. */
+  /** The issuing bank, if the card has a specific one. */
   bank?: string;
 }
 
 /**
- * `otp`: the customer types a code. `frictionless` and `attempted`: nothing to type. `slow`: accepted
- * after a minute. `impossible`: refused by the issuer. `outdated`: version 1, which is not taken.
+ * `otp`: the customer enters a code. `frictionless`, `attempted`: no code. `slow`: accepted after a
+ * minute. `impossible`: the issuer rejects. `outdated`: 3-D Secure version 1, which is rejected.
  */
 export type ThreeDsFlow =
   | "otp"
@@ -32,13 +33,14 @@ export type ThreeDsFlow =
   | "impossible"
   | "outdated";
 
+/** A linked GoPay account. */
 export interface PayAccount extends Stored {
   status: "PENDING" | "ENABLED" | "DISABLED" | "EXPIRED";
   phone: string;
   balance: number;
   hasPayLater: boolean;
   redirectUrl: string | null;
-  /** A link nobody followed is of no use after this. */
+  /** When the activation link expires. */
   expiresAt: number;
 }
 
@@ -50,24 +52,24 @@ export interface Subscription extends Stored {
   token: string;
   accountId: string | null;
   status: "active" | "inactive";
-  /** Ended for good: its retries are dropped, and it cannot be enabled again. */
+  /** Final: retries are dropped and it cannot be enabled again. */
   isCancelled: boolean;
   createdAt: number;
   schedule: {
     interval: number;
     unit: "day" | "week" | "month";
-    /** Cycles at most; null: without end. */
+    /** Maximum number of cycles; null for no limit. */
     maxInterval: number | null;
     startAt: number;
-    /** Where cycles are counted from; moves when the interval is changed. */
+    /** Cycles are counted from here; moves when the interval changes. */
     anchor: { at: number; cycle: number };
-    /** Cycles that are over. */
+    /** Number of cycles that have started. */
     current: number;
     previousAt: number | null;
     nextAt: number | null;
   };
   retry: { interval: number; unit: "minute" | "hour" | "day"; maxInterval: number };
-  /** The retry that is under way in the present cycle. */
+  /** The scheduled retry of the current cycle. */
   retrying: { count: number; nextAt: number } | null;
   transactionIds: string[];
   metadata: Record<string, unknown>;
@@ -84,7 +86,7 @@ export interface Invoice extends Stored {
   documentType: "invoice" | "quotation";
   convertedAt: number | null;
   voidReason: string | null;
-  /** The request as it came, less what is computed; answers echo it. */
+  /** The create request without computed fields; responses echo it. */
   request: InvoiceRequest;
   virtualAccounts: { name: string; bank: string; number: string }[];
 }
@@ -98,17 +100,18 @@ export type InvoiceStatus =
   | "rejected"
   | "canceled";
 
-export interface Kept {
-  /** Failures are not kept: the same key then tries again. */
+export interface Replayable {
+  /** Failed responses are not stored: a retry with the same key runs again. */
   isSuccess: boolean;
 }
 
-export interface KeptAnswer extends Stored {
+/** A response that is returned again for the same idempotency key. */
+export interface StoredResponse extends Stored {
   until: number;
-  answer: Kept;
+  answer: Replayable;
 }
 
-/** The members of the create request that the sandbox reads; responses echo all of them. */
+/** The fields of the create request that the sandbox reads; responses echo all fields. */
 export interface InvoiceRequest extends Priced {
   order_id: string;
   invoice_number: string;

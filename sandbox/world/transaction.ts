@@ -1,4 +1,4 @@
-/** A transaction as the sandbox keeps it, and the states it can be in. */
+/** A transaction as the sandbox stores it, and its statuses. */
 
 import type { Stored } from "../engine/table.ts";
 
@@ -22,29 +22,32 @@ export type Fraud = "accept" | "challenge" | "deny";
 
 export interface Transaction extends Stored {
   orderId: string;
-  /** Whole rupiah: what is to be paid, or was captured. */
+  /** Whole rupiah: the amount due, or the captured amount. */
   amount: number;
   method: MethodName;
   status: Status;
-  /** Some channels know no fraud check. */
+  /** Null for methods without fraud detection. */
   fraud: Fraud | null;
   createdAt: number;
-  /** When a pending one expires, or an authorized one is let go. */
+  /** When a pending transaction or an authorization expires. */
   expiresAt: number | null;
   capturedAt: number | null;
   settledAt: number | null;
-  /** When something is decided without anybody's doing, such as a phone that is never picked up. */
+  /** When a bank or provider decides without an action of the customer. */
   decidesAt: number | null;
-  /** What the bank or the provider said of a denial. */
+  /** Reason of a denial, from the bank or provider. */
   message: string | null;
   refunds: Refund[];
-  /** What the method itself has to remember. */
+  /** Data of the payment method. */
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
-  /** Where its webhooks go, besides or instead of the merchant's own address. */
+  /** Webhook URLs instead of, or in addition to, the merchant's own. */
   notify: { override: string[]; append: string[] };
-  /** A number that can be paid again and again makes a new transaction each time. */
+  /**
+   * Repeated payments to one virtual account are transactions of their own, with the first as
+   * parent.
+   */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;
@@ -73,24 +76,24 @@ export interface Refund {
   reason: string;
   isDirect: boolean;
   createdAt: number;
-  /** When the bank will confirm it, and when it has. */
+  /** When the bank will confirm the refund, and when it has. */
   confirmsAt: number;
   confirmedAt: number | null;
 }
 
-export function refundedSum({ refunds }: Pick<Transaction, "refunds">): number {
+export function sumRefunds({ refunds }: Pick<Transaction, "refunds">): number {
   return refunds.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** Money as the gateway writes it. */
-export function money(amount: number): string {
+/** An amount in the gateway's format. */
+export function formatMoney(amount: number): string {
   return `${amount}.00`;
 }
 
-export interface Start extends Partial<Transaction> {
+export interface TransactionStart extends Partial<Transaction> {
   status: Transaction["status"];
   fraud: Transaction["fraud"];
-  /** The answer's `status_message`. */
-  says: string;
+  /** `status_message` of the response. */
+  statusMessage: string;
   details: Details;
 }

@@ -1,4 +1,4 @@
-/** A webhook as the sandbox keeps it, and what the rest of the sandbox may ask of the sender. */
+/** A webhook as the sandbox stores it, its possible causes, and the interface of the notifier. */
 
 import type { PayAccount } from "./records.ts";
 import type { Transaction } from "./transaction.ts";
@@ -7,46 +7,49 @@ import type { Stored } from "../engine/table.ts";
 export interface Webhook extends Stored {
   transactionId: string | null;
   cause: Cause;
-  /** What it tells, such as `settlement` or `subscription.charge`. */
+  /** Event name, such as `settlement` or `subscription.charge`. */
   event: string;
   url: string;
-  /** The exact text that is sent. */
+  /** The exact body that is sent. */
   payload: string;
   createdAt: number;
   /**
    * `waiting` for its first or next attempt, `held` back to arrive out of order, `lost` on purpose,
-   * `delivered`, or `failed` for good.
+   * `delivered`, or `failed` permanently.
    */
   state: "waiting" | "held" | "lost" | "delivered" | "failed";
   nextAt: number | null;
-  /** Attempts that count: duplicates on purpose do not, and a resend begins anew. */
+  /** Counted attempts: deliberate duplicates do not count, and a resend starts from 0. */
   tries: number;
   attempts: Attempt[];
 }
 
 export interface Attempt {
   at: number;
-  /** The receiver's HTTP status; null where there was no answer. */
+  /** HTTP status of the receiver; null if there was no response. */
   status: number | null;
-  /** The beginning of its answer, or why there was none. */
+  /** Start of the response body, or the error message. */
   answer: string;
 }
 
 export interface Notifier {
-  /** Tells the merchant of a transaction's state as it is now. */
-  transaction(transaction: Transaction, cause: Cause): void;
-  /** Tells of a subscription: the bare object, or a cycle's outcome. Unsigned, as with the gateway. */
-  recurring(payload: Record<string, unknown>, event: string): void;
-  account(account: PayAccount): void;
-  /** Sends one again, whatever came of it before. */
+  /** Notifies the merchant of the transaction's current state. */
+  notifyTransaction(transaction: Transaction, cause: Cause): void;
+  /**
+   * Notifies of a subscription: the object itself, or the result of a cycle. Unsigned, like the
+   * gateway's.
+   */
+  notifySubscription(payload: Record<string, unknown>, event: string): void;
+  notifyAccount(account: PayAccount): void;
+  /** Delivers a webhook again, in any state. */
   resend(webhook: Webhook): void;
-  /** Tries one again whose time has come. */
+  /** Delivers a webhook whose retry is due. */
   retry(webhook: Webhook): void;
-  /** Does something at once; `told` comes true when the webhooks it caused have been tried. */
-  during<T>(work: () => T): { result: T; told: Promise<void> };
-  /** Comes true when everything that is under way now has been tried. */
+  /** Runs `work`; `delivered` resolves after the first attempt of all webhooks that it caused. */
+  trackDeliveries<T>(work: () => T): { result: T; delivered: Promise<void> };
+  /** Resolves when all deliveries in progress have been attempted. */
   idle(): Promise<void>;
-  /** Lets go what was held back, for those who wait for everything to arrive. */
+  /** Delivers all webhooks that were held back. */
   release(): void;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** Cards: charged at once, or after the customer has proven to be the holder (3-D Secure). */
+/** Credit cards: charged at once, or after 3-D Secure. */
 
-import { cardDetails, decide } from "../../cards/authorization.ts";
+import { authorizeCard, cardDetails } from "../../cards/authorization.ts";
 import { saveCard } from "../../cards/tokens.ts";
-import { DAY, MINUTE, wib } from "../../engine/time.ts";
+import { DAY, formatWib, MINUTE } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { count, flag, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
 import type { Card } from "../../world/records.ts";
-import type { Details, Start, Transaction } from "../../world/transaction.ts";
+import type { Details, Transaction, TransactionStart } from "../../world/transaction.ts";
 import type { Identity, World } from "../../world/world.ts";
 import { Common, defineMethod, type View } from "./method.ts";
 
@@ -15,7 +15,7 @@ const OLD_3DS =
 
 const BANKS = ["mandiri", "bni", "cimb", "bca", "maybank", "bri", "danamon", "mega"] as const;
 
-/** Whether the acquirer can pay back at once (G§4.2). */
+/** Whether the acquiring bank supports refunds through the bank. */
 export function canRefundDirectly({ bank, channel }: Details): boolean {
   if (bank === "bni") return channel === "cybersource";
   return bank === "bca" || bank === "maybank" || bank === "bri";
@@ -40,11 +40,11 @@ export const creditCard = defineMethod({
     }),
   }),
   start({ credit_card: request, transaction_details: { gross_amount } }, world) {
-    const card = takeCard(world, request.token_id);
+    const card = useCard(world, request.token_id);
     if (request.bins && !request.bins.some((bin) => isOfBin(card, bin))) {
       return denied(card, "Transaction is denied: the card's BIN is not allowed");
     }
-    // BNI lets go no hold that was not captured, which would surprise whoever chose no bank.
+    // BNI, the default, cannot cancel an authorization, so authorizations default to BCA.
     const bank = request.bank ?? (request.type === "authorize" ? "bca" : "bni");
     const details: Details = {
       masked: card.masked,
@@ -56,25 +56,25 @@ export const creditCard = defineMethod({
       installment: request.installment_term ?? null,
       ...request.save_token_id && savedToken(world, card),
     };
-    if (!request.authentication) return { ...decide(details, gross_amount, world), details };
+    if (!request.authentication) return { ...authorizeCard(details, gross_amount, world), details };
     if (card.behaviour.threeDs === "outdated") throw new Refusal(402, OLD_3DS);
     return {
       status: "pending",
       fraud: "accept",
-      says: "Success, Credit Card transaction is successful",
+      statusMessage: "Success, Credit Card transaction is successful",
       details: { ...details, threeDs: { token: world.random.hex(32), result: null } },
     };
   },
   fields,
-  expiry: () => ({ usual: 10 * MINUTE, most: null }),
+  expiry: () => ({ standard: 10 * MINUTE, max: null }),
   refunds: { isDirect: true, isPartial: true, days: () => 180 },
 });
 
-/** A one-time token is good for one charge. */
-function takeCard(world: World, tokenId: string): Card {
+/** Deletes a one-time token: it is valid for one charge. */
+function useCard(world: World, tokenId: string): Card {
   const card = world.cards.get(tokenId);
-  const isOver = card?.expiresAt && card.expiresAt <= world.clock.now();
-  if (!card || isOver) throw new Refusal(411);
+  const isExpired = card?.expiresAt && card.expiresAt <= world.clock.now();
+  if (!card || isExpired) throw new Refusal(411);
   if (!card.isSaved) world.cards.delete(card.id);
   return card;
 }
@@ -83,17 +83,17 @@ function isOfBin({ masked, behaviour }: Card, bin: string): boolean {
   return /^\d+$/.test(bin) ? masked.startsWith(bin) : behaviour.bank === bin;
 }
 
-function denied(card: Card, message: string): Start {
+function denied(card: Card, message: string): TransactionStart {
   return {
     status: "deny",
     fraud: "deny",
-    says: message,
+    statusMessage: message,
     message,
     details: { masked: card.masked, behaviour: card.behaviour, bank: "bni" },
   };
 }
 
-/** What a charge that keeps its card remembers of that. */
+/** Saves the card for later charges, unless it is saved already. */
 function savedToken(world: World, card: Card) {
   const { id } = card.isSaved ? card : saveCard(world, card);
   return { savedTokenId: id, savedUntil: world.clock.now() + 5 * 365 * DAY };
@@ -104,7 +104,7 @@ function fields(transaction: Transaction, view: View, world: Identity) {
   const details = cardDetails(transaction);
   const { threeDs, installment, savedTokenId, savedUntil } = details;
   const isApproved = !["pending", "deny", "failure", "expire"].includes(status);
-  const [code, message] = channelAnswer(transaction);
+  const [code, message] = channelResponse(transaction);
   return {
     masked_card: details.masked,
     bank: details.bank,
@@ -124,18 +124,18 @@ function fields(transaction: Transaction, view: View, world: Identity) {
     ...view === "operation" && status === "pending" && threeDs && {
       redirect_url: `${world.publicUrl()}/v2/3ds/redirect/${threeDs.token}`,
     },
-    // A string here and a number there (G§3.3).
+    // A string in charge responses, a number elsewhere, as the gateway sends it.
     ...typeof installment === "number" && {
       installment_term: view === "operation" ? String(installment) : installment,
     },
     ...savedTokenId !== undefined && savedUntil !== undefined && isApproved && {
       saved_token_id: savedTokenId,
-      saved_token_id_expired_at: wib(savedUntil),
+      saved_token_id_expired_at: formatWib(savedUntil),
     },
   };
 }
 
-function channelAnswer(transaction: Transaction): [string, string] {
+function channelResponse(transaction: Transaction): [string, string] {
   const { status } = transaction;
   if (status !== "deny" && status !== "failure") return ["00", "Approved"];
   const { outcome } = cardDetails(transaction).behaviour;

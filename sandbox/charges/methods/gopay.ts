@@ -1,17 +1,17 @@
-/** GoPay: by link or code once, or from an account that was linked before. */
+/** GoPay: one payment by link or QR code, or a charge of a linked account. */
 
 import { paymentOptions } from "../../accounts/accounts.ts";
 import { DAY, MINUTE } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { flag, list, object, text } from "../../http/validate.ts";
-import type { Start, Transaction } from "../../world/transaction.ts";
+import type { Transaction, TransactionStart } from "../../world/transaction.ts";
 import type { Identity, World } from "../../world/world.ts";
 import { Common, defineMethod, pending } from "./method.ts";
 
-/** From this amount on the customer has to type a PIN (G§3.8). */
+/** From this amount the customer must enter a PIN. */
 const PIN_FROM = 100_000;
 
-/** How long a wallet reserves an amount unless the merchant says otherwise (G§11). */
+/** How long a wallet reserves an amount, unless the merchant requests another expiry. */
 export const GOPAY_HOLD = 15 * MINUTE;
 
 export const gopay = defineMethod({
@@ -51,14 +51,16 @@ export const gopay = defineMethod({
   fields(transaction, view, world) {
     const { status, details } = transaction;
     if (view === "operation" || (status === "pending" && view === "status")) {
-      return { ...channelAnswer(transaction), actions: actions(transaction, world) };
+      return { ...channelResponse(transaction), actions: actions(transaction, world) };
     }
-    if (status === "deny") return channelAnswer(transaction);
+    if (status === "deny") return channelResponse(transaction);
     const isPaid = status === "settlement" || status.endsWith("refund");
     return isPaid ? { payment_option_type: details.option ?? "GOPAY_WALLET" } : {};
   },
   expiry: ({ kind }) =>
-    kind === "verify" ? { usual: 5 * MINUTE, most: null } : { usual: GOPAY_HOLD, most: 7 * DAY },
+    kind === "verify"
+      ? { standard: 5 * MINUTE, max: null }
+      : { standard: GOPAY_HOLD, max: 7 * DAY },
   refunds: {
     isDirect: true,
     isPartial: true,
@@ -74,7 +76,7 @@ interface Tokenized {
   callbackUrl: string | null;
 }
 
-function startTokenized(world: World, amount: number, request: Tokenized): Start {
+function startTokenized(world: World, amount: number, request: Tokenized): TransactionStart {
   const account = world.accounts.get(request.accountId);
   if (!account) throw new Refusal(404, "Account doesn't exist.");
   const option = paymentOptions(account).find(({ token }) => token === request.token);
@@ -87,7 +89,7 @@ function startTokenized(world: World, amount: number, request: Tokenized): Start
     return {
       status: "deny",
       fraud: "accept",
-      says: "GoPay transaction is denied",
+      statusMessage: "GoPay transaction is denied",
       message: "GoPay transaction is denied",
       details: { ...details, channel: ["201", "Insufficient Balance"] },
     };
@@ -102,14 +104,14 @@ function startTokenized(world: World, amount: number, request: Tokenized): Start
   return {
     status: isPreAuth ? "authorize" : "settlement",
     fraud: "accept",
-    says: isPreAuth
+    statusMessage: isPreAuth
       ? "Success, GoPay transaction is authorized"
       : "Success, GoPay transaction is successful",
     details,
   };
 }
 
-function channelAnswer({ details }: Transaction) {
+function channelResponse({ details }: Transaction) {
   const [code, message] = (details.channel ?? ["200", "Success"]) as [string, string];
   return { channel_response_code: code, channel_response_message: message };
 }

@@ -1,42 +1,47 @@
-/** What each payment method tells of itself, and the part of a charge that all have in common. */
+/** The interface of a payment method, and the request schema that all methods share. */
 
 import { z } from "zod";
 import { count, freeObject, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
-import type { Details, MethodName, Start, Transaction } from "../../world/transaction.ts";
+import type {
+  Details,
+  MethodName,
+  Transaction,
+  TransactionStart,
+} from "../../world/transaction.ts";
 import type { Identity, World } from "../../world/world.ts";
 
-/** Who is told: the caller of an operation, one who asks for the status, or the webhook's receiver. */
+/** Where the fields appear: response to a call, response to a status request, or webhook. */
 export type View = "operation" | "status" | "notification";
 
 export interface Method {
   name: MethodName;
-  /** As answers call it. */
+  /** `payment_type` in responses. */
   paymentType: string;
-  /** The whole request, the method's own object included. */
+  /** Schema of the whole request, including the method's own object. */
   schema: z.ZodType<ChargeRequest>;
-  /** Makes what is new of a transaction, or throws a refusal. */
-  start(request: ChargeRequest, world: World): Start;
-  /** Members of its own in answers and webhooks. */
+  /** Returns the fields of a new transaction, or throws a Refusal. */
+  start(request: ChargeRequest, world: World): TransactionStart;
+  /** The method's own fields in responses and webhooks. */
   fields(transaction: Transaction, view: View, world: Identity): Record<string, unknown>;
-  /** How long a customer has; `most` null: the merchant cannot choose. */
-  expiry(details: Details): { usual: number; most: number | null };
+  /** Time until expiry in ms; `max` is null if the merchant cannot change it. */
+  expiry(details: Details): { standard: number; max: number | null };
   refunds: RefundRules | null;
 }
 
 export interface RefundRules {
   isDirect: boolean;
   isPartial: boolean;
-  /** For so long after it was settled. */
+  /** Days after settlement in which a refund is possible. */
   days(details: Details): number;
 }
 
 export type ChargeRequest = z.output<typeof Common>;
 
-/** Types a method by its own schema, and forgets the type again for the common list. */
+/** Checks `start` against the method's own schema; the common list then uses the general type. */
 export function defineMethod<S extends z.ZodType<ChargeRequest>>(
   method: Omit<Method, "schema" | "start"> & {
     schema: S;
-    start(request: z.output<S>, world: World): Start;
+    start(request: z.output<S>, world: World): TransactionStart;
   },
 ): Method {
   return method as unknown as Method;
@@ -72,7 +77,7 @@ export const Item = object({
   url: text(2000).nullish(),
 });
 
-/** More than any cart holds, and few enough to check in no time. */
+/** Limits the time a check takes. */
 export const MAX_ITEMS = 1000;
 
 export const Common = object({
@@ -96,6 +101,6 @@ export const Common = object({
 });
 
 /** A transaction that waits for the customer. */
-export function pending(says: string, details: Details): Start {
-  return { status: "pending", fraud: "accept", says, details };
+export function pending(statusMessage: string, details: Details): TransactionStart {
+  return { status: "pending", fraud: "accept", statusMessage, details };
 }

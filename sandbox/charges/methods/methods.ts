@@ -1,4 +1,4 @@
-/** All payment methods, by the name a charge calls them. */
+/** All payment methods, by `payment_type`. */
 
 import type { MethodName } from "../../world/transaction.ts";
 import { bankTransfer, cstore, echannel, permata } from "./pay_by_number.ts";
@@ -23,7 +23,7 @@ export const METHODS: Record<MethodName, Method> = {
   kredivo,
 };
 
-/** Channels that the gateway knows and this merchant has not. */
+/** Methods that the gateway offers and the sandbox merchant has not activated. */
 export const NOT_ACTIVATED = [
   "bca_klikpay",
   "bca_klikbca",

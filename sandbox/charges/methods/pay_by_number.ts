@@ -1,14 +1,14 @@
-/** Virtual accounts at BCA, BNI, BRI, CIMB and Permata. */
+/** Methods that are paid with a number: virtual accounts, Mandiri bills, convenience stores. */
 
 import { z } from "zod";
 import { Refusal } from "../../http/refusal.ts";
 import { list, object, oneOf, text } from "../../http/validate.ts";
-import { money } from "../../world/transaction.ts";
-import { DAY, wib } from "../../engine/time.ts";
+import { formatMoney } from "../../world/transaction.ts";
+import { DAY, formatWib } from "../../engine/time.ts";
 import type { World } from "../../world/world.ts";
 import { Common, defineMethod, pending } from "./method.ts";
 
-/** The merchant's company code at the bank, and the digits that follow it. */
+/** The merchant's company code at the bank, and the number of digits after it. */
 const BANKS = {
   bca: { prefix: "812785002", digits: 6 },
   bni: { prefix: "9888", digits: 12 },
@@ -51,31 +51,31 @@ export const bankTransfer = defineMethod({
   }),
   start({ bank_transfer: { bank, va_number } }, world) {
     if (bank === "permata") return startPermata(world, va_number);
-    // These are to be had through other interfaces of the gateway only.
+    // The gateway offers these banks in its other APIs only.
     if (!(bank in BANKS)) throw new Refusal(402);
     const { prefix, digits } = BANKS[bank as keyof typeof BANKS];
     return pending("Success, Bank Transfer transaction is created", {
       bank,
-      number: payNumber(world, prefix, digits, va_number),
+      number: choosePayNumber(world, prefix, digits, va_number),
     });
   },
   fields({ details, settledAt, amount }, view) {
     if (details.bank === "permata") return { permata_va_number: details.number };
     return {
       va_numbers: [{ bank: details.bank, va_number: details.number }],
-      // BNI alone fills it.
+      // Only BNI fills this list.
       ...view !== "operation" && {
         payment_amounts: details.bank === "bni" && settledAt !== null
-          ? [{ paid_at: wib(settledAt), amount: money(amount) }]
+          ? [{ paid_at: formatWib(settledAt), amount: formatMoney(amount) }]
           : [],
       },
     };
   },
-  expiry: () => ({ usual: DAY, most: 180 * DAY }),
+  expiry: () => ({ standard: DAY, max: 180 * DAY }),
   refunds: null,
 });
 
-/** `payment_type: "permata"`, the older way to ask for the same. */
+/** `payment_type: "permata"`: the older form of a Permata virtual account. */
 export const permata = defineMethod({
   ...bankTransfer,
   name: "permata",
@@ -88,7 +88,7 @@ export const permata = defineMethod({
 function startPermata(world: World, wanted?: string | null) {
   return pending("Success, PERMATA VA transaction is successful", {
     bank: "permata",
-    number: payNumber(world, "8778", 12, wanted),
+    number: choosePayNumber(world, "8778", 12, wanted),
   });
 }
 
@@ -112,12 +112,12 @@ export const echannel = defineMethod({
   }),
   start: ({ echannel: { bill_info1, bill_info2, bill_key } }, world) =>
     pending("OK, Mandiri Bill transaction is successful", {
-      number: payNumber(world, "", 12, bill_key),
-      // The bank's screen has room for this much.
+      number: choosePayNumber(world, "", 12, bill_key),
+      // Maximum lengths on the bank's screen.
       info: [bill_info1.slice(0, 10), bill_info2.slice(0, 30)],
     }),
   fields: ({ details }) => ({ bill_key: details.number, biller_code: "70012" }),
-  expiry: () => ({ usual: DAY, most: 180 * DAY }),
+  expiry: () => ({ standard: DAY, max: 180 * DAY }),
   refunds: null,
 });
 
@@ -143,7 +143,7 @@ export const cstore = defineMethod({
     }
   }),
   start({ cstore: { store } }, world) {
-    const number = payNumber(world, "", store === "alfamart" ? 16 : 14);
+    const number = choosePayNumber(world, "", store === "alfamart" ? 16 : 14);
     const start = pending("Success, cstore transaction is successful", { store, number });
     return store === "indomaret" ? { ...start, fraud: null } : start;
   },
@@ -153,18 +153,27 @@ export const cstore = defineMethod({
     ...view !== "operation" && details.store === "indomaret" && status === "settlement" &&
       { approval_code: id.replaceAll(/\D/g, "").slice(0, 16) },
   }),
-  expiry: () => ({ usual: DAY, most: 180 * DAY }),
+  expiry: () => ({ standard: DAY, max: 180 * DAY }),
   refunds: null,
 });
 
-/** A number made up after the merchant's company code, or one of its choice where that is free. */
-export function payNumber(world: World, prefix: string, digits: number, wanted?: string | null) {
+/**
+ * Returns the number that the merchant asked for, if it is free, or a random number. No two payable
+ * transactions have the same number.
+ */
+export function choosePayNumber(
+  world: World,
+  prefix: string,
+  digits: number,
+  wanted?: string | null,
+) {
   if (wanted) {
-    // Too short is filled up from the left, too long loses its tail (G§3.4).
+    // The gateway pads short numbers with zeros on the left and cuts long ones at the end.
     const number = prefix + wanted.padStart(digits, "0").slice(0, digits);
     if (!world.payNumbers.has(number)) return number;
   }
-  // Where almost all are taken, it gets longer rather than searching without end.
+  // Adds a digit after every 16 failed tries, so that the search ends even if most numbers are in
+  // use.
   for (let tries = 0;; tries++) {
     const number = prefix + world.random.digits(digits + (tries >> 4));
     if (!world.payNumbers.has(number)) return number;

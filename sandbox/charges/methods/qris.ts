@@ -1,4 +1,4 @@
-/** QRIS: one code that every Indonesian wallet can scan. */
+/** QRIS: a QR code that every Indonesian wallet can scan, and the EMV string inside it. */
 
 import { object, oneOf } from "../../http/validate.ts";
 import type { Details, Transaction } from "../../world/transaction.ts";
@@ -41,13 +41,13 @@ export const qris = defineMethod({
     };
   },
   expiry: ({ acquirer }) => ({
-    usual: 15 * MINUTE,
-    most: acquirer === "gopay" ? 7 * DAY : 5 * DAY,
+    standard: 15 * MINUTE,
+    max: acquirer === "gopay" ? 7 * DAY : 5 * DAY,
   }),
   refunds: { isDirect: true, isPartial: true, days: (details) => isOnUs(details) ? 45 : 7 },
 });
 
-/** Scanned with the acquirer's own wallet. */
+/** Scanned with the wallet of the acquirer. */
 function isOnUs({ issuer, acquirer }: Details): boolean {
   return !issuer || issuer === acquirer;
 }
@@ -63,9 +63,9 @@ export function qrString({ id, orderId, amount }: Transaction): string {
     field("52", "5999") + field("53", "360") + field("54", String(amount)) + field("58", "ID") +
     field("59", "Sandbox Merchant") + field("60", "JAKARTA") + field("61", "10110") +
     field("62", field("01", printable(orderId).slice(0, 25)) + field("05", id.slice(0, 8))) +
-    // The check sum covers its own tag and length.
+    // The checksum covers its own tag and length.
     "6304";
-  return text + checkSum(text);
+  return text + checksum(text);
 }
 
 function field(tag: string, value: string): string {
@@ -76,8 +76,8 @@ function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 
-/** CRC-16/CCITT-FALSE, as EMV wants it. */
-function checkSum(text: string): string {
+/** CRC-16/CCITT-FALSE, as EMV requires. */
+function checksum(text: string): string {
   let crc = 0xffff;
   for (let i = 0; i < text.length; i++) {
     crc ^= text.charCodeAt(i) << 8;

@@ -1,4 +1,7 @@
-/** ShopeePay and DANA (a link into the app), and OVO (a push to the phone). */
+/**
+ * Wallets other than GoPay (ShopeePay, DANA: link into the app; OVO: push to the phone) and
+ * pay-later providers.
+ */
 
 import { Refusal } from "../../http/refusal.ts";
 import { list, object, text } from "../../http/validate.ts";
@@ -28,11 +31,11 @@ export const shopeepay = defineMethod({
       : settledAt === null
       ? {}
       : { shopeepay_reference_number: String(100_000 + number), reference_id: id },
-  expiry: () => ({ usual: 15 * MINUTE, most: 5 * DAY }),
+  expiry: () => ({ standard: 15 * MINUTE, max: 5 * DAY }),
   refunds: { isDirect: true, isPartial: true, days: () => 365 },
 });
 
-/** No public page documents this charge; what stands here follows its status page (G§3.11). */
+/** The gateway does not document this charge; the fields follow its status page. */
 export const dana = defineMethod({
   name: "dana",
   paymentType: "dana",
@@ -49,11 +52,11 @@ export const dana = defineMethod({
         }],
       }
       : {},
-  expiry: () => ({ usual: 15 * MINUTE, most: DAY }),
+  expiry: () => ({ standard: 15 * MINUTE, max: DAY }),
   refunds: { isDirect: false, isPartial: true, days: () => 45 },
 });
 
-/** Phones of the sandbox that do not simply pay (G§3.10). */
+/** Test phone numbers that do not pay. */
 const NOT_REGISTERED = "628249134000";
 const REFUSES_AFTER: Record<string, number> = {
   "628271939753": 10 * SECOND,
@@ -84,7 +87,7 @@ export const ovo = defineMethod({
     payer_phone_number: details.phone,
     ...view !== "operation" && { merchant_invoice: id },
   }),
-  expiry: () => ({ usual: 65 * SECOND, most: null }),
+  expiry: () => ({ standard: 65 * SECOND, max: null }),
   refunds: { isDirect: false, isPartial: false, days: () => 7 },
 });
 
@@ -105,7 +108,7 @@ export const akulaku = defineMethod({
   start: () => pending("Success, Akulaku transaction is created", {}),
   fields: ({ id }, view, world) =>
     view === "operation" ? { redirect_url: `${world.publicUrl()}/v2/akulaku/redirect/${id}` } : {},
-  expiry: () => ({ usual: 2 * HOUR, most: 180 * DAY }),
+  expiry: () => ({ standard: 2 * HOUR, max: 180 * DAY }),
   refunds: { isDirect: true, isPartial: true, days: () => 180 },
 });
 
@@ -131,6 +134,6 @@ export const kredivo = defineMethod({
         channel_response_message: "Message from kredivo if exists",
       }
       : {},
-  expiry: () => ({ usual: DAY, most: 180 * DAY }),
+  expiry: () => ({ standard: DAY, max: 180 * DAY }),
   refunds: { isDirect: true, isPartial: true, days: () => 14 },
 });

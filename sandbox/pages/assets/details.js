@@ -1,8 +1,8 @@
-/** Rows that are open: the page of their transaction, shown below them. */
+/** Expanded rows: the details page of a transaction, shown below its row. */
 
 import { fetchPage, keepFocus } from "./dom.js";
 
-/** What is shown of each, as the server wrote it. */
+/** Shown content of each expanded row, as the server sent it. */
 const open = new Map();
 
 export async function toggleDetails(id) {
@@ -19,7 +19,7 @@ export async function showOpen() {
   await Promise.all([...open.keys()].map(show));
 }
 
-/** A row that was replaced has forgotten that it is open. */
+/** A replaced row has lost its expanded state. */
 export function markOpen() {
   for (const id of open.keys()) mark(id, true);
 }
@@ -27,7 +27,7 @@ export function markOpen() {
 async function show(id) {
   const body = document.getElementById(`t-${id}`);
   const content = body && (await fetchPage(`/transactions/${id}`))?.getElementById("details");
-  // While it was fetched, the row may have been closed.
+  // The row may have been closed during the request.
   if (!content || !open.has(id)) return;
   mark(id, true);
   const row = body.rows[1] ?? body.insertRow();

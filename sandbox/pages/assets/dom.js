@@ -1,12 +1,12 @@
-/** Pages as documents, and a focus that outlives what it was on. */
+/** Fetches pages as documents, and keeps the focus when elements are replaced. */
 
-export async function fetchPage(address) {
-  const response = await fetch(address);
+export async function fetchPage(url) {
+  const response = await fetch(url);
   if (!response.ok) return null;
   return new DOMParser().parseFromString(await response.text(), "text/html");
 }
 
-/** What was in focus and was replaced is found again by its key, or its row takes over. */
+/** If the focused element was replaced, focuses its successor with the same key, or the row. */
 export function keepFocus(change) {
   const focused = document.activeElement;
   const key = focused?.dataset?.key;
@@ -14,6 +14,6 @@ export function keepFocus(change) {
   change();
   if (!key || document.activeElement === focused) return;
   const same = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  const heir = same ?? document.getElementById(row ?? "")?.querySelector("[data-open]");
-  heir?.focus({ preventScroll: true });
+  const successor = same ?? document.getElementById(row ?? "")?.querySelector("[data-open]");
+  successor?.focus({ preventScroll: true });
 }

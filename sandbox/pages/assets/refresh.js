@@ -1,29 +1,33 @@
-/** Fetches the page anew when something has changed, and puts what is new in its place. */
+/** Fetches the page again after changes and replaces the parts that differ. Also runs the clock. */
 
-import { setClock } from "./clock.js";
 import { markOpen, showOpen } from "./details.js";
 import { fetchPage, keepFocus } from "./dom.js";
 
-/** A thousand changes in a burst make a few fetches, not a thousand. */
+/** Limits the number of fetches during a burst of changes. */
 const PAUSE_MS = 400;
+const WIB_MS = 7 * 60 * 60 * 1000;
 
-/** Parts and rows as the server last wrote them, by id; in the page they may be open or busy. */
+/**
+ * Parts and rows as the server last sent them, by id. The document may differ: rows can be expanded
+ * or busy.
+ */
 const seen = new Map();
 let isWanted = false;
 let isRunning = false;
+let clockReadAt = performance.now();
 
 for (const part of document.querySelectorAll("[data-live]")) seen.set(part.id, part.innerHTML);
 for (const body of document.querySelectorAll(".transactions tbody")) remember(body);
 document.addEventListener("visibilitychange", () => isWanted && refresh());
 
-/** One at a time, and never twice within the pause; a page nobody sees waits. */
+/** Runs once at a time, at most once per pause, and only while the page is visible. */
 export async function refresh() {
   isWanted = true;
   if (isRunning || document.hidden) return;
   isRunning = true;
   while (isWanted) {
     isWanted = false;
-    // Where the sandbox is away, the next message tells that it is back.
+    // If the sandbox is down, the first message after reconnecting triggers the next update.
     await update().catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
@@ -58,14 +62,14 @@ function swap(part, next) {
   }
 }
 
-/** A field follows the sandbox, unless somebody has begun to type in it. */
+/** Updates a field with the server's value, unless the user is editing it. */
 function follow(field, { defaultValue }) {
   const isUntouched = field.value === field.defaultValue && field !== document.activeElement;
   if (isUntouched) field.value = defaultValue;
   if (field.value === defaultValue) field.defaultValue = defaultValue;
 }
 
-/** Rows that did not change stay untouched: nothing moves under a pointer or a reading eye. */
+/** Unchanged rows are not touched, so that nothing moves under the pointer. */
 function merge(table, next) {
   const wanted = new Set([...next.tBodies].map(({ id }) => id));
   for (const body of [...table.tBodies]) if (!wanted.has(body.id)) body.remove();
@@ -87,4 +91,21 @@ function merge(table, next) {
 
 function remember(body) {
   seen.set(body.id, body.rows[0].outerHTML);
+}
+
+/** Sets the clock from a fetched page. */
+function setClock(fresh) {
+  const clock = document.getElementById("clock");
+  if (!clock || !fresh) return;
+  clock.dataset.now = fresh.dataset.now;
+  clockReadAt = performance.now();
+  tick();
+}
+
+export function tick() {
+  const clock = document.getElementById("clock");
+  if (!clock) return;
+  const passed = (performance.now() - clockReadAt) * Number(clock.dataset.rate);
+  const here = new Date(Number(clock.dataset.now) + passed + WIB_MS);
+  clock.textContent = here.toISOString().slice(0, 19).replace("T", " ");
 }

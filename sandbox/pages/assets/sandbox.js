@@ -1,9 +1,10 @@
-/** The list, live: listens for changes, and sees to what is pressed and typed. */
+/** Makes the list live: listens for changes, and handles clicks and input. */
 
-import { tick } from "./clock.js";
 import { toggleDetails } from "./details.js";
-import { notice, press } from "./press.js";
-import { refresh } from "./refresh.js";
+import { refresh, tick } from "./refresh.js";
+
+const NOTICE_MS = 6000;
+const MAX_NOTICES = 3;
 
 listen();
 setInterval(tick, 1000);
@@ -21,10 +22,10 @@ function listen() {
   const changes = new EventSource("/_sandbox/changes");
   changes.onopen = () => show("Live", true);
   changes.onerror = () => show("Connecting…", false);
-  // The first message greets: after a lost connection it is time to catch up, too.
+  // The first message arrives on connection, so the page also updates after a reconnect.
   changes.onmessage = refresh;
   addEventListener("pagehide", () => changes.close());
-  // The browser's memory brings a page back as it was left, without its connection.
+  // The browser's back-forward cache restores a page without its connection.
   addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
 
@@ -35,7 +36,7 @@ function onClick(event) {
   const { post, method = "POST", body, copy, open } = target.dataset;
   if (open) toggleDetails(open);
   else if (copy) copyText(copy);
-  else press(target, post, method, body);
+  else sendAction(target, post, method, body);
 }
 
 function onSubmit(event) {
@@ -49,10 +50,10 @@ function onSubmit(event) {
     type === "number" ? Number(value) : value.trim() || null,
   ]);
   const body = JSON.stringify(Object.fromEntries(values));
-  press(form, form.getAttribute("action"), form.dataset.send, body);
+  sendAction(form, form.getAttribute("action"), form.dataset.send, body);
 }
 
-/** The address says what is shown, so that reloading shows the same. */
+/** Puts the filter into the URL, so that a reload keeps it. */
 function onFilter(event) {
   const fields = [...new FormData(event.currentTarget)].filter(([, value]) => value);
   const query = new URLSearchParams(fields).toString();
@@ -63,8 +64,48 @@ function onFilter(event) {
 async function copyText(id) {
   try {
     await navigator.clipboard.writeText(document.getElementById(id).textContent);
-    notice("Copied.");
+    showNotice("Copied.");
   } catch {
-    notice("The browser does not let this page copy.", true);
+    showNotice("The browser blocked copying.", true);
   }
+}
+
+/** Ignores a second click while the first request is running. */
+async function sendAction(source, url, method, body) {
+  const group = source.closest("tbody") ?? source;
+  if (group.ariaBusy === "true") return;
+  group.ariaBusy = "true";
+  try {
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(url, { method, headers, body });
+    const result = await response.json();
+    if (response.ok) showNotice(source.dataset.notice ?? describeResult(result));
+    else showNotice(describeError(result), true);
+  } catch {
+    showNotice("The sandbox does not respond.", true);
+  } finally {
+    group.ariaBusy = null;
+    refresh();
+  }
+}
+
+function showNotice(text, isError = false) {
+  const line = document.createElement("p");
+  line.textContent = text;
+  line.className = isError ? "notice error" : "notice";
+  const notices = document.getElementById("notices");
+  notices.append(line);
+  if (notices.childElementCount > MAX_NOTICES) notices.firstElementChild.remove();
+  setTimeout(() => line.remove(), isError ? 2 * NOTICE_MS : NOTICE_MS);
+}
+
+function describeError({ status_message, validation_messages }) {
+  return validation_messages?.join(", ") ?? status_message ?? "Request failed.";
+}
+
+function describeResult(result) {
+  if (result.transaction_status) return `${result.order_id} is now: ${result.transaction_status}`;
+  if ("settled" in result) return `Settled: ${result.settled}`;
+  if (result.attempts) return `Webhook resent: ${result.state}`;
+  return "Done.";
 }

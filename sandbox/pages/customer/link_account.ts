@@ -1,4 +1,4 @@
-/** `/gopay/link/{id}`: a customer lets a shop charge the wallet. */
+/** `/gopay/link/{id}`: the customer links a GoPay wallet to the merchant. */
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
@@ -7,15 +7,15 @@ import { activateAccount } from "../../accounts/accounts.ts";
 import { OTP } from "../../cards/authorization.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { OpenWorld } from "../../world/world.ts";
-import { type Markup, ownForm, readField, render, safeUrl } from "../shared/layout.ts";
-import { rupiah, time } from "../shared/format.ts";
+import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
+import { formatRupiah, formatTime } from "../shared/format.ts";
 import { codeField, screen } from "./screens.ts";
 
-const SAYS: Record<PayAccount["status"], string> = {
-  PENDING: "Link this wallet to the shop?",
-  ENABLED: "The wallet is linked",
-  DISABLED: "The wallet is no longer linked",
-  EXPIRED: "This link has expired",
+const TITLES: Record<PayAccount["status"], string> = {
+  PENDING: "Link this wallet to the merchant?",
+  ENABLED: "Wallet linked",
+  DISABLED: "Wallet unlinked",
+  EXPIRED: "This activation link has expired",
 };
 
 export function addLinkAccount(pages: Hono, world: OpenWorld): void {
@@ -32,20 +32,20 @@ export function addLinkAccount(pages: Hono, world: OpenWorld): void {
       title: "GoPay",
       body: screen({
         brand: "GoPay",
-        title: SAYS[account.status],
+        title: TITLES[account.status],
         facts: [
           ["Phone", account.phone],
-          ["Balance", rupiah(account.balance)],
+          ["Balance", formatRupiah(account.balance)],
           ...account.status === "PENDING"
-            ? [["Link before", time(account.expiresAt)] as [string, string]]
+            ? [["Link before", formatTime(account.expiresAt)] as [string, string]]
             : [],
         ],
-        body: account.status === "PENDING" ? pinForm(isWrong) : wayBack(account),
+        body: account.status === "PENDING" ? pinForm(isWrong) : backLink(account),
       }),
     });
   });
 
-  pages.post("/gopay/link/:id", ownForm(world), async (c) => {
+  pages.post("/gopay/link/:id", sameOriginForm(world), async (c) => {
     const account = find(c.req.param("id"));
     if (account.status === "PENDING") {
       if (await readField(c, "pin") !== OTP) return c.redirect(`${c.req.path}?wrong`, 303);
@@ -60,16 +60,16 @@ function pinForm(isWrong: boolean): Markup {
   return html`
     <form method="post">
       ${codeField("pin", "PIN", OTP, isWrong)}
-      <button class="primary">Link the wallet</button>
+      <button class="primary">Link wallet</button>
     </form>
   `;
 }
 
-function wayBack({ redirectUrl }: PayAccount): Markup {
+function backLink({ redirectUrl }: PayAccount): Markup {
   const back = safeUrl(redirectUrl);
   return html`
     <div class="ways">
-      ${back && html`<a class="button primary" href="${back.href}">Back to the shop</a>`}
+      ${back && html`<a class="button primary" href="${back.href}">Back to the merchant</a>`}
       <a class="button" href="/">All transactions</a>
     </div>
   `;

@@ -1,18 +1,18 @@
-/** The screens where a customer pays or refuses, whichever link of the charge led there. */
+/** The pages where a customer pays or rejects a payment. */
 
 import type { Context, Hono } from "hono";
 import { html } from "hono/html";
 import { cardDetails, isWaitingForThreeDs, OTP } from "../../cards/authorization.ts";
-import { letHappen } from "../../charges/simulate.ts";
+import { simulate } from "../../charges/simulate.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { MethodName, Transaction } from "../../world/transaction.ts";
 import type { OpenWorld } from "../../world/world.ts";
 import { qrPath } from "../documents/qr_images.ts";
-import { METHOD_NAMES, properName, rupiah, time } from "../shared/format.ts";
-import { type Markup, ownForm, readField, render } from "../shared/layout.ts";
+import { displayName, formatRupiah, formatTime, METHOD_NAMES } from "../shared/format.ts";
+import { type Markup, readField, render, sameOriginForm } from "../shared/layout.ts";
 import { codeField, digits, resultScreen, type Screen, screen } from "./screens.ts";
 
-/** Each app has its own address and opens its own transactions; one address opens them all. */
+/** Each app path opens only its own method; `/pay/` opens all. */
 const PATHS: [path: string, method: MethodName | null][] = [
   ["/pay/:id", null],
   ["/gopay/app/:id", "gopay"],
@@ -44,16 +44,16 @@ export function addPay(pages: Hono, world: OpenWorld): void {
       });
     });
 
-    pages.post(path, ownForm(world), async (c) => {
+    pages.post(path, sameOriginForm(world), async (c) => {
       const transaction = find(c, method);
       const choice = await readField(c, "choice");
       const isWrong = choice === "pay" && asksPin(transaction) && await readField(c, "pin") !== OTP;
       if (isWrong) return c.redirect(`${c.req.path}?wrong`, 303);
       const issuer = await readField(c, "issuer");
-      // Meanwhile it may have been paid or have expired: the page it returns to says so.
+      // The payment may have been paid or may have expired meanwhile; the result page shows it.
       if (transaction.status === "pending" && transaction.method !== "credit_card") {
-        const happening = choice === "deny" ? "deny" : "pay";
-        letHappen(world, happening, transaction, { issuer: issuer || null });
+        const action = choice === "deny" ? "deny" : "pay";
+        simulate(world, action, transaction, { issuer: issuer || null });
         await world.committed();
       }
       return c.redirect(c.req.path, 303);
@@ -61,60 +61,60 @@ export function addPay(pages: Hono, world: OpenWorld): void {
   }
 }
 
-/** Cards have a page of their own, as long as the customer has not been there. */
+/** The 3-D Secure page of a card payment that the customer has not authenticated. */
 function openThreeDs(transaction: Transaction): string | null {
   return isWaitingForThreeDs(transaction) ? cardDetails(transaction).threeDs!.token : null;
 }
 
-type Own = Pick<Screen, "brand" | "facts" | "body">;
-type Draw = (transaction: Transaction, isWrong: boolean) => Own;
+type ScreenContent = Pick<Screen, "brand" | "facts" | "body">;
+type ScreenBuilder = (transaction: Transaction, isWrong: boolean) => ScreenContent;
 
-const SCREENS: Record<MethodName, Draw> = {
-  bank_transfer: bank,
-  permata: bank,
-  echannel: bill,
-  cstore: store,
-  qris: code,
-  gopay: wallet,
-  shopeepay: wallet,
-  ovo: wallet,
-  dana: wallet,
-  akulaku: wallet,
-  kredivo: wallet,
-  // Never shown: cards have the 3-D Secure page.
-  credit_card: wallet,
+const SCREENS: Record<MethodName, ScreenBuilder> = {
+  bank_transfer: bankScreen,
+  permata: bankScreen,
+  echannel: billScreen,
+  cstore: storeScreen,
+  qris: qrScreen,
+  gopay: walletScreen,
+  shopeepay: walletScreen,
+  ovo: walletScreen,
+  dana: walletScreen,
+  akulaku: walletScreen,
+  kredivo: walletScreen,
+  // Not shown: card payments use the 3-D Secure page.
+  credit_card: walletScreen,
 };
 
-/** `isWrong`: after a PIN that was not right. */
+/** `isWrong`: the last PIN was incorrect. */
 export function payScreen(transaction: Transaction, isWrong: boolean): Markup {
   const { orderId, amount, expiresAt } = transaction;
   const { brand, facts, body } = SCREENS[transaction.method](transaction, isWrong);
   return screen({
     brand,
-    title: rupiah(amount),
+    title: formatRupiah(amount),
     facts: [
       ...facts,
       ["Order", orderId],
-      ...expiresAt === null ? [] : [["Pay before", time(expiresAt)] as [string, string]],
+      ...expiresAt === null ? [] : [["Pay before", formatTime(expiresAt)] as [string, string]],
     ],
     body,
   });
 }
 
-/** A linked wallet that wants to see its owner, from some amount on. */
+/** Linked wallets require a PIN from a certain amount. */
 export function asksPin({ method, details }: Transaction): boolean {
   return method === "gopay" && details.kind === "verify";
 }
 
-function bank({ details, amount }: Transaction): Own {
+function bankScreen({ details, amount }: Transaction): ScreenContent {
   return {
-    brand: `${properName(details.bank)} virtual account`,
+    brand: `${displayName(details.bank)} virtual account`,
     facts: [["Account number", digits(details.number)]],
-    body: payForm(`Transfer ${rupiah(amount)}`),
+    body: payForm(`Transfer ${formatRupiah(amount)}`),
   };
 }
 
-function bill({ details, amount }: Transaction): Own {
+function billScreen({ details, amount }: Transaction): ScreenContent {
   const [label, value] = details.info as [string, string];
   return {
     brand: "Mandiri bill payment",
@@ -123,19 +123,19 @@ function bill({ details, amount }: Transaction): Own {
       ["Bill key", digits(details.number)],
       [label, value],
     ],
-    body: payForm(`Pay ${rupiah(amount)}`),
+    body: payForm(`Pay ${formatRupiah(amount)}`),
   };
 }
 
-function store({ details }: Transaction): Own {
+function storeScreen({ details }: Transaction): ScreenContent {
   return {
-    brand: properName(details.store),
+    brand: displayName(details.store),
     facts: [["Payment code", digits(details.number)]],
-    body: payForm("Pay at the till"),
+    body: payForm("Pay at the store"),
   };
 }
 
-function wallet(transaction: Transaction, isWrong: boolean): Own {
+function walletScreen(transaction: Transaction, isWrong: boolean): ScreenContent {
   const { method, details } = transaction;
   const src = qrPath(transaction);
   return {
@@ -147,38 +147,40 @@ function wallet(transaction: Transaction, isWrong: boolean): Own {
         <button class="primary" name="choice" value="pay">Approve</button>
         <button name="choice" value="deny" formnovalidate>Reject</button>
       </form>
-      ${src && picture(src, "or scan it with another phone")}
+      ${src && qrFigure(src, "Or scan with another phone")}
     `,
   };
 }
 
-/** Any wallet of the country can scan a QRIS code; the webhook tells which one did. */
+/** Wallets that can scan a QRIS code; the webhook reports the one that did. */
 const ISSUERS = ["gopay", "airpay shopee", "dana", "ovo", "linkaja", "bca", "mandiri", "bri"];
 
-function code(transaction: Transaction): Own {
+function qrScreen(transaction: Transaction): ScreenContent {
   const acquirer = String(transaction.details.acquirer);
   const issuers = [...new Set([acquirer, ...ISSUERS])];
   return {
     brand: "QRIS",
     facts: [["Acquirer", acquirer]],
     body: html`
-      ${picture(qrPath(transaction)!, "The string inside is the charge’s qr_string.")}
+      ${qrFigure(qrPath(transaction)!, "Contains the qr_string of the charge.")}
       <form method="post">
         <label for="issuer">Scanned with</label>
         <select id="issuer" class="issuer" name="issuer">
           ${issuers.map((issuer) => html`<option>${issuer}</option>`)}
         </select>
-        <button class="primary" name="choice" value="pay">Pay ${rupiah(transaction.amount)}</button>
-        <button name="choice" value="deny">Refuse</button>
+        <button class="primary" name="choice" value="pay">Pay ${formatRupiah(
+          transaction.amount,
+        )}</button>
+        <button name="choice" value="deny">Reject</button>
       </form>
     `,
   };
 }
 
-function picture(src: string, caption: string): Markup {
+function qrFigure(src: string, caption: string): Markup {
   return html`
     <figure>
-      <img class="qr" src="${src}" alt="QR code of this payment" width="264" height="264">
+      <img class="qr" src="${src}" alt="QR code for this payment" width="264" height="264">
       <figcaption>${caption}</figcaption>
     </figure>
   `;

@@ -1,59 +1,59 @@
-/** `/payment-links/{id}`: an invoice, and the choice of how to pay it. */
+/** `/payment-links/{id}`: an invoice with a choice of payment methods. */
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
 import type { Invoice, InvoiceStatus } from "../../world/records.ts";
-import { findInvoice, INVOICE_METHODS, startPayment } from "../../invoices/invoices.ts";
+import { findInvoice, INVOICE_METHODS, startInvoicePayment } from "../../invoices/invoices.ts";
 import type { MethodName } from "../../world/transaction.ts";
 import type { OpenWorld } from "../../world/world.ts";
-import { type Markup, ownForm, readField, render, safeUrl } from "../shared/layout.ts";
-import { readInvoice } from "../../invoices/totals.ts";
-import { METHOD_NAMES, rupiah, time } from "../shared/format.ts";
+import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
+import { summarizeInvoice } from "../../invoices/totals.ts";
+import { formatRupiah, formatTime, METHOD_NAMES } from "../shared/format.ts";
 import { screen } from "./screens.ts";
 
-const SAYS: Record<InvoiceStatus, string> = {
+const TITLES: Record<InvoiceStatus, string> = {
   pending: "",
-  published: "A quotation: nothing to pay yet",
+  published: "Quotation: no payment due yet",
   overdue: "",
   paid: "Paid",
-  voided: "Voided: nothing to pay",
-  rejected: "Rejected: nothing to pay",
-  canceled: "Cancelled: nothing to pay",
+  voided: "Voided: no payment due",
+  rejected: "Rejected: no payment due",
+  canceled: "Cancelled: no payment due",
 };
 
 export function addPaymentLink(pages: Hono, world: OpenWorld): void {
   pages.get("/payment-links/:id", (c) => {
     const invoice = findInvoice(world, c.req.param("id"));
-    const { number, customer } = readInvoice(invoice);
-    const isPayable = SAYS[invoice.status] === "";
+    const { number, customer } = summarizeInvoice(invoice);
+    const isPayable = TITLES[invoice.status] === "";
     return render(c, {
       title: `Invoice ${number}`,
       body: screen({
         brand: `Invoice ${number}`,
-        title: isPayable ? rupiah(invoice.amount) : SAYS[invoice.status],
+        title: isPayable ? formatRupiah(invoice.amount) : TITLES[invoice.status],
         facts: [
           ["For", customer],
-          ["Due", time(invoice.dueAt)],
+          ["Due", formatTime(invoice.dueAt)],
           ["Status", html`<span class="badge ${invoice.status}">${invoice.status}</span>`],
         ],
         body: html`
-          ${items(invoice)} ${isPayable ? choice() : wayBack(invoice)}
-          <p><a href="/invoices/${invoice.id}.pdf">As a PDF</a></p>
+          ${items(invoice)} ${isPayable ? methodForm() : backLink(invoice)}
+          <p><a href="/invoices/${invoice.id}.pdf">Download PDF</a></p>
         `,
       }),
     });
   });
 
-  pages.post("/payment-links/:id", ownForm(world), async (c) => {
+  pages.post("/payment-links/:id", sameOriginForm(world), async (c) => {
     const method = await readField(c, "payment_type") as MethodName;
-    const { id } = startPayment(world, c.req.param("id"), method);
+    const { id } = startInvoicePayment(world, c.req.param("id"), method);
     await world.committed();
     return c.redirect(`/pay/${id}`, 303);
   });
 }
 
 function items(invoice: Invoice): Markup {
-  const { items, others } = readInvoice(invoice);
+  const { items, others } = summarizeInvoice(invoice);
   return html`
     <table class="items">
       <tbody>
@@ -61,7 +61,7 @@ function items(invoice: Invoice): Markup {
           html`
             <tr>
               <td>${quantity} × ${description}${discount > 0 && ` (−${discount}%)`}</td>
-              <td class="number">${rupiah(sum)}</td>
+              <td class="number">${formatRupiah(sum)}</td>
             </tr>
           `
         )}
@@ -69,7 +69,7 @@ function items(invoice: Invoice): Markup {
           html`
             <tr>
               <td>${name}</td>
-              <td class="number">${rupiah(amount)}</td>
+              <td class="number">${formatRupiah(amount)}</td>
             </tr>
           `
         )}
@@ -77,14 +77,14 @@ function items(invoice: Invoice): Markup {
       <tfoot>
         <tr>
           <th scope="row">Total</th>
-          <td class="number">${rupiah(invoice.amount)}</td>
+          <td class="number">${formatRupiah(invoice.amount)}</td>
         </tr>
       </tfoot>
     </table>
   `;
 }
 
-function choice(): Markup {
+function methodForm(): Markup {
   return html`
     <form method="post">
       <fieldset class="choices">
@@ -103,10 +103,10 @@ function choice(): Markup {
   `;
 }
 
-function wayBack(invoice: Invoice): Markup {
-  const back = safeUrl(readInvoice(invoice).finishUrl);
+function backLink(invoice: Invoice): Markup {
+  const back = safeUrl(summarizeInvoice(invoice).finishUrl);
   if (!back) return "";
   return html`
-    <div class="ways"><a class="button primary" href="${back.href}">Back to the shop</a></div>
+    <div class="ways"><a class="button primary" href="${back.href}">Back to the merchant</a></div>
   `;
 }

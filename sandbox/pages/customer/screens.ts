@@ -1,12 +1,12 @@
-/** The frame of a customer's screen: who asks for how much, what to know, what to do. */
+/** The layout of a customer's screen, and the screen with the result of a payment. */
 
 import { html } from "hono/html";
 import { type Markup, safeUrl } from "../shared/layout.ts";
 import type { Status, Transaction } from "../../world/transaction.ts";
-import { METHOD_NAMES, methodDetail, rupiah, time } from "../shared/format.ts";
+import { formatRupiah, formatTime, METHOD_NAMES, methodDetail } from "../shared/format.ts";
 
 export interface Screen {
-  /** Whose screen it is: the bank, the store, the wallet. */
+  /** Name of the bank, store or wallet. */
   brand: string;
   title: string;
   facts: [label: string, value: Markup | string][];
@@ -33,14 +33,14 @@ export function screen({ brand, title, facts, body }: Screen): Markup {
   `;
 }
 
-/** Digits a customer copies by eye, long ones in groups of four. */
+/** Digits to copy by hand; long numbers are grouped by four. */
 export function digits(number: unknown): Markup {
   const text = String(number);
   const groups = text.length > 6 ? text.match(/.{1,4}/g)! : [text];
   return html`<span class="digits">${groups.map((group) => html`<span>${group}</span>`)}</span>`;
 }
 
-/** A secret of six digits, which a sandbox tells. */
+/** A six-digit code; the sandbox shows the correct one. */
 export function codeField(name: string, label: string, code: string, isWrong: boolean): Markup {
   const described = isWrong ? `${name}-hint ${name}-wrong` : `${name}-hint`;
   return html`
@@ -58,24 +58,24 @@ export function codeField(name: string, label: string, code: string, isWrong: bo
       aria-invalid="${isWrong ? "true" : "false"}"
     >
     ${isWrong &&
-      html`<p id="${name}-wrong" class="wrong" role="alert">That was not it. Try again.</p>`}
-    <p id="${name}-hint" class="hint">In the sandbox it is always <strong>${code}</strong>.</p>
+      html`<p id="${name}-wrong" class="wrong" role="alert">Incorrect code. Try again.</p>`}
+    <p id="${name}-hint" class="hint">Sandbox code: <strong>${code}</strong></p>
   `;
 }
 
-const SAYS: Record<Status, string> = {
-  pending: "The bank is still thinking",
-  authorize: "The amount is held",
+const TITLES: Record<Status, string> = {
+  pending: "Waiting for the bank's decision",
+  authorize: "Authorized: the amount is on hold",
   capture: "Paid",
   settlement: "Paid",
   deny: "Denied",
-  cancel: "Cancelled by the shop",
-  expire: "Expired: it was not paid in time",
+  cancel: "Cancelled by the merchant",
+  expire: "Expired: not paid in time",
   failure: "Failed",
-  refund: "Paid, and refunded",
-  partial_refund: "Paid, and refunded in part",
-  chargeback: "Paid, and charged back",
-  partial_chargeback: "Paid, and charged back in part",
+  refund: "Paid, then refunded",
+  partial_refund: "Paid, then partially refunded",
+  chargeback: "Paid, then charged back",
+  partial_chargeback: "Paid, then partially charged back",
 };
 
 const FAILURES: Status[] = ["deny", "cancel", "expire", "failure"];
@@ -86,25 +86,25 @@ export function resultScreen(transaction: Transaction): Markup {
   const back = shopUrl(transaction);
   return screen({
     brand: detail ? `${METHOD_NAMES[method]} · ${detail}` : METHOD_NAMES[method],
-    title: SAYS[status],
+    title: TITLES[status],
     facts: [
-      ["Amount", rupiah(amount)],
+      ["Amount", formatRupiah(amount)],
       ["Order", orderId],
       ["Status", html`<span class="badge ${status}">${status}</span>`],
-      ...settledAt === null ? [] : [["Paid at", time(settledAt)] as [string, string]],
+      ...settledAt === null ? [] : [["Paid at", formatTime(settledAt)] as [string, string]],
       ...message === null ? [] : [["Reason", message] as [string, string]],
     ],
     body: html`
       <div class="ways">
-        ${back && html`<a class="button primary" href="${back}">Back to the shop</a>`}
-        ${invoiceId && html`<a class="button" href="/payment-links/${invoiceId}">The invoice</a>`}
+        ${back && html`<a class="button primary" href="${back}">Back to the merchant</a>`}
+        ${invoiceId && html`<a class="button" href="/payment-links/${invoiceId}">View invoice</a>`}
         <a class="button" href="/">All transactions</a>
       </div>
     `,
   });
 }
 
-/** The shop's page for returning customers, told as the wallets tell it (G§3.7). */
+/** The merchant's callback URL with the parameters that wallets add. */
 function shopUrl({ details, orderId, status }: Transaction): string | null {
   const url = status === "pending" ? null : safeUrl(details.callbackUrl);
   if (!url) return null;

@@ -1,4 +1,4 @@
-/** `/v2/3ds/redirect/{token}`: the card's bank wants to know whether it is really you. */
+/** `/v2/3ds/redirect/{token}`: the 3-D Secure page of the card's bank. */
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
@@ -13,15 +13,15 @@ import { Refusal } from "../../http/refusal.ts";
 import type { ThreeDsFlow } from "../../world/records.ts";
 import type { Transaction } from "../../world/transaction.ts";
 import type { OpenWorld } from "../../world/world.ts";
-import { rupiah } from "../shared/format.ts";
-import { type Markup, ownForm, readField, render } from "../shared/layout.ts";
+import { formatRupiah } from "../shared/format.ts";
+import { type Markup, readField, render, sameOriginForm } from "../shared/layout.ts";
 import { codeField, resultScreen, screen } from "./screens.ts";
 
-/** What the page says of cards whose holder has nothing to type. */
+/** Explanations for flows without a code. */
 const WITHOUT_CODE: Partial<Record<ThreeDsFlow, string>> = {
-  frictionless: "This bank knows its customer: there is nothing to type.",
-  attempted: "This bank takes part in 3-D Secure, but asks nothing for this card.",
-  impossible: "This card’s bank refuses to authenticate, whatever its holder does.",
+  frictionless: "Frictionless authentication: the bank asks for no code.",
+  attempted: "Attempted authentication: the bank asks for no code for this card.",
+  impossible: "The issuing bank rejects every authentication of this card.",
 };
 
 export function addThreeDs(pages: Hono, world: OpenWorld): void {
@@ -40,13 +40,13 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
     return render(c, { title: "3-D Secure", body });
   });
 
-  // Even what needs no typing happens on a press: browsers fetch pages ahead of their user.
-  pages.post("/v2/3ds/redirect/:token", ownForm(world), async (c) => {
+  // Flows without a code also need a click: browsers may prefetch pages.
+  pages.post("/v2/3ds/redirect/:token", sameOriginForm(world), async (c) => {
     const transaction = find(c.req.param("token"));
     const isFailed = await readField(c, "choice") === "fail";
-    const isProven = !asksCode(transaction) || await readField(c, "otp") === OTP;
+    const isAuthenticated = !asksCode(transaction) || await readField(c, "otp") === OTP;
     if (isWaitingForThreeDs(transaction)) {
-      if (!isFailed && !isProven) return c.redirect(`${c.req.path}?wrong`, 303);
+      if (!isFailed && !isAuthenticated) return c.redirect(`${c.req.path}?wrong`, 303);
       finishThreeDs(world, transaction, !isFailed);
       await world.committed();
     }
@@ -66,8 +66,8 @@ function challenge(transaction: Transaction, isWrong: boolean): Markup {
   const { amount, orderId, details } = transaction;
   return screen({
     brand: "3-D Secure",
-    title: asksCode(transaction) ? "Is it you?" : "One moment",
-    facts: [["Amount", rupiah(amount)], ["Card", String(details.masked)], ["Order", orderId]],
+    title: asksCode(transaction) ? "Confirm your payment" : "Continue your payment",
+    facts: [["Amount", formatRupiah(amount)], ["Card", String(details.masked)], ["Order", orderId]],
     body: html`
       <form method="post">
         ${asksCode(transaction)
@@ -76,7 +76,7 @@ function challenge(transaction: Transaction, isWrong: boolean): Markup {
         <button class="primary" name="choice" value="prove">
           ${asksCode(transaction) ? "Confirm" : "Continue"}
         </button>
-        <button name="choice" value="fail" formnovalidate>Fail the authentication</button>
+        <button name="choice" value="fail" formnovalidate>Fail authentication</button>
       </form>
     `,
   });

@@ -1,4 +1,4 @@
-/** `/`: the transactions as they happen, and everything that can happen to them. */
+/** `/` and `/transactions/{id}`: the live list of transactions, and one transaction. */
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
@@ -8,7 +8,7 @@ import type { OpenWorld, World } from "../../world/world.ts";
 import { type Markup, render } from "../shared/layout.ts";
 import { details } from "./details.ts";
 import { type Filter, findRows, MAX_ROWS, type Row, table } from "./table.ts";
-import { addressAndKeys, panels } from "./panels.ts";
+import { connectionDetails, panels } from "./panels.ts";
 
 export function addDashboard(pages: Hono, world: OpenWorld): void {
   pages.get("/", (c) => {
@@ -24,7 +24,7 @@ export function addDashboard(pages: Hono, world: OpenWorld): void {
                 <span id="connection" class="hint" role="status">Connecting…</span>
                 ${filterForm(filter)}
               </header>
-        <noscript><p class="wrong">Without JavaScript the list stays as it is now.</p></noscript>
+        <noscript><p class="wrong">Enable JavaScript to see changes without reloading.</p></noscript>
         <div class="columns">
           <section aria-label="Transactions">
             <div id="transactions" data-live>${list(world, rows)}</div>
@@ -58,7 +58,7 @@ function filterForm({ order, status }: Filter): Markup {
   return html`
     <form id="filter" class="filter" role="search">
       <label for="order">Order</label>
-      <input id="order" name="order" type="search" value="${order}" placeholder="Any part of its id">
+      <input id="order" name="order" type="search" value="${order}" placeholder="Order ID contains…">
       <label for="status">Status</label>
       <select id="status" name="status">
         <option value="">Any</option>
@@ -75,33 +75,33 @@ function count(world: OpenWorld, { length }: Row[]): string {
   const { size } = world.transactions;
   if (size === 0) return "";
   return length === MAX_ROWS && size > length
-    ? `The latest ${length} of ${size}`
+    ? `Latest ${length} of ${size}`
     : length === size
-    ? `${size} in all`
+    ? `${size} total`
     : `${length} of ${size}`;
 }
 
 function list(world: OpenWorld, rows: Row[]): Markup {
   if (world.transactions.size === 0) return firstCharge(world);
   if (rows.length > 0) return table(rows);
-  return html`<p class="card empty">No transaction is like that.</p>`;
+  return html`<p class="card empty">No matching transactions</p>`;
 }
 
 export function firstCharge(world: World): Markup {
   return html`
     <section class="card empty">
-      <h2>No transaction yet</h2>
-      <p>Paste this into a terminal, and the first one appears here by itself:</p>
+      <h2>No transactions yet</h2>
+      <p>Run this command in a terminal. The transaction appears here automatically:</p>
       <pre id="curl" tabindex="0">${curl(world)}</pre>
       <p><button data-copy="curl" data-key="copy">Copy</button></p>
       <dl class="keys">
-        ${addressAndKeys(world)}
+        ${connectionDetails(world)}
         <div>
-          <dt>Card that works</dt>
+          <dt>Test card (accepted)</dt>
           <dd><code>4811 1111 1111 1114</code></dd>
         </div>
         <div>
-          <dt>Its CVV and OTP</dt>
+          <dt>CVV and OTP</dt>
           <dd><code>123</code> and <code>112233</code></dd>
         </div>
       </dl>
@@ -123,7 +123,7 @@ function curl({ merchant, publicUrl }: World): string {
   ].join(" \\\n  ");
 }
 
-/** For a shell, which takes everything between single quotes as it is. */
+/** Quotes text for a shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,10 +1,10 @@
-/** A transaction to the last member: as a status call answers, and what the merchant was told. */
+/** Details of a transaction: its status response and its webhooks. */
 
 import { html } from "hono/html";
 import type { Transaction } from "../../world/transaction.ts";
-import { statusAnswer } from "../../charges/responses.ts";
+import { statusResponse } from "../../charges/responses.ts";
 import type { Webhook } from "../../world/webhook.ts";
-import { wib } from "../../engine/time.ts";
+import { formatWib } from "../../engine/time.ts";
 import type { World } from "../../world/world.ts";
 import type { Markup } from "../shared/layout.ts";
 import { webhooksOf } from "./table.ts";
@@ -14,13 +14,13 @@ export function details(world: World, transaction: Transaction): Markup {
   return html`
     <section>
       <h2>Transaction</h2>
-      <pre tabindex="0">${pretty(statusAnswer(world, transaction))}</pre>
-      <p><a href="/pay/${transaction.id}">The customer’s screen</a></p>
+      <pre tabindex="0">${pretty(statusResponse(world, transaction))}</pre>
+      <p><a href="/pay/${transaction.id}">Customer payment page</a></p>
     </section>
     <section>
       <h2>Webhooks</h2>
       ${webhooks.length === 0
-        ? html`<p class="hint">None: there was no address to send one to.</p>`
+        ? html`<p class="hint">None: no webhook URL is set.</p>`
         : webhooks.map(webhookDetails)}
     </section>
   `;
@@ -37,12 +37,12 @@ function webhookDetails(webhook: Webhook): Markup {
       <p class="address">${url}</p>
       <ol>
         ${attempts.map((attempt) =>
-          html`<li>${wib(attempt.at)} WIB: ${
-            attempt.status === null ? "no answer" : `HTTP ${attempt.status}`
+          html`<li>${formatWib(attempt.at)} WIB: ${
+            attempt.status === null ? "no response" : `HTTP ${attempt.status}`
           } <code>${attempt.answer}</code></li>`
         )}
       </ol>
-      ${nextAt !== null && html`<p class="hint">Next attempt: ${wib(nextAt)} WIB</p>`}
+      ${nextAt !== null && html`<p class="hint">Next attempt: ${formatWib(nextAt)} WIB</p>`}
       <details>
         <summary data-key="payload ${id}">Payload</summary>
         <pre tabindex="0">${pretty(JSON.parse(payload))}</pre>

@@ -1,21 +1,21 @@
-/** The controls beside the list: the clock, the webhooks' address, faults, keys. */
+/** The control panels next to the list: clock, webhook URLs, faults, keys. */
 
 import { html } from "hono/html";
 import { ENDPOINTS } from "../../api/endpoints.ts";
 import { CAUSES } from "../../world/webhook.ts";
-import { ANSWER_FAULTS, type Fault, WEBHOOK_FAULTS } from "../../faults/faults.ts";
-import { DAY, HOUR, MINUTE, SECOND, wib } from "../../engine/time.ts";
+import { type Fault, RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../../faults/faults.ts";
+import { DAY, formatWib, HOUR, MINUTE, SECOND } from "../../engine/time.ts";
 import type { Identity, OpenWorld, Settings } from "../../world/world.ts";
 import type { Markup } from "../shared/layout.ts";
 
 export function panels(world: OpenWorld): Markup {
   return html`
-    ${clock(world)} ${addresses(world.settings)} ${faults(world.faults.list())}
+    ${clock(world)} ${webhookUrls(world.settings)} ${faults(world.faults.list())}
     <div id="keys" data-live>${world.transactions.size > 0 ? keys(world) : ""}</div>
   `;
 }
 
-/** A month of 31 days: no monthly payment is left out. */
+/** A month has 31 days here, so that every monthly payment becomes due. */
 const STEPS: [label: string, length: number][] = [
   ["+1 minute", MINUTE],
   ["+1 hour", HOUR],
@@ -25,12 +25,12 @@ const STEPS: [label: string, length: number][] = [
 
 function clock({ clock }: OpenWorld): Markup {
   const now = clock.now();
-  // How fast it runs, seen from outside: what a minute here takes there.
+  // Speed of the clock, derived from the real duration of a sandbox minute.
   const rate = MINUTE / clock.realDelay(now + MINUTE);
   return html`
     <section class="card">
       <h2>Clock</h2>
-      <p><time id="clock" data-now="${now}" data-rate="${rate.toFixed(3)}">${wib(
+      <p><time id="clock" data-now="${now}" data-rate="${rate.toFixed(3)}">${formatWib(
         now,
       )}</time> WIB</p>
       <div class="buttons">
@@ -39,29 +39,29 @@ function clock({ clock }: OpenWorld): Markup {
             <button
               data-post="/_sandbox/clock"
               data-body="${JSON.stringify({ advance_seconds: length / SECOND })}"
-              data-says="The clock was moved: ${label}"
+              data-notice="Clock advanced: ${label}"
               data-key="${label}"
             >${label}</button>
           `
         )}
-        <button data-post="/_sandbox/settle" data-key="settle">Settle today’s captures</button>
+        <button data-post="/_sandbox/settle" data-key="settle">Settle captured payments</button>
       </div>
     </section>
   `;
 }
 
-const ADDRESSES: [name: keyof Settings, label: string][] = [
+const WEBHOOK_URLS: [name: keyof Settings, label: string][] = [
   ["notification_url", "Payments"],
   ["recurring_notification_url", "Subscriptions"],
   ["pay_account_notification_url", "Linked wallets"],
 ];
 
-function addresses(settings: Settings): Markup {
+function webhookUrls(settings: Settings): Markup {
   return html`
     <section class="card">
-      <h2>Webhooks go to</h2>
-      <form action="/_sandbox/settings" data-send="PATCH" data-says="The addresses are saved.">
-        ${ADDRESSES.map(([name, label]) =>
+      <h2>Webhook URLs</h2>
+      <form action="/_sandbox/settings" data-send="PATCH" data-notice="Webhook URLs saved.">
+        ${WEBHOOK_URLS.map(([name, label]) =>
           html`
             <label for="${name}">${label}</label>
             <input
@@ -81,7 +81,7 @@ function addresses(settings: Settings): Markup {
 }
 
 const OPERATIONS: string[] = ENDPOINTS.map(({ operation }) => operation);
-/** Webhooks are caused by these besides the operations of the merchant. */
+/** Causes of webhooks that are not API calls. */
 const OTHER_CAUSES = CAUSES.filter((cause) => !OPERATIONS.includes(cause));
 
 function faults(armed: Fault[]): Markup {
@@ -91,18 +91,18 @@ function faults(armed: Fault[]): Markup {
     <section class="card">
       <h2>Faults</h2>
       <div id="faults" data-live>${armed.length === 0 ? "" : armedList(armed)}</div>
-      <form action="/_sandbox/faults" data-send="POST" data-says="The fault is armed.">
+      <form action="/_sandbox/faults" data-send="POST" data-notice="Fault armed.">
         <label for="operation">Operation</label>
         <select id="operation" name="operation">
           <option value="*">any</option>
-          <optgroup label="The merchant’s">
+          <optgroup label="API calls">
             ${options(OPERATIONS)}
           </optgroup>
-          <optgroup label="Webhooks after">${options(OTHER_CAUSES)}</optgroup>
+          <optgroup label="Webhooks caused by">${options(OTHER_CAUSES)}</optgroup>
         </select>
         <label for="fault">Fault</label>
         <select id="fault" name="fault">
-          <optgroup label="Answers">${options(ANSWER_FAULTS)}</optgroup>
+          <optgroup label="Responses">${options(RESPONSE_FAULTS)}</optgroup>
           <optgroup label="Webhooks">${options(WEBHOOK_FAULTS)}</optgroup>
         </select>
         <label for="count-of-faults">Times</label>
@@ -123,27 +123,27 @@ function armedList(armed: Fault[]): Markup {
     <button
       data-post="/_sandbox/faults"
       data-method="DELETE"
-      data-says="All faults are cleared."
+      data-notice="All faults cleared."
       data-key="clear"
     >Clear all</button>
   `;
 }
 
-/** Where the list is empty, it tells them itself. */
+/** Hidden while the list is empty, because the empty list shows the keys. */
 function keys(world: OpenWorld): Markup {
   return html`
     <section class="card">
       <h2>Keys</h2>
-      <dl class="keys">${addressAndKeys(world)}</dl>
+      <dl class="keys">${connectionDetails(world)}</dl>
     </section>
   `;
 }
 
-/** Entries of a list, to which others may be added. */
-export function addressAndKeys({ merchant, publicUrl }: Identity): Markup {
+/** Entries of a `<dl>`, to which the caller may add others. */
+export function connectionDetails({ merchant, publicUrl }: Identity): Markup {
   return html`
     <div>
-      <dt>Address</dt>
+      <dt>Base URL</dt>
       <dd><code>${publicUrl()}</code></dd>
     </div>
     <div>

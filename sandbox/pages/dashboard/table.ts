@@ -1,13 +1,13 @@
-/** The list itself: a row for each transaction, with the buttons its state allows. */
+/** The list: one row per transaction, with its latest webhook and the possible actions. */
 
 import { html } from "hono/html";
 import { isWaitingForThreeDs } from "../../cards/authorization.ts";
-import { type HappeningName, HAPPENINGS } from "../../charges/simulate.ts";
-import { wib } from "../../engine/time.ts";
+import { SIMULATED_ACTIONS, type SimulatedActionName } from "../../charges/simulate.ts";
+import { formatWib } from "../../engine/time.ts";
 import type { Transaction } from "../../world/transaction.ts";
 import type { Webhook } from "../../world/webhook.ts";
 import type { World } from "../../world/world.ts";
-import { METHOD_NAMES, methodDetail, rupiah } from "../shared/format.ts";
+import { formatRupiah, METHOD_NAMES, methodDetail } from "../shared/format.ts";
 import type { Markup } from "../shared/layout.ts";
 
 export function table(rows: Row[]): Markup {
@@ -20,16 +20,16 @@ export function table(rows: Row[]): Markup {
           <th scope="col" class="number">Amount</th>
           <th scope="col">Status</th>
           <th scope="col">Webhook</th>
-          <th scope="col">What happens</th>
+          <th scope="col">Actions</th>
         </tr>
       </thead>
-      ${rows.map(group)}
+      ${rows.map(tableRow)}
     </table>
   `;
 }
 
-/** Each in a body of its own, which has room for the details below the row. */
-function group({ transaction, webhook }: Row): Markup {
+/** Each transaction is a `<tbody>`, which has room for the details below the row. */
+function tableRow({ transaction, webhook }: Row): Markup {
   const { id, orderId, method, amount, status, fraud, createdAt } = transaction;
   return html`
     <tbody id="t-${id}">
@@ -37,17 +37,17 @@ function group({ transaction, webhook }: Row): Markup {
         <td>
           <a href="/transactions/${id}" data-open="${id}"
             data-key="open ${id}">${orderId}</a>
-          <small>${wib(createdAt)} WIB</small>
+          <small>${formatWib(createdAt)} WIB</small>
         </td>
         <td>${METHOD_NAMES[method]}<small>${methodDetail(transaction)}</small></td>
-        <td class="number">${rupiah(amount)}</td>
+        <td class="number">${formatRupiah(amount)}</td>
         <td>
           <span class="badge ${status}">${status}</span>
           ${fraud === "challenge" && html`<small>challenge</small>`}
         </td>
         <td>${webhook ? lastWebhook(webhook) : html`<span class="hint">none</span>`}</td>
         <td>
-          <div class="actions">${buttons(transaction)}</div>
+          <div class="actions">${rowButtons(transaction)}</div>
         </td>
       </tr>
     </tbody>
@@ -55,21 +55,21 @@ function group({ transaction, webhook }: Row): Markup {
 }
 
 function lastWebhook({ state, event, attempts }: Webhook): Markup {
-  const answer = attempts.length > 0 && ` · ${attempts.at(-1)!.status ?? "no answer"}`;
+  const result = attempts.length > 0 && ` · ${attempts.at(-1)!.status ?? "no response"}`;
   return html`
-    <span class="state ${state}">${state}${answer}</span>
+    <span class="state ${state}">${state}${result}</span>
     <small>${event}</small>
   `;
 }
 
-function buttons(transaction: Transaction): Markup {
+function rowButtons(transaction: Transaction): Markup {
   const { id, orderId, method } = transaction;
   const screen = method === "credit_card" ? "3-D Secure page" : "Payment screen";
   return html`
-    ${actionsOf(transaction).map(({ label, happening, body }) =>
+    ${actionsOf(transaction).map(({ label, action, body }) =>
       html`
         <button
-          data-post="/_sandbox/transactions/${id}/${happening}"
+          data-post="/_sandbox/transactions/${id}/${action}"
           data-body="${JSON.stringify(body ?? {})}"
           data-key="${label} ${id}"
           aria-label="${label} ${orderId}"
@@ -86,33 +86,33 @@ function buttons(transaction: Transaction): Markup {
 
 export interface RowAction {
   label: string;
-  /** Its name in the control API. */
-  happening: HappeningName;
+  /** Name in the control API. */
+  action: SimulatedActionName;
   body?: Record<string, unknown>;
 }
 
 const ACTIONS: RowAction[] = [
-  { label: "Pay", happening: "pay" },
-  { label: "Finish 3DS", happening: "three_ds", body: { result: "success" } },
-  { label: "Fail 3DS", happening: "three_ds", body: { result: "failure" } },
-  { label: "Deny", happening: "deny" },
-  { label: "Expire", happening: "expire" },
-  { label: "Settle", happening: "settle" },
-  { label: "Chargeback", happening: "chargeback" },
-  { label: "Reverse", happening: "reverse" },
-  { label: "Confirm refund", happening: "confirm_refund" },
+  { label: "Pay", action: "pay" },
+  { label: "Finish 3DS", action: "three_ds", body: { result: "success" } },
+  { label: "Fail 3DS", action: "three_ds", body: { result: "failure" } },
+  { label: "Deny", action: "deny" },
+  { label: "Expire", action: "expire" },
+  { label: "Settle", action: "settle" },
+  { label: "Chargeback", action: "chargeback" },
+  { label: "Reverse", action: "reverse" },
+  { label: "Confirm refund", action: "confirm_refund" },
 ];
 
 export function actionsOf(transaction: Transaction): RowAction[] {
-  // Finishing and failing 3-D Secure are how a card is paid and denied.
-  const sameByOtherNames = isWaitingForThreeDs(transaction) ? ["pay", "deny"] : [];
-  return ACTIONS.filter(({ happening }) =>
-    HAPPENINGS[happening].can(transaction) && !sameByOtherNames.includes(happening)
+  // For cards, finishing and failing 3-D Secure are the same as paying and denying.
+  const duplicates = isWaitingForThreeDs(transaction) ? ["pay", "deny"] : [];
+  return ACTIONS.filter(({ action }) =>
+    SIMULATED_ACTIONS[action].isPossible(transaction) && !duplicates.includes(action)
   );
 }
 
 export interface Filter {
-  /** Any part of the order's id; empty: all. */
+  /** Part of the order id; empty matches all. */
   order: string;
   status: string;
 }
@@ -122,7 +122,6 @@ export interface Row {
   webhook: Webhook | undefined;
 }
 
-/** More than anybody reads at once. */
 export const MAX_ROWS = 100;
 
 export function findRows(world: World, { order, status }: Filter): Row[] {
@@ -138,7 +137,7 @@ export function findRows(world: World, { order, status }: Filter): Row[] {
   return found.map((transaction) => ({ transaction, webhook: webhooks.get(transaction.id) }));
 }
 
-/** All that told of a transaction, the latest first. */
+/** All webhooks of a transaction, newest first. */
 export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhook[] {
   const found: Webhook[] = [];
   for (const webhook of world.webhooks.newest()) {
@@ -150,7 +149,7 @@ export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhoo
 
 function lastWebhooks(world: World, transactions: Transaction[]): Map<string, Webhook> {
   const missing = new Set(transactions.map(({ id }) => id));
-  // Older than the oldest transaction, none can be of any of them.
+  // Webhooks older than the oldest transaction in the list cannot belong to any of them.
   const since = transactions.at(-1)?.createdAt ?? 0;
   const found = new Map<string, Webhook>();
   for (const webhook of world.webhooks.newest()) {

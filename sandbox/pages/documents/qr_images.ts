@@ -1,4 +1,4 @@
-/** The QR codes behind a charge's links, as pictures that a phone can scan. */
+/** `/v2/qris/{id}/qr-code` and similar links of a charge: the QR code as a PNG image. */
 
 import type { Context, Hono } from "hono";
 import { encode } from "uqr";
@@ -9,9 +9,9 @@ import type { World } from "../../world/world.ts";
 import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
 
-/** Pixels to a module: large enough for a screen, small enough for a phone's. */
+/** Pixels per module. */
 const SCALE = 8;
-/** The white that scanners need around a code, in modules. */
+/** White border that scanners need, in modules. */
 const QUIET_ZONE = 4;
 
 export function addQrImages(pages: Hono, world: World): void {
@@ -27,7 +27,7 @@ export function addQrImages(pages: Hono, world: World): void {
   );
 }
 
-/** Where the picture of a transaction is; null where it has none. */
+/** Path of a transaction's QR image; null if it has none. */
 export function qrPath({ id, method, details }: Transaction): string | null {
   const hasCode = method === "qris" || (method === "gopay" && details.kind === "one_time");
   return hasCode ? `/v2/${method}/${id}/qr-code` : null;
@@ -63,14 +63,17 @@ function enlarge(modules: boolean[][]): boolean[][] {
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** Each row a list of pixels, true where it is dark; all rows are of one length. */
+/**
+ * Writes a black-and-white PNG. Each row is a list of pixels (true is dark); all rows have the same
+ * length.
+ */
 export function png(rows: boolean[][]): Uint8Array<ArrayBuffer> {
   const width = rows[0]!.length;
   const header = new Uint8Array(13);
   const view = new DataView(header.buffer);
   view.setUint32(0, width);
   view.setUint32(4, rows.length);
-  // One bit, grey; what follows is the only compression, filter and order there are.
+  // Bit depth 1, greyscale; the rest are the only values that PNG defines.
   header.set([1, 0, 0, 0, 0], 8);
   return Buffer.concat([
     Uint8Array.from(SIGNATURE),
@@ -80,7 +83,9 @@ export function png(rows: boolean[][]): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-/** Eight pixels a byte, the leftmost on top; a zero before each row says it is not filtered. */
+/**
+ * Packs eight pixels into a byte, leftmost in the highest bit; each row starts with filter type 0.
+ */
 function pack(rows: boolean[][], width: number): Uint8Array {
   const stride = 1 + Math.ceil(width / 8);
   const bytes = new Uint8Array(stride * rows.length);

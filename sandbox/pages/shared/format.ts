@@ -1,14 +1,14 @@
-/** How the pages write amounts and times, and what they call methods, banks and stores. */
+/** Formats amounts and times, and names methods, banks and stores. */
 
 import type { MethodName, Transaction } from "../../world/transaction.ts";
-import { wib } from "../../engine/time.ts";
+import { formatWib } from "../../engine/time.ts";
 
-export function rupiah(amount: number): string {
+export function formatRupiah(amount: number): string {
   return `Rp ${String(amount).replaceAll(/\B(?=(\d{3})+$)/g, ".")}`;
 }
 
-export function time(at: number): string {
-  return `${wib(at)} WIB`;
+export function formatTime(at: number): string {
+  return `${formatWib(at)} WIB`;
 }
 
 export const METHOD_NAMES: Record<MethodName, string> = {
@@ -26,7 +26,7 @@ export const METHOD_NAMES: Record<MethodName, string> = {
   kredivo: "Kredivo",
 };
 
-const NAMES: Record<string, string> = {
+const DISPLAY_NAMES: Record<string, string> = {
   bca: "BCA",
   bni: "BNI",
   bri: "BRI",
@@ -37,21 +37,21 @@ const NAMES: Record<string, string> = {
   alfamart: "Alfamart",
 };
 
-/** A bank or a store by its own spelling. */
-export function properName(name: unknown): string {
-  return NAMES[String(name)] ?? String(name);
+/** The name of a bank or store as it is written in public. */
+export function displayName(name: unknown): string {
+  return DISPLAY_NAMES[String(name)] ?? String(name);
 }
 
-/** What of the method tells this transaction from others: its bank, its store, its card. */
+/** The bank, store, wallet or card of a transaction. */
 export function methodDetail({ method, details }: Transaction): string {
   switch (method) {
     case "credit_card":
       return String(details.masked ?? "");
     case "bank_transfer":
     case "permata":
-      return properName(details.bank);
+      return displayName(details.bank);
     case "cstore":
-      return properName(details.store);
+      return displayName(details.store);
     case "qris":
       return String(details.issuer ?? details.acquirer ?? "");
     default:

@@ -1,21 +1,21 @@
-/** What all pages have around them: the strip, the styles, and a policy that lets nothing else in. */
+/** Shared parts of all pages: layout and security headers, message page, forms, links. */
 
 import type { Context, MiddlewareHandler } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { bodyLimit } from "hono/body-limit";
 import { every } from "hono/combine";
-import { isFromElsewhere } from "../../http/request.ts";
+import { isCrossOrigin } from "../../http/request.ts";
 import type { Identity } from "../../world/world.ts";
 
-/** Markup whose every insertion was escaped. */
+/** HTML in which every inserted value is escaped. */
 export type Markup = ReturnType<typeof html> | "";
 
 export interface Page {
   title: string;
   body: Markup;
   status?: ContentfulStatusCode;
-  /** The customer's screens do without. */
+  /** Only the dashboard uses scripts. */
   hasScript?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function render(c: Context, { title, body, status = 200, hasScript = fals
             ${hasScript && html`<script src="/assets/sandbox.js" type="module"></script>`}
           </head>
       <body>
-        <p class="strip"><a href="/">Sandbox</a>: no money moves here</p>
+        <p class="strip"><a href="/">Sandbox</a>: no real payments</p>
         <main class="${hasScript ? "wide" : "narrow"}">${body}</main>
       </body>
     </html>
@@ -59,6 +59,7 @@ export function render(c: Context, { title, body, status = 200, hasScript = fals
   return c.html(page, status, HEADERS);
 }
 
+/** A page with one message and a link to the dashboard. */
 export function message(c: Context, title: string, text: string, status: ContentfulStatusCode) {
   return render(c, {
     title,
@@ -73,25 +74,26 @@ export function message(c: Context, title: string, text: string, status: Content
   });
 }
 
-export function ownForm(world: Identity): MiddlewareHandler {
+/** Accepts short forms that were sent from the sandbox's own pages. */
+export function sameOriginForm(world: Identity): MiddlewareHandler {
   return every(sameOrigin(world), bodyLimit({ maxSize: 10_000 }));
 }
 
 function sameOrigin(world: Identity): MiddlewareHandler {
   return async (c, next) => {
-    if (!isFromElsewhere(c.req.raw.headers, world.publicUrl())) return await next();
-    return message(c, "Not from here", "Another site tried to press this button for you.", 403);
+    if (!isCrossOrigin(c.req.raw.headers, world.publicUrl())) return await next();
+    return message(c, "Request blocked", "The form was submitted from another site.", 403);
   };
 }
 
-/** A field of the form; what is missing, or no text, is empty. */
+/** A form field; empty if it is missing or not text. */
 export async function readField(c: Context, name: string): Promise<string> {
   const value = (await c.req.parseBody())[name];
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** Only the web's own: a `javascript:` address would run with the rights of the page. */
-export function safeUrl(address: unknown): URL | null {
-  const url = typeof address === "string" ? URL.parse(address) : null;
+/** Only http and https URLs may be linked: a `javascript:` URL would run with the page's rights. */
+export function safeUrl(value: unknown): URL | null {
+  const url = typeof value === "string" ? URL.parse(value) : null;
   return url && /^https?:$/.test(url.protocol) ? url : null;
 }
