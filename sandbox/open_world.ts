@@ -50,26 +50,17 @@ const NO_SETTINGS: Settings = {
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { path } = options;
-  if (path === null) return await readWorld(options, null, () => {});
-  let save = () => {};
-  const journal = await openJournal(path, () => save());
+  if (path === null) return await readWorld(options, null);
+  const journal = await openJournal(path);
   try {
-    return await readWorld(options, journal, (how) => save = how);
+    return await readWorld(options, journal);
   } catch (error) {
     await journal.close();
     throw unusableJournal(path, error);
   }
 }
 
-/**
- * Passes `onSave` the function that writes the world state, so that the journal can call it before
- * each commit.
- */
-async function readWorld(
-  options: WorldOptions,
-  journal: Journal | null,
-  onSave: (save: () => void) => void,
-): Promise<OpenWorld> {
+async function readWorld(options: WorldOptions, journal: Journal | null): Promise<OpenWorld> {
   const worldStates = await openTable<WorldState>(TABLE, journal);
   const known = worldStates.get(ID);
   const clock = createClock({ ahead: known?.ahead, speed: options.speed });
@@ -82,7 +73,8 @@ async function readWorld(
     const ahead = clock.now() - Date.now();
     worldStates.put({ id: ID, random: random.state(), merchantId, ahead, settings });
   };
-  onSave(saveState);
+  // Every commit contains the random state that its ids came from, so that no id repeats.
+  if (journal) journal.beforeCommit = saveState;
 
   const committed = () => journal?.committed() ?? Promise.resolve();
   const schedule = createSchedule(clock, runDueAction, () => world.notifier.idle());

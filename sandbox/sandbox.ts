@@ -2,17 +2,17 @@
  * Starts the sandbox: one HTTP server with the gateway's endpoints, the control API and the pages.
  */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { Hono } from "hono";
-import { createControl } from "./control/control.ts";
+import { setTimeout as delay } from "node:timers/promises";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./api/families.ts";
 import { createIdempotency } from "./api/idempotency.ts";
+import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
+import { createControl } from "./control/control.ts";
 import { Refusal } from "./http/refusal.ts";
 import { render } from "./http/response.ts";
-import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
-import { createPages } from "./pages/pages.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
+import { createPages } from "./pages/pages.ts";
 import type { OpenWorld } from "./world/world.ts";
 
 export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings"> {

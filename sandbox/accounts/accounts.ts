@@ -1,11 +1,11 @@
 /** Linked GoPay accounts: link, read, unlink; and the payment options of an account. */
 
+import { MINUTE } from "../engine/time.ts";
 import { Refusal } from "../http/refusal.ts";
 import { object, oneOf, text, validate } from "../http/validate.ts";
-import { MINUTE } from "../engine/time.ts";
-import type { World } from "../world/world.ts";
 import type { PayAccount } from "../world/records.ts";
 import { formatMoney } from "../world/transaction.ts";
+import type { World } from "../world/world.ts";
 
 const Link = object({
   payment_type: oneOf(["gopay"]),

@@ -2,14 +2,14 @@
 
 import { getAccount, linkAccount, unlinkAccount } from "../accounts/accounts.ts";
 import { createToken, describeBin, inquirePoints, registerCard } from "../cards/tokens.ts";
-import { convertInvoice, createInvoice, getInvoice, voidInvoice } from "../invoices/invoices.ts";
-import * as subscriptions from "../subscriptions/subscriptions.ts";
 import * as actions from "../charges/actions.ts";
 import { charge } from "../charges/charge.ts";
 import { refund } from "../charges/refunds.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
+import { convertInvoice, createInvoice, getInvoice, voidInvoice } from "../invoices/invoices.ts";
+import * as subscriptions from "../subscriptions/subscriptions.ts";
 import type { World } from "../world/world.ts";
 import { ACCOUNTS, BINS, CORE, type Family, INVOICES, SUBSCRIPTIONS, TOKENS } from "./families.ts";
-import { invalid, Refusal } from "../http/refusal.ts";
 
 export interface Call {
   id: string;

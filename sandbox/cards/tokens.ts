@@ -1,9 +1,9 @@
 /** Card tokens and lookups: `/v2/token`, `/v2/card/register`, `/v2/point_inquiry`, `/v1/bins`. */
 
-import { invalid, Refusal } from "../http/refusal.ts";
 import { formatWib, MINUTE } from "../engine/time.ts";
-import type { World } from "../world/world.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
 import type { Card } from "../world/records.ts";
+import type { World } from "../world/world.ts";
 import { bankOfBin, behaviourOf, brandOf, passesLuhn } from "./test_cards.ts";
 
 /** The gateway does not document the lifetime of a token. This is long enough for a checkout. */

@@ -2,9 +2,9 @@
 
 import { invalid, Refusal } from "../http/refusal.ts";
 import { count, object, rupiah, text, validate } from "../http/validate.ts";
-import type { World } from "../world/world.ts";
 import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
 import type { Transaction } from "../world/transaction.ts";
+import type { World } from "../world/world.ts";
 import { actionResponse, statusResponse } from "./responses.ts";
 
 export function getStatus(world: World, id: string) {

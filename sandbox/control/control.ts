@@ -2,9 +2,14 @@
 
 import { Hono } from "hono";
 import { type SSEStreamingApi, streamSSE } from "hono/streaming";
+import { z } from "zod";
 import { activateAccount } from "../accounts/accounts.ts";
-import { isCrossOrigin, readBody } from "../http/request.ts";
+import { ENDPOINTS } from "../api/endpoints.ts";
+import { settle } from "../charges/due.ts";
+import { simulate, SIMULATED_ACTIONS, type SimulatedActionName } from "../charges/simulate.ts";
+import { RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../faults/faults.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
+import { isCrossOrigin, readBody } from "../http/request.ts";
 import { count, flag, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import {
   findInvoice,
@@ -14,9 +19,9 @@ import {
 } from "../invoices/invoices.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
 import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
-import { settle } from "../charges/due.ts";
 import { findTransaction } from "../transactions/transactions.ts";
 import type { MethodName } from "../world/transaction.ts";
+import { CAUSES } from "../world/webhook.ts";
 import type { OpenWorld } from "../world/world.ts";
 import {
   describeTransaction,
@@ -24,14 +29,55 @@ import {
   listTransactions,
   listWebhooks,
 } from "./describe.ts";
-import { simulate, SIMULATED_ACTIONS, type SimulatedActionName } from "../charges/simulate.ts";
-import { z } from "zod";
-import { ENDPOINTS } from "../api/endpoints.ts";
-import { CAUSES } from "../world/webhook.ts";
-import { RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../faults/faults.ts";
 
 /** Later years do not fit the gateway's time format. */
 const LATEST = Date.UTC(3000, 0) - 1;
+
+const ActionOptions = object({
+  fee: rupiah(0).nullish(),
+  issuer: text(50).nullish(),
+  result: oneOf(["success", "failure"]).nullish(),
+  amount: rupiah().nullish(),
+});
+
+/** A fault applies to an API call, or to the webhooks of a cause. */
+const OPERATIONS = [
+  ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
+];
+
+const NewFault = object({
+  operation: oneOf(OPERATIONS),
+  fault: oneOf([...RESPONSE_FAULTS, ...WEBHOOK_FAULTS]),
+  count: count(1, 1_000_000).default(1),
+  rate: z.number("must be a number").gt(0, "must be above 0").max(1, "must be at most 1").default(
+    1,
+  ),
+  delay_ms: count(0, 600_000).default(1000),
+  retry_after: count(0, 86_400).nullish().transform((seconds) => seconds ?? null),
+});
+
+const ClockMove = object({
+  advance_seconds: count(0, 400_000_000).nullish(),
+  to: text(40).nullish(),
+});
+
+const webhookUrl = text(2000).refine(
+  (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""),
+  "must be an http or https URL",
+).nullable();
+
+const NewSettings = object({
+  notification_url: webhookUrl,
+  recurring_notification_url: webhookUrl,
+  pay_account_notification_url: webhookUrl,
+  reuse_order_id_after_deny: flag(),
+}).partial();
+
+const InvoicePayment = object({
+  payment_type: oneOf(INVOICE_METHODS as [string, ...string[]]).default("bank_transfer"),
+  /** Starts the transaction and leaves it pending. */
+  only_start: flag().default(false),
+});
 
 export interface Control {
   world: OpenWorld;
@@ -179,7 +225,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
  * `GET /_sandbox/changes`: sends "changed" without content. At most one message is pending, so a
  * slow page does not build up a queue.
  */
-export async function streamChanges(
+async function streamChanges(
   stream: SSEStreamingApi,
   subscribe: (listener: () => void) => () => void,
   closing: AbortSignal,
@@ -204,49 +250,3 @@ export async function streamChanges(
   closing.removeEventListener("abort", onChange);
   unsubscribe();
 }
-
-export const ActionOptions = object({
-  fee: rupiah(0).nullish(),
-  issuer: text(50).nullish(),
-  result: oneOf(["success", "failure"]).nullish(),
-  amount: rupiah().nullish(),
-});
-
-/** A fault applies to an API call, or to the webhooks of a cause. */
-const OPERATIONS = [
-  ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
-];
-
-export const NewFault = object({
-  operation: oneOf(OPERATIONS),
-  fault: oneOf([...RESPONSE_FAULTS, ...WEBHOOK_FAULTS]),
-  count: count(1, 1_000_000).default(1),
-  rate: z.number("must be a number").gt(0, "must be above 0").max(1, "must be at most 1").default(
-    1,
-  ),
-  delay_ms: count(0, 600_000).default(1000),
-  retry_after: count(0, 86_400).nullish().transform((seconds) => seconds ?? null),
-});
-
-export const ClockMove = object({
-  advance_seconds: count(0, 400_000_000).nullish(),
-  to: text(40).nullish(),
-});
-
-const webhookUrl = text(2000).refine(
-  (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""),
-  "must be an http or https URL",
-).nullable();
-
-export const NewSettings = object({
-  notification_url: webhookUrl,
-  recurring_notification_url: webhookUrl,
-  pay_account_notification_url: webhookUrl,
-  reuse_order_id_after_deny: flag(),
-}).partial();
-
-export const InvoicePayment = object({
-  payment_type: oneOf(INVOICE_METHODS as [string, ...string[]]).default("bank_transfer"),
-  /** Starts the transaction and leaves it pending. */
-  only_start: flag().default(false),
-});

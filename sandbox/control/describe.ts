@@ -1,7 +1,7 @@
 /** Transactions and webhooks as the control API returns them. */
 
-import type { Transaction } from "../world/transaction.ts";
 import { statusResponse } from "../charges/responses.ts";
+import type { Transaction } from "../world/transaction.ts";
 import type { Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 

@@ -15,6 +15,8 @@ export interface Journal {
   /** All values of a table, ordered by number. */
   read(table: string): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
+  /** Called before each commit; may write changes that become part of it. */
+  beforeCommit: () => void;
 }
 
 export type JournalKey = [table: string, number: number];
@@ -43,8 +45,7 @@ interface Change {
   value: Uint8Array | null;
 }
 
-/** `beforeCommit` may write changes that become part of the same commit. */
-export async function openJournal(path: string, beforeCommit = () => {}): Promise<Journal> {
+export async function openJournal(path: string): Promise<Journal> {
   const lock = await lockJournal(path);
   const kv = await Deno.openKv(path).catch((error) => {
     lock.close();
@@ -67,7 +68,7 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     if (open.changes.size === 0) return;
     const { changes } = open;
     open = { changes: new Map(), bytes: 0 };
-    beforeCommit();
+    journal.beforeCommit();
     // Changes of `beforeCommit` come first and replace earlier changes of the same record.
     for (const [key, change] of changes) {
       if (!open.changes.has(key)) open.changes.set(key, change);
@@ -118,10 +119,11 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
     return next ??= writing = writing.catch(() => {}).then(flush);
   }
 
-  return {
+  const journal: Journal = {
     write,
     checkpoint,
     committed,
+    beforeCommit: () => {},
     async *read(table) {
       let parts: Uint8Array[] = [];
       let firstKey = "";
@@ -145,6 +147,7 @@ export async function openJournal(path: string, beforeCommit = () => {}): Promis
       }
     },
   };
+  return journal;
 }
 
 /**

@@ -1,16 +1,16 @@
 /** Invoices: create, read, void, convert; and payments from an invoice's payment page. */
 
-import { invalid, Refusal } from "../http/refusal.ts";
-import { object, text, validate } from "../http/validate.ts";
+import { isOrderIdFree, startTransaction } from "../charges/charge.ts";
+import { METHODS } from "../charges/methods/methods.ts";
 import { choosePayNumber } from "../charges/methods/pay_by_number.ts";
 import { formatWibWithOffset, parseTime } from "../engine/time.ts";
-import type { Identity, World } from "../world/world.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
+import { object, text, validate } from "../http/validate.ts";
 import type { Invoice } from "../world/records.ts";
+import type { MethodName } from "../world/transaction.ts";
+import type { Identity, World } from "../world/world.ts";
 import { bankOf, BANKS, parseRequest } from "./request.ts";
 import { taxes, total } from "./totals.ts";
-import { METHODS } from "../charges/methods/methods.ts";
-import { isOrderIdFree, startTransaction } from "../charges/charge.ts";
-import type { MethodName } from "../world/transaction.ts";
 
 export function createInvoice(world: World, body: unknown) {
   const request = parseRequest(body);
@@ -127,7 +127,7 @@ export function startInvoicePayment(world: World, id: string, method: MethodName
   }).transaction;
 }
 
-export function describeInvoice(world: Identity, invoice: Invoice) {
+function describeInvoice(world: Identity, invoice: Invoice) {
   const { id, request, status, amount, documentType } = invoice;
   const url = world.publicUrl();
   return {

@@ -1,6 +1,7 @@
 /** The request to create an invoice, and its checks. */
 
 import { z } from "zod";
+import { parseTime } from "../engine/time.ts";
 import { invalid } from "../http/refusal.ts";
 import {
   count,
@@ -13,7 +14,6 @@ import {
   text,
   validate,
 } from "../http/validate.ts";
-import { parseTime } from "../engine/time.ts";
 import { total } from "./totals.ts";
 
 const MAX_AMOUNT = 99_999_999;

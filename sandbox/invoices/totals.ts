@@ -20,7 +20,7 @@ export function taxes(invoice: Priced): (InvoiceTax & { calculated_amount: numbe
 }
 
 /** Amount of one item, minus its discount. */
-export function itemTotal(
+function itemTotal(
   { price, quantity, discount_percentage }: Pick<
     InvoiceItem,
     "price" | "quantity" | "discount_percentage"

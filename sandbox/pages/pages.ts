@@ -3,14 +3,6 @@
 import { Hono } from "hono";
 import { Refusal } from "../http/refusal.ts";
 import type { OpenWorld } from "../world/world.ts";
-import { addLinkAccount } from "./customer/link_account.ts";
-import { addPay } from "./customer/pay.ts";
-import { addPaymentLink } from "./customer/payment_link.ts";
-import { addThreeDs } from "./customer/three_ds.ts";
-import { addDashboard } from "./dashboard/dashboard.ts";
-import { message } from "./shared/layout.ts";
-import { addInvoicePdf } from "./documents/invoice_pdf.ts";
-import { addQrImages } from "./documents/qr_images.ts";
 import base from "./assets/base.css" with { type: "text" };
 import details from "./assets/details.js" with { type: "text" };
 import dom from "./assets/dom.js" with { type: "text" };
@@ -19,6 +11,14 @@ import narrow from "./assets/narrow.css" with { type: "text" };
 import refresh from "./assets/refresh.js" with { type: "text" };
 import sandbox from "./assets/sandbox.js" with { type: "text" };
 import screens from "./assets/screens.css" with { type: "text" };
+import { addLinkAccount } from "./customer/link_account.ts";
+import { addPay } from "./customer/pay.ts";
+import { addPaymentLink } from "./customer/payment_link.ts";
+import { addThreeDs } from "./customer/three_ds.ts";
+import { addDashboard } from "./dashboard/dashboard.ts";
+import { addInvoicePdf } from "./documents/invoice_pdf.ts";
+import { addQrImages } from "./documents/qr_images.ts";
+import { message } from "./shared/layout.ts";
 
 export function createPages(world: OpenWorld): Hono {
   const pages = new Hono();
@@ -49,7 +49,7 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
   <path d="M6 15h20" stroke="#fff" stroke-width="2.5"/>
 </svg>`;
 
-export function serveAssets(pages: Hono): void {
+function serveAssets(pages: Hono): void {
   const serve = (path: string, type: string, text: string) =>
     pages.get(path, (c) =>
       c.body(text, 200, {

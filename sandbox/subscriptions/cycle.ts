@@ -1,13 +1,13 @@
 /** Charges of a subscription: one per cycle, with retries. */
 
-import { Refusal } from "../http/refusal.ts";
-import { METHODS } from "../charges/methods/methods.ts";
 import { startTransaction } from "../charges/charge.ts";
-import type { Transaction } from "../world/transaction.ts";
+import { METHODS } from "../charges/methods/methods.ts";
 import { addInterval, earliest } from "../engine/time.ts";
+import { Refusal } from "../http/refusal.ts";
+import type { Subscription } from "../world/records.ts";
+import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { describeSubscription } from "./subscriptions.ts";
-import type { Subscription } from "../world/records.ts";
 
 /** Maximum length of the list of transactions: thirteen years of daily charges. */
 const MAX_LISTED = 5000;

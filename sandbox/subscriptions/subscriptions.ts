@@ -1,11 +1,11 @@
 /** Subscriptions: create, read, update, disable, enable, cancel. */
 
 import type { z } from "zod";
+import { addInterval, formatIsoMicros, parseTime } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { count, freeObject, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
-import { addInterval, formatIsoMicros, parseTime } from "../engine/time.ts";
-import type { World } from "../world/world.ts";
 import type { Subscription } from "../world/records.ts";
+import type { World } from "../world/world.ts";
 
 const Retry = object({
   interval: count(1, 1000),

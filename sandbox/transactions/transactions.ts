@@ -1,9 +1,9 @@
 /** Finds transactions and changes their state. */
 
 import { Refusal } from "../http/refusal.ts";
-import type { World } from "../world/world.ts";
 import type { Status, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
+import type { World } from "../world/world.ts";
 
 /** Order ids with other characters can be charged but not used in a path. */
 const USABLE_IN_A_PATH = /^[\w~.-]+$/;

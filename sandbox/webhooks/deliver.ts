@@ -1,7 +1,7 @@
 /** Delivers webhooks over HTTP, with the gateway's retry rules. */
 
-import type { Attempt } from "../world/webhook.ts";
 import { HOUR, MINUTE } from "../engine/time.ts";
+import type { Attempt } from "../world/webhook.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_HOPS = 5;

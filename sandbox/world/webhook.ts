@@ -1,8 +1,8 @@
 /** A webhook as the sandbox stores it, its possible causes, and the interface of the notifier. */
 
+import type { Stored } from "../engine/table.ts";
 import type { PayAccount } from "./records.ts";
 import type { Transaction } from "./transaction.ts";
-import type { Stored } from "../engine/table.ts";
 
 export interface Webhook extends Stored {
   transactionId: string | null;

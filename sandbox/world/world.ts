@@ -1,13 +1,13 @@
 /** The state of the sandbox, which is passed to every operation. */
 
-import type { Card, Invoice, PayAccount, StoredResponse, Subscription } from "./records.ts";
-import type { Transaction } from "./transaction.ts";
-import type { Notifier, Webhook } from "./webhook.ts";
-import type { Clock } from "../engine/time.ts";
-import type { Faults } from "../faults/faults.ts";
 import type { Random } from "../engine/random.ts";
 import type { Schedule } from "../engine/schedule.ts";
 import type { Table } from "../engine/table.ts";
+import type { Clock } from "../engine/time.ts";
+import type { Faults } from "../faults/faults.ts";
+import type { Card, Invoice, PayAccount, StoredResponse, Subscription } from "./records.ts";
+import type { Transaction } from "./transaction.ts";
+import type { Notifier, Webhook } from "./webhook.ts";
 
 export interface World {
   merchant: Merchant;

@@ -299,10 +299,8 @@ Deno.test("failed commit: leaves complete operations only, and ids are not repea
   const mend = breakCommits(1);
   try {
     let latest = 0;
-    const journal = await openJournal(
-      file.path,
-      () => journal.write(["state", 0], new Uint8Array([latest])),
-    );
+    const journal = await openJournal(file.path);
+    journal.beforeCommit = () => journal.write(["state", 0], new Uint8Array([latest]));
     for (let operation = 1; operation <= 9; operation++) {
       // Like a change of settings: written directly, and replaced by `beforeCommit`.
       if (operation === 1) journal.write(["state", 0], new Uint8Array([0]));

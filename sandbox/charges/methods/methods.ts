@@ -1,12 +1,12 @@
 /** All payment methods, by `payment_type`. */
 
 import type { MethodName } from "../../world/transaction.ts";
-import { bankTransfer, cstore, echannel, permata } from "./pay_by_number.ts";
 import { creditCard } from "./credit_card.ts";
 import { gopay } from "./gopay.ts";
 import type { Method } from "./method.ts";
-import { akulaku, dana, kredivo, ovo, shopeepay } from "./wallets_and_paylater.ts";
+import { bankTransfer, cstore, echannel, permata } from "./pay_by_number.ts";
 import { qris } from "./qris.ts";
+import { akulaku, dana, kredivo, ovo, shopeepay } from "./wallets_and_paylater.ts";
 
 export const METHODS: Record<MethodName, Method> = {
   credit_card: creditCard,

@@ -1,10 +1,10 @@
 /** Methods that are paid with a number: virtual accounts, Mandiri bills, convenience stores. */
 
 import { z } from "zod";
+import { DAY, formatWib } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { list, object, oneOf, text } from "../../http/validate.ts";
 import { formatMoney } from "../../world/transaction.ts";
-import { DAY, formatWib } from "../../engine/time.ts";
 import type { World } from "../../world/world.ts";
 import { Common, defineMethod, pending } from "./method.ts";
 

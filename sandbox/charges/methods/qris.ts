@@ -1,8 +1,8 @@
 /** QRIS: a QR code that every Indonesian wallet can scan, and the EMV string inside it. */
 
+import { DAY, MINUTE } from "../../engine/time.ts";
 import { object, oneOf } from "../../http/validate.ts";
 import type { Details, Transaction } from "../../world/transaction.ts";
-import { DAY, MINUTE } from "../../engine/time.ts";
 import { Common, defineMethod, pending } from "./method.ts";
 
 export const qris = defineMethod({

@@ -3,11 +3,11 @@
  * pay-later providers.
  */
 
+import { z } from "zod";
+import { DAY, HOUR, MINUTE, SECOND } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { list, object, text } from "../../http/validate.ts";
-import { DAY, HOUR, MINUTE, SECOND } from "../../engine/time.ts";
 import { Common, Customer, defineMethod, Item, MAX_ITEMS, pending } from "./method.ts";
-import { z } from "zod";
 
 const Callback = object({ callback_url: text(2000).nullish() }).nullish();
 

@@ -2,13 +2,13 @@
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
-import type { PayAccount } from "../../world/records.ts";
 import { activateAccount } from "../../accounts/accounts.ts";
 import { OTP } from "../../cards/authorization.ts";
 import { Refusal } from "../../http/refusal.ts";
+import type { PayAccount } from "../../world/records.ts";
 import type { OpenWorld } from "../../world/world.ts";
-import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
 import { formatRupiah, formatTime } from "../shared/format.ts";
+import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
 import { codeField, screen } from "./screens.ts";
 
 const TITLES: Record<PayAccount["status"], string> = {

@@ -33,7 +33,7 @@ export function addPay(pages: Hono, world: OpenWorld): void {
   for (const [path, method] of PATHS) {
     pages.get(path, (c) => {
       const transaction = find(c, method);
-      const token = openThreeDs(transaction);
+      const token = pendingThreeDsToken(transaction);
       if (token) return c.redirect(`/v2/3ds/redirect/${token}`, 302);
       const isOpen = transaction.status === "pending" && transaction.method !== "credit_card";
       return render(c, {
@@ -61,8 +61,8 @@ export function addPay(pages: Hono, world: OpenWorld): void {
   }
 }
 
-/** The 3-D Secure page of a card payment that the customer has not authenticated. */
-function openThreeDs(transaction: Transaction): string | null {
+/** The redirect token of a card payment that waits for 3-D Secure. */
+function pendingThreeDsToken(transaction: Transaction): string | null {
   return isWaitingForThreeDs(transaction) ? cardDetails(transaction).threeDs!.token : null;
 }
 
@@ -86,7 +86,7 @@ const SCREENS: Record<MethodName, ScreenBuilder> = {
 };
 
 /** `isWrong`: the last PIN was incorrect. */
-export function payScreen(transaction: Transaction, isWrong: boolean): Markup {
+function payScreen(transaction: Transaction, isWrong: boolean): Markup {
   const { orderId, amount, expiresAt } = transaction;
   const { brand, facts, body } = SCREENS[transaction.method](transaction, isWrong);
   return screen({
@@ -102,7 +102,7 @@ export function payScreen(transaction: Transaction, isWrong: boolean): Markup {
 }
 
 /** Linked wallets require a PIN from a certain amount. */
-export function asksPin({ method, details }: Transaction): boolean {
+function asksPin({ method, details }: Transaction): boolean {
   return method === "gopay" && details.kind === "verify";
 }
 

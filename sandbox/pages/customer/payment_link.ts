@@ -2,13 +2,13 @@
 
 import type { Hono } from "hono";
 import { html } from "hono/html";
-import type { Invoice, InvoiceStatus } from "../../world/records.ts";
 import { findInvoice, INVOICE_METHODS, startInvoicePayment } from "../../invoices/invoices.ts";
+import { summarizeInvoice } from "../../invoices/totals.ts";
+import type { Invoice, InvoiceStatus } from "../../world/records.ts";
 import type { MethodName } from "../../world/transaction.ts";
 import type { OpenWorld } from "../../world/world.ts";
-import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
-import { summarizeInvoice } from "../../invoices/totals.ts";
 import { formatRupiah, formatTime, METHOD_NAMES } from "../shared/format.ts";
+import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
 import { screen } from "./screens.ts";
 
 const TITLES: Record<InvoiceStatus, string> = {

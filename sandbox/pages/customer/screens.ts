@@ -1,9 +1,9 @@
 /** The layout of a customer's screen, and the screen with the result of a payment. */
 
 import { html } from "hono/html";
-import { type Markup, safeUrl } from "../shared/layout.ts";
 import type { Status, Transaction } from "../../world/transaction.ts";
 import { formatRupiah, formatTime, METHOD_NAMES, methodDetail } from "../shared/format.ts";
+import { type Markup, safeUrl } from "../shared/layout.ts";
 
 export interface Screen {
   /** Name of the bank, store or wallet. */
@@ -83,7 +83,7 @@ const FAILURES: Status[] = ["deny", "cancel", "expire", "failure"];
 export function resultScreen(transaction: Transaction): Markup {
   const { status, method, orderId, amount, settledAt, message, invoiceId } = transaction;
   const detail = methodDetail(transaction);
-  const back = shopUrl(transaction);
+  const back = returnUrl(transaction);
   return screen({
     brand: detail ? `${METHOD_NAMES[method]} · ${detail}` : METHOD_NAMES[method],
     title: TITLES[status],
@@ -105,7 +105,7 @@ export function resultScreen(transaction: Transaction): Markup {
 }
 
 /** The merchant's callback URL with the parameters that wallets add. */
-function shopUrl({ details, orderId, status }: Transaction): string | null {
+function returnUrl({ details, orderId, status }: Transaction): string | null {
   const url = status === "pending" ? null : safeUrl(details.callbackUrl);
   if (!url) return null;
   url.searchParams.set("order_id", orderId);

@@ -7,8 +7,8 @@ import { STATUSES } from "../../world/transaction.ts";
 import type { OpenWorld, World } from "../../world/world.ts";
 import { type Markup, render } from "../shared/layout.ts";
 import { details } from "./details.ts";
-import { type Filter, findRows, MAX_ROWS, type Row, table } from "./table.ts";
 import { connectionDetails, panels } from "./panels.ts";
+import { type Filter, findRows, MAX_ROWS, type Row, table } from "./table.ts";
 
 export function addDashboard(pages: Hono, world: OpenWorld): void {
   pages.get("/", (c) => {
@@ -87,7 +87,7 @@ function list(world: OpenWorld, rows: Row[]): Markup {
   return html`<p class="card empty">No matching transactions</p>`;
 }
 
-export function firstCharge(world: World): Markup {
+function firstCharge(world: World): Markup {
   return html`
     <section class="card empty">
       <h2>No transactions yet</h2>

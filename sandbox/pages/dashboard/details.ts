@@ -1,10 +1,10 @@
 /** Details of a transaction: its status response and its webhooks. */
 
 import { html } from "hono/html";
-import type { Transaction } from "../../world/transaction.ts";
 import { statusResponse } from "../../charges/responses.ts";
-import type { Webhook } from "../../world/webhook.ts";
 import { formatWib } from "../../engine/time.ts";
+import type { Transaction } from "../../world/transaction.ts";
+import type { Webhook } from "../../world/webhook.ts";
 import type { World } from "../../world/world.ts";
 import type { Markup } from "../shared/layout.ts";
 import { webhooksOf } from "./table.ts";

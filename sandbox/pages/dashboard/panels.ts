@@ -2,9 +2,9 @@
 
 import { html } from "hono/html";
 import { ENDPOINTS } from "../../api/endpoints.ts";
-import { CAUSES } from "../../world/webhook.ts";
-import { type Fault, RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../../faults/faults.ts";
 import { DAY, formatWib, HOUR, MINUTE, SECOND } from "../../engine/time.ts";
+import { type Fault, RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../../faults/faults.ts";
+import { CAUSES } from "../../world/webhook.ts";
 import type { Identity, OpenWorld, Settings } from "../../world/world.ts";
 import type { Markup } from "../shared/layout.ts";
 

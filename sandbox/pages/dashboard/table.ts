@@ -10,6 +10,55 @@ import type { World } from "../../world/world.ts";
 import { formatRupiah, METHOD_NAMES, methodDetail } from "../shared/format.ts";
 import type { Markup } from "../shared/layout.ts";
 
+export interface Filter {
+  /** Part of the order id; empty matches all. */
+  order: string;
+  status: string;
+}
+
+export interface Row {
+  transaction: Transaction;
+  webhook: Webhook | undefined;
+}
+
+export const MAX_ROWS = 100;
+
+export function findRows(world: World, { order, status }: Filter): Row[] {
+  const wanted = order.trim().toLowerCase();
+  const found: Transaction[] = [];
+  for (const transaction of world.transactions.newest()) {
+    if (status && transaction.status !== status) continue;
+    if (wanted && !transaction.orderId.toLowerCase().includes(wanted)) continue;
+    found.push(transaction);
+    if (found.length >= MAX_ROWS) break;
+  }
+  const webhooks = lastWebhooks(world, found);
+  return found.map((transaction) => ({ transaction, webhook: webhooks.get(transaction.id) }));
+}
+
+/** All webhooks of a transaction, newest first. */
+export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhook[] {
+  const found: Webhook[] = [];
+  for (const webhook of world.webhooks.newest()) {
+    if (webhook.createdAt < createdAt) break;
+    if (webhook.transactionId === id) found.push(webhook);
+  }
+  return found;
+}
+
+function lastWebhooks(world: World, transactions: Transaction[]): Map<string, Webhook> {
+  const missing = new Set(transactions.map(({ id }) => id));
+  // Webhooks older than the oldest transaction in the list cannot belong to any of them.
+  const since = transactions.at(-1)?.createdAt ?? 0;
+  const found = new Map<string, Webhook>();
+  for (const webhook of world.webhooks.newest()) {
+    if (missing.size === 0 || webhook.createdAt < since) break;
+    const id = webhook.transactionId ?? "";
+    if (missing.delete(id)) found.set(id, webhook);
+  }
+  return found;
+}
+
 export function table(rows: Row[]): Markup {
   return html`
     <table class="transactions">
@@ -84,7 +133,7 @@ function rowButtons(transaction: Transaction): Markup {
   `;
 }
 
-export interface RowAction {
+interface RowAction {
   label: string;
   /** Name in the control API. */
   action: SimulatedActionName;
@@ -103,59 +152,10 @@ const ACTIONS: RowAction[] = [
   { label: "Confirm refund", action: "confirm_refund" },
 ];
 
-export function actionsOf(transaction: Transaction): RowAction[] {
+function actionsOf(transaction: Transaction): RowAction[] {
   // For cards, finishing and failing 3-D Secure are the same as paying and denying.
   const duplicates = isWaitingForThreeDs(transaction) ? ["pay", "deny"] : [];
   return ACTIONS.filter(({ action }) =>
     SIMULATED_ACTIONS[action].isPossible(transaction) && !duplicates.includes(action)
   );
-}
-
-export interface Filter {
-  /** Part of the order id; empty matches all. */
-  order: string;
-  status: string;
-}
-
-export interface Row {
-  transaction: Transaction;
-  webhook: Webhook | undefined;
-}
-
-export const MAX_ROWS = 100;
-
-export function findRows(world: World, { order, status }: Filter): Row[] {
-  const wanted = order.trim().toLowerCase();
-  const found: Transaction[] = [];
-  for (const transaction of world.transactions.newest()) {
-    if (status && transaction.status !== status) continue;
-    if (wanted && !transaction.orderId.toLowerCase().includes(wanted)) continue;
-    found.push(transaction);
-    if (found.length >= MAX_ROWS) break;
-  }
-  const webhooks = lastWebhooks(world, found);
-  return found.map((transaction) => ({ transaction, webhook: webhooks.get(transaction.id) }));
-}
-
-/** All webhooks of a transaction, newest first. */
-export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhook[] {
-  const found: Webhook[] = [];
-  for (const webhook of world.webhooks.newest()) {
-    if (webhook.createdAt < createdAt) break;
-    if (webhook.transactionId === id) found.push(webhook);
-  }
-  return found;
-}
-
-function lastWebhooks(world: World, transactions: Transaction[]): Map<string, Webhook> {
-  const missing = new Set(transactions.map(({ id }) => id));
-  // Webhooks older than the oldest transaction in the list cannot belong to any of them.
-  const since = transactions.at(-1)?.createdAt ?? 0;
-  const found = new Map<string, Webhook>();
-  for (const webhook of world.webhooks.newest()) {
-    if (missing.size === 0 || webhook.createdAt < since) break;
-    const id = webhook.transactionId ?? "";
-    if (missing.delete(id)) found.set(id, webhook);
-  }
-  return found;
 }

@@ -1,73 +1,20 @@
 /** `/invoices/{id}.pdf`: an invoice as a one-page PDF, written without a library. */
 
 import type { Hono } from "hono";
-import type { Invoice } from "../../world/records.ts";
 import { findInvoice } from "../../invoices/invoices.ts";
-import type { World } from "../../world/world.ts";
 import { type InvoiceLine, summarizeInvoice } from "../../invoices/totals.ts";
+import type { Invoice } from "../../world/records.ts";
+import type { World } from "../../world/world.ts";
 import { formatRupiah, formatTime } from "../shared/format.ts";
 
-export interface Line {
-  text: string;
-  x: number;
-  /** Distance from the top of the page. */
-  y: number;
-  size?: number;
-  isBold?: boolean;
-  /** If true, `x` is the right end of the text. */
-  isRightAligned?: boolean;
-}
-
 /** A4 in points. */
-export const PAGE = { width: 595, height: 842 };
-
-export function pdf(title: string, lines: Line[]): Uint8Array<ArrayBuffer> {
-  const content = lines.map(drawLine).join("\n");
-  const font = (name: string) =>
-    `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`;
-  const objects = [
-    "<< /Type /Catalog /Pages 2 0 R >>",
-    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${PAGE.width} ${PAGE.height}] /Contents 4 0 R ` +
-    "/Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>",
-    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
-    // A fixed-width font: the width of a line follows from its length.
-    font("Courier"),
-    font("Courier-Bold"),
-    `<< /Title (${escape(title)}) >>`,
-  ];
-
-  let file = "%PDF-1.4\n";
-  const offsets = objects.map((object, index) => {
-    const offset = file.length;
-    file += `${index + 1} 0 obj\n${object}\nendobj\n`;
-    return `${String(offset).padStart(10, "0")} 00000 n \n`;
-  });
-  const tableOffset = file.length;
-  const size = objects.length + 1;
-  file += `xref\n0 ${size}\n0000000000 65535 f \n${offsets.join("")}` +
-    `trailer\n<< /Size ${size} /Root 1 0 R /Info 7 0 R >>\nstartxref\n${tableOffset}\n%%EOF\n`;
-  return Uint8Array.from(file, (character) => character.charCodeAt(0));
-}
-
-/** Width of every Courier letter, relative to the font size. */
-const LETTER_WIDTH = 0.6;
-
-function drawLine({ text, x, y, size = 10, isBold = false, isRightAligned = false }: Line): string {
-  const left = isRightAligned ? x - text.length * size * LETTER_WIDTH : x;
-  const font = isBold ? "F2" : "F1";
-  return `BT /${font} ${size} Tf ${left.toFixed(2)} ${PAGE.height - y} Td (${escape(text)}) Tj ET`;
-}
-
-/** Escapes brackets and backslashes; characters that the font lacks become `?`. */
-function escape(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e\xa0-\xff]/gu, "?").replaceAll(/[\\()]/g, "\\$&");
-}
-
+const PAGE = { width: 595, height: 842 };
 /** Number of items that fit on the page. */
 const MAX_ITEMS = 30;
 const MARGIN = 50;
 const RIGHT = PAGE.width - MARGIN;
+/** Width of every Courier letter, relative to the font size. */
+const LETTER_WIDTH = 0.6;
 
 export function addInvoicePdf(pages: Hono, world: World): void {
   pages.get("/invoices/:file{.+\\.pdf}", (c) => {
@@ -110,11 +57,63 @@ function invoicePdf(invoice: Invoice): Uint8Array<ArrayBuffer> {
     y: y + 30,
     size: 8,
   });
-  return pdf(title, lines.map((line) => ({ ...line, isRightAligned: line.x === RIGHT })));
+  return writePdf(title, lines.map((line) => ({ ...line, isRightAligned: line.x === RIGHT })));
 }
 
 /** Cut to leave room for the amount. */
 function describe({ quantity, description, discount }: InvoiceLine): string {
   const text = `${quantity} x ${description}`.slice(0, 55);
   return discount > 0 ? `${text} (-${discount}%)` : text;
+}
+
+interface Line {
+  text: string;
+  x: number;
+  /** Distance from the top of the page. */
+  y: number;
+  size?: number;
+  isBold?: boolean;
+  /** If true, `x` is the right end of the text. */
+  isRightAligned?: boolean;
+}
+
+/** Writes a PDF by hand: its objects, and a table with their offsets. */
+function writePdf(title: string, lines: Line[]): Uint8Array<ArrayBuffer> {
+  const content = lines.map(drawLine).join("\n");
+  const font = (name: string) =>
+    `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`;
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${PAGE.width} ${PAGE.height}] /Contents 4 0 R ` +
+    "/Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>",
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    // A fixed-width font: the width of a line follows from its length.
+    font("Courier"),
+    font("Courier-Bold"),
+    `<< /Title (${escape(title)}) >>`,
+  ];
+
+  let file = "%PDF-1.4\n";
+  const offsets = objects.map((object, index) => {
+    const offset = file.length;
+    file += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return `${String(offset).padStart(10, "0")} 00000 n \n`;
+  });
+  const tableOffset = file.length;
+  const size = objects.length + 1;
+  file += `xref\n0 ${size}\n0000000000 65535 f \n${offsets.join("")}` +
+    `trailer\n<< /Size ${size} /Root 1 0 R /Info 7 0 R >>\nstartxref\n${tableOffset}\n%%EOF\n`;
+  return Uint8Array.from(file, (character) => character.charCodeAt(0));
+}
+
+function drawLine({ text, x, y, size = 10, isBold = false, isRightAligned = false }: Line): string {
+  const left = isRightAligned ? x - text.length * size * LETTER_WIDTH : x;
+  const font = isBold ? "F2" : "F1";
+  return `BT /${font} ${size} Tf ${left.toFixed(2)} ${PAGE.height - y} Td (${escape(text)}) Tj ET`;
+}
+
+/** Escapes brackets and backslashes; characters that the font lacks become `?`. */
+function escape(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e\xa0-\xff]/gu, "?").replaceAll(/[\\()]/g, "\\$&");
 }

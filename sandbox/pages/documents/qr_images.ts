@@ -1,13 +1,13 @@
 /** `/v2/qris/{id}/qr-code` and similar links of a charge: the QR code as a PNG image. */
 
 import type { Context, Hono } from "hono";
-import { encode } from "uqr";
-import { Refusal } from "../../http/refusal.ts";
-import { qrString } from "../../charges/methods/qris.ts";
-import type { MethodName, Transaction } from "../../world/transaction.ts";
-import type { World } from "../../world/world.ts";
 import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
+import { encode } from "uqr";
+import { qrString } from "../../charges/methods/qris.ts";
+import { Refusal } from "../../http/refusal.ts";
+import type { MethodName, Transaction } from "../../world/transaction.ts";
+import type { World } from "../../world/world.ts";
 
 /** Pixels per module. */
 const SCALE = 8;
@@ -49,7 +49,7 @@ function byReference(world: World, reference: string, method: MethodName) {
 function image(c: Context, transaction: Transaction | undefined) {
   if (!transaction || qrPath(transaction) === null) throw new Refusal(404);
   const { data } = encode(qrString(transaction), { ecc: "M", border: QUIET_ZONE });
-  return c.body(png(enlarge(data)), 200, {
+  return c.body(writePng(enlarge(data)), 200, {
     "Content-Type": "image/png",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -67,7 +67,7 @@ const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
  * Writes a black-and-white PNG. Each row is a list of pixels (true is dark); all rows have the same
  * length.
  */
-export function png(rows: boolean[][]): Uint8Array<ArrayBuffer> {
+function writePng(rows: boolean[][]): Uint8Array<ArrayBuffer> {
   const width = rows[0]!.length;
   const header = new Uint8Array(13);
   const view = new DataView(header.buffer);

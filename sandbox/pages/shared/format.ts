@@ -1,7 +1,7 @@
 /** Formats amounts and times, and names methods, banks and stores. */
 
-import type { MethodName, Transaction } from "../../world/transaction.ts";
 import { formatWib } from "../../engine/time.ts";
+import type { MethodName, Transaction } from "../../world/transaction.ts";
 
 export function formatRupiah(amount: number): string {
   return `Rp ${String(amount).replaceAll(/\B(?=(\d{3})+$)/g, ".")}`;

@@ -1,10 +1,10 @@
 /** Shared parts of all pages: layout and security headers, message page, forms, links. */
 
 import type { Context, MiddlewareHandler } from "hono";
-import { html } from "hono/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { bodyLimit } from "hono/body-limit";
 import { every } from "hono/combine";
+import { html } from "hono/html";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { isCrossOrigin } from "../../http/request.ts";
 import type { Identity } from "../../world/world.ts";
 

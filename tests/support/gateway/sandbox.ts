@@ -83,12 +83,12 @@ export async function openSandbox(
   options: Partial<SandboxOptions> = {},
   receiver: Receiver = openReceiver(),
 ): Promise<TestSandbox> {
-  const mistakes: unknown[] = [];
+  const internalErrors: unknown[] = [];
   const sandbox = await startSandbox({
     path: null,
     port: 0,
     seed: 1,
-    onError: (error) => mistakes.push(error),
+    onError: (error) => internalErrors.push(error),
     ...options,
     settings: {
       notification_url: `${receiver.url}/payment`,
@@ -142,7 +142,7 @@ export async function openSandbox(
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();
-      assert.deepEqual(mistakes, []);
+      assert.deepEqual(internalErrors, []);
     },
   };
   return box;
