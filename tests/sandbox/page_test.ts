@@ -19,7 +19,7 @@ const HOSTILE = `"><img src=x onerror=alert(1)>`;
 interface Stage {
   box: TestSandbox;
   /** A page of the browser; errors, dialogs and requests to other hosts are recorded. */
-  // deno-lint-ignore no-explicit-any -- what is imported by name has no types
+  // deno-lint-ignore no-explicit-any -- the browser library is loaded at run time and has no types
   open(path: string, options?: Json): Promise<any>;
   picture(page: Json, name: string): Promise<void>;
   /** Allows a browser error that the test causes on purpose. */

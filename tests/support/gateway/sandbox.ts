@@ -7,7 +7,7 @@ export const SERVER_KEY = DEFAULT_KEYS.server;
 export const CLIENT_KEY = DEFAULT_KEYS.client;
 
 /** Responses of the gateway have many formats; each test checks its own. */
-// deno-lint-ignore no-explicit-any -- a type for each answer would say twice what the tests assert
+// deno-lint-ignore no-explicit-any -- response types would repeat what the tests assert
 export type Json = any;
 
 export interface Reply {
