@@ -58,7 +58,7 @@ async function startSandbox(config: Config, log: Log): Promise<Sandbox | null> {
       path: join(dataDir, SANDBOX_FILES[0]!),
       serverKey: gateway.serverKey,
       clientKey: gateway.clientKey ?? undefined,
-      onMistake: (error) => log.error("sandbox_mistake", error),
+      onError: (error) => log.error("sandbox_mistake", error),
     });
   const place = { host: SANDBOX_HOST, port, setting: "SANDBOX_PORT" } as const;
   try {

@@ -1,26 +1,25 @@
-/** `deno task sandbox`: the gateway alone, for whoever develops against it. */
+/** `deno task sandbox`: runs the emulated gateway on its own. */
 
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { DEFAULT_KEYS, JournalError, startSandbox } from "./sandbox.ts";
 
-const USAGE = `The Midtrans Core API, emulated. No money moves here.
+const USAGE = `Emulator of the Midtrans Core API. It moves no money.
 
-  --port 8001         port to listen on; 0 takes any free one
+  --port 8001         port to listen on; 0 picks a free port
   --host 127.0.0.1    address to listen on
-  --notify URL        where webhooks go
-  --server-key KEY    unless given: ${DEFAULT_KEYS.server}
-  --client-key KEY    unless given: ${DEFAULT_KEYS.client}
-  --data FILE         where its state is kept, below .data/; unless given: .data/sandbox.kv
-  --memory            keep nothing
+  --notify URL        webhook URL
+  --server-key KEY    default: ${DEFAULT_KEYS.server}
+  --client-key KEY    default: ${DEFAULT_KEYS.client}
+  --data FILE         state file, below .data/; default: .data/sandbox.kv
+  --memory            keep the state in memory only
   --seed NUMBER       the same seed gives the same ids and numbers
-  --speed NUMBER      seconds that pass here in one of yours
-  --public-url URL    where browsers find it, if not where it listens
-  --help              this`;
+  --speed NUMBER      sandbox seconds per real second; default: 1
+  --public-url URL    URL that browsers use, if it differs from the listening address
+  --help              show this text`;
 
-/** A mistake of whoever started it, told in one line. */
-class WrongUse extends Error {
-  override name = "WrongUse";
+class UsageError extends Error {
+  override name = "UsageError";
 }
 
 try {
@@ -28,7 +27,7 @@ try {
   if (options === null) console.log(USAGE);
   else await run(options);
 } catch (error) {
-  console.error(explain(error));
+  console.error(describeError(error));
   Deno.exit(1);
 }
 
@@ -37,15 +36,15 @@ async function run(options: NonNullable<ReturnType<typeof readOptions>>): Promis
   const sandbox = await startSandbox(options);
   if (options.notify) sandbox.notify(options.notify);
   console.log(`
-  The gateway's sandbox is up
+  Sandbox running
 
-  API           ${sandbox.url}/   and its page, in a browser
+  API           ${sandbox.url}/   (open in a browser for the dashboard)
   Server key    ${options.serverKey}
   Client key    ${options.clientKey}
-  Webhooks to   ${sandbox.notifiedUrl() ?? "nowhere: see --notify, or the page"}
-  Kept in       ${options.path ?? "memory"}
+  Webhooks to   ${sandbox.notifiedUrl() ?? "not set: use --notify or the dashboard"}
+  State file    ${options.path ?? "none (memory only)"}
 
-  Ctrl-C stops it.
+  Press Ctrl-C to stop.
 `);
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -74,51 +73,53 @@ function readOptions(args: string[]) {
     },
   });
   if (values.help) return null;
-  const notify = values.notify === undefined ? undefined : address("notify", values.notify);
+  const notify = values.notify === undefined ? undefined : parseUrl("notify", values.notify);
   return {
-    port: number("port", values.port, 0, 65_535),
+    port: parseNumber("port", values.port, 0, 65_535),
     hostname: values.host,
-    serverKey: key("server-key", values["server-key"]),
-    clientKey: key("client-key", values["client-key"]),
+    serverKey: parseKey("server-key", values["server-key"]),
+    clientKey: parseKey("client-key", values["client-key"]),
     path: values.memory ? null : values.data,
-    seed: values.seed === undefined ? undefined : number("seed", values.seed, 0, 2 ** 32 - 1),
-    speed: number("speed", values.speed, 1, 1_000_000),
-    publicUrl: values["public-url"] && baseUrl("public-url", values["public-url"]),
+    seed: values.seed === undefined ? undefined : parseNumber("seed", values.seed, 0, 2 ** 32 - 1),
+    speed: parseNumber("speed", values.speed, 1, 1_000_000),
+    publicUrl: values["public-url"] && parseBaseUrl("public-url", values["public-url"]),
     notify,
   };
 }
 
-function number(name: string, text: string, least: number, most: number): number {
+function parseNumber(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
-  if (value >= least && value <= most) return value;
-  throw new WrongUse(`--${name} must be a whole number, ${least} to ${most}`);
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`--${name} must be a whole number from ${min} to ${max}`);
 }
 
-function address(name: string, text: string): string {
+function parseUrl(name: string, text: string): string {
   if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
-  throw new WrongUse(`--${name} must be an http address`);
+  throw new UsageError(`--${name} must be an http or https URL`);
 }
 
-/** Paths are put behind it. */
-function baseUrl(name: string, text: string): string {
-  const url = new URL(address(name, text));
+/** Paths are appended to the result. */
+function parseBaseUrl(name: string, text: string): string {
+  const url = new URL(parseUrl(name, text));
   if (url.href === url.origin + url.pathname) return url.href.replace(/\/+$/, "");
-  throw new WrongUse(`--${name} must be an address without user, query and fragment`);
+  throw new UsageError(`--${name} must be a URL without user, query and fragment`);
 }
 
-function key(name: string, text: string): string {
+function parseKey(name: string, text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+$/.test(text)) return text;
-  throw new WrongUse(`--${name} must be a key without spaces and colons`);
+  throw new UsageError(`--${name} must not contain spaces or colons`);
 }
 
-function explain(error: unknown): unknown {
-  if (error instanceof WrongUse || error instanceof JournalError) return error.message;
-  if (error instanceof Deno.errors.AddrInUse) return "The port is taken: choose one with --port.";
+function describeError(error: unknown): unknown {
+  if (error instanceof UsageError || error instanceof JournalError) return error.message;
+  if (error instanceof Deno.errors.AddrInUse) {
+    return "The port is already in use. Choose another with --port.";
+  }
   if (error instanceof Deno.errors.AddrNotAvailable || /dns|lookup/i.test(String(error))) {
-    return "The host is no address of this machine: choose one with --host.";
+    return "This machine does not have that address. Choose another with --host.";
   }
   if (error instanceof Deno.errors.NotCapable) {
-    return `The task does not allow this: ${error.message.split(",")[0]}.`;
+    return `The task does not have this permission: ${error.message.split(",")[0]}.`;
   }
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" && code.startsWith("ERR_PARSE_ARGS") && error instanceof Error

@@ -1,44 +1,45 @@
-/** Opens a world: reads what was kept, and sees to what happens by itself. */
+/** Opens a world: reads the stored records and starts the schedule. */
 
-import type { Transaction } from "./transactions/transaction.ts";
+import { DUE_ACTIONS, type DueAction, type RecordOf, runIfDue } from "./due_actions.ts";
+import { type Journal, openJournal, unusableJournal } from "./engine/journal.ts";
+import { createRandom, type RandomState, seededState } from "./engine/random.ts";
+import { createSchedule, type Schedule } from "./engine/schedule.ts";
+import { openTable, type Stored } from "./engine/table.ts";
+import { createClock } from "./engine/time.ts";
+import { createFaults } from "./faults/faults.ts";
 import { createNotifier } from "./webhooks/notifier.ts";
-import { createClock } from "./world/clock.ts";
-import { DUE, type Due, happenIfDue, type RecordOf } from "./due.ts";
-import { createFaults } from "./world/faults.ts";
-import { type Journal, openJournal, unusable } from "./world/journal.ts";
-import { createRandom, type RandomState, seededState } from "./world/random.ts";
-import { createSchedule, type Schedule } from "./world/schedule.ts";
-import type { Settings } from "./world/settings.ts";
-import { openTable, type Stored } from "./world/table.ts";
-import type { OpenWorld, World } from "./world/world.ts";
+import type { Transaction } from "./world/transaction.ts";
+import type { OpenWorld, Settings, World } from "./world/world.ts";
 
 export interface WorldOptions {
-  /** The file it is kept in; null: in memory only. */
+  /** State file; null keeps the state in memory only. */
   path: string | null;
-  /** Fixes all chance; without it every sandbox is different. */
+  /** Makes ids, numbers and delays repeatable. Default: a random seed. */
   seed?: number;
-  /** Seconds that pass in the sandbox in one of the world's. */
+  /** Sandbox seconds per real second. */
   speed?: number;
   serverKey: string;
   clientKey: string;
   settings?: Partial<Settings>;
   publicUrl: () => string;
-  /** Told after every change. */
+  /** Called after every change of a record. */
   onChange: () => void;
-  /** Told of mistakes in what happens by itself. */
-  onMistake: (error: unknown) => void;
+  /** Called with errors of scheduled actions and deliveries. */
+  onError: (error: unknown) => void;
 }
 
-/** What a world is besides its records. */
-interface Constitution extends Stored {
+/** The part of a world that is not a table of records. */
+interface WorldState extends Stored {
   random: RandomState;
   merchantId: string;
-  /** How far its clock is ahead of everybody's. */
+  /** Milliseconds that the sandbox clock is ahead of the real clock. */
   ahead: number;
   settings: Settings;
 }
 
 const ID = "world";
+/** The name in existing state files. */
+const TABLE = "constitution";
 
 const NO_SETTINGS: Settings = {
   notification_url: null,
@@ -49,40 +50,35 @@ const NO_SETTINGS: Settings = {
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { path } = options;
-  if (path === null) return await readWorld(options, null, () => {});
-  let save = () => {};
-  const journal = await openJournal(path, () => save());
+  if (path === null) return await readWorld(options, null);
+  const journal = await openJournal(path);
   try {
-    return await readWorld(options, journal, (how) => save = how);
+    return await readWorld(options, journal);
   } catch (error) {
     await journal.close();
-    throw unusable(path, error);
+    throw unusableJournal(path, error);
   }
 }
 
-/** `onSave` is told how to write what a world is besides its records. */
-async function readWorld(
-  options: WorldOptions,
-  journal: Journal | null,
-  onSave: (save: () => void) => void,
-): Promise<OpenWorld> {
-  const constitutions = await openTable<Constitution>("constitution", journal);
-  const known = constitutions.get(ID);
+async function readWorld(options: WorldOptions, journal: Journal | null): Promise<OpenWorld> {
+  const worldStates = await openTable<WorldState>(TABLE, journal);
+  const known = worldStates.get(ID);
   const clock = createClock({ ahead: known?.ahead, speed: options.speed });
   const seed = options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!;
   const random = createRandom(known?.random ?? seededState(seed));
   const merchantId = known?.merchantId ?? `G${random.digits(9)}`;
-  // What was said at the start counts for more than what was kept.
+  // Options given at startup override stored settings.
   const settings = { ...NO_SETTINGS, ...known?.settings, ...options.settings };
-  const remember = () => {
+  const saveState = () => {
     const ahead = clock.now() - Date.now();
-    constitutions.put({ id: ID, random: random.state(), merchantId, ahead, settings });
+    worldStates.put({ id: ID, random: random.state(), merchantId, ahead, settings });
   };
-  onSave(remember);
+  // Every commit contains the random state that its ids came from, so that no id repeats.
+  if (journal) journal.beforeCommit = saveState;
 
   const committed = () => journal?.committed() ?? Promise.resolve();
-  const schedule = createSchedule(clock, lookWithCare, () => world.notifier.idle());
-  const withoutVoice = {
+  const schedule = createSchedule(clock, runDueAction, () => world.notifier.idle());
+  const baseWorld = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
     settings,
@@ -94,32 +90,32 @@ async function readWorld(
     checkpoint: () => journal?.checkpoint(),
     committed,
   };
-  const notifier = createNotifier(withoutVoice, options.onMistake);
-  const hush = async () => {
+  const notifier = createNotifier(baseWorld, options.onError);
+  const stopNotifications = async () => {
     schedule.close();
     await notifier.close();
   };
   const world: OpenWorld = {
-    ...withoutVoice,
+    ...baseWorld,
     notifier,
-    remember,
-    hush,
+    saveState,
+    stopNotifications,
     async close() {
-      await hush();
+      await stopNotifications();
       await journal?.close();
     },
   };
 
-  /** One thing that goes wrong must not keep all others from happening. */
-  async function lookWithCare(key: string): Promise<void> {
-    const [table, ...id] = key.split("/") as [keyof typeof DUE, ...string[]];
+  /** Reports an error instead of throwing it: one failing action must not stop the schedule. */
+  async function runDueAction(key: string): Promise<void> {
+    const [table, ...id] = key.split("/") as [keyof typeof DUE_ACTIONS, ...string[]];
     try {
-      const { told } = notifier.during(() => happenIfDue(world, table, id.join("/")));
-      // Whoever waits for the disk asks for itself, and hears what is wrong with it.
+      const { delivered } = notifier.trackDeliveries(() => runIfDue(world, table, id.join("/")));
+      // Callers that need the commit await it themselves and receive its error.
       committed().catch(() => {});
-      await told;
+      await delivered;
     } catch (error) {
-      options.onMistake(error);
+      options.onError(error);
     }
   }
 
@@ -156,11 +152,15 @@ async function openTables(
     else if (payNumber) payNumbers.delete(payNumber);
   }
 
-  function open<K extends keyof typeof DUE>(name: K, index?: (record: RecordOf<K>) => void) {
+  function open<K extends keyof typeof DUE_ACTIONS>(
+    name: K,
+    index?: (record: RecordOf<K>) => void,
+  ) {
     return openTable<RecordOf<K>>(name, journal, (record) => {
       index?.(record);
-      const at = (DUE[name] as Due<RecordOf<K>>).at(record);
-      // Webhooks are owed for what happened before, so that their retries are part of any jump.
+      const at = (DUE_ACTIONS[name] as DueAction<RecordOf<K>>).at(record);
+      // Webhook retries belong to events that already happened, so a clock jump includes those that
+      // are added during the jump.
       if (at !== null) schedule.add(at, `${name}/${record.id}`, name === "webhooks");
       onChange();
     });

@@ -1,63 +1,66 @@
-/** The whole gateway in a box: its endpoints, its controls and its pages over one world. */
+/**
+ * Starts the sandbox: one HTTP server with the gateway's endpoints, the control API and the pages.
+ */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { Hono } from "hono";
-import { createControl } from "./control/control.ts";
+import { setTimeout as delay } from "node:timers/promises";
 import { ENDPOINTS } from "./api/endpoints.ts";
 import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./api/families.ts";
 import { createIdempotency } from "./api/idempotency.ts";
+import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
+import { createControl } from "./control/control.ts";
 import { Refusal } from "./http/refusal.ts";
-import { type Pipeline, render, serveEndpoint } from "./api/serve_endpoint.ts";
-import { createPages } from "./page/pages.ts";
+import { render } from "./http/response.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
+import { createPages } from "./pages/pages.ts";
 import type { OpenWorld } from "./world/world.ts";
 
 export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings"> {
   serverKey?: string;
   clientKey?: string;
   hostname?: string;
-  /** 0 takes any free one. */
+  /** 0 picks a free port. */
   port: number;
-  /** Where browsers find it, if not where it listens. */
+  /** URL that browsers use, if it differs from the listening address. */
   publicUrl?: string;
-  /** Told of the sandbox's own mistakes. */
-  onMistake?: (error: unknown) => void;
+  /** Called with internal errors of the sandbox. Default: print them. */
+  onError?: (error: unknown) => void;
 }
 
-export { JournalError } from "./world/journal.ts";
+export { JournalError } from "./engine/journal.ts";
 
 export interface Sandbox extends AsyncDisposable {
   url: string;
-  /** Sends all webhooks to this address from now on. */
+  /** Sends all webhooks to this URL from now on. */
   notify(url: string): void;
-  /** Where they go, as far as that was ever said. */
+  /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
 }
 
-/** Everybody knows them: good for a gateway that moves no money, and for nothing else. */
+/** Public keys: safe only because the sandbox moves no money. */
 export const DEFAULT_KEYS = { server: "SB-Mid-server-sandbox", client: "SB-Mid-client-sandbox" };
 
-/** How long requests that are under way may take to finish at the end. */
+/** How long open requests may take to finish at shutdown. */
 const GRACE_MS = 1000;
 
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const closing = new AbortController();
   const listeners = new Set<() => void>();
   let publicUrl = options.publicUrl ?? "";
-  const onMistake = options.onMistake ?? ((error) => console.error(error));
+  const onError = options.onError ?? ((error) => console.error(error));
   const world = await openWorld({
     ...options,
     serverKey: options.serverKey ?? DEFAULT_KEYS.server,
     clientKey: options.clientKey ?? DEFAULT_KEYS.client,
     publicUrl: () => publicUrl,
-    onMistake,
+    onError,
     onChange: () => listeners.forEach((listener) => listener()),
   });
   const pipeline: Pipeline = {
     world,
     idempotency: createIdempotency(world.clock, world.answers),
     closing: closing.signal,
-    reportMistake: onMistake,
+    reportError: onError,
   };
 
   const app = new Hono();
@@ -75,7 +78,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     render(familyOf(path).refuse(refusal, world.random.uuid()));
   app.notFound((c) => {
     const isKnown = ["GET", "POST", "PATCH", "DELETE"].some((method) =>
-      // Middleware is for all methods and answers none of them.
+      // Middleware is registered for ALL methods and does not handle the request.
       app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method !== "ALL")
     );
     const code = isKnown ? 405 : 404;
@@ -83,28 +86,29 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     return refuse(c.req.path, new Refusal(code, message));
   });
   app.onError((error, c) => {
-    if (!(error instanceof Refusal)) pipeline.reportMistake(error);
+    if (!(error instanceof Refusal)) pipeline.reportError(error);
     return refuse(c.req.path, error instanceof Refusal ? error : new Refusal(500));
   });
 
   const server = await listen(options, app.fetch, world);
   const { hostname, port } = server.addr;
-  const url = `http://${nameOf(hostname)}:${port}`;
+  const url = `http://${displayHost(hostname)}:${port}`;
   publicUrl ||= url;
   return {
     url,
-    notify(address) {
-      world.settings.notification_url = address;
-      world.settings.recurring_notification_url = address;
-      world.settings.pay_account_notification_url = address;
-      world.remember();
+    notify(url) {
+      world.settings.notification_url = url;
+      world.settings.recurring_notification_url = url;
+      world.settings.pay_account_notification_url = url;
+      world.saveState();
     },
     notifiedUrl: () => world.settings.notification_url,
     async [Symbol.asyncDispose]() {
       closing.abort();
-      // Those who wait for webhooks to arrive would wait for receivers that do not answer.
-      await world.hush();
-      // Nor is anybody waited for who began a request and does not end it.
+      // Control requests wait for deliveries, and a delivery may wait for a receiver that does not
+      // respond.
+      await world.stopNotifications();
+      // A client may never finish sending its request, so the wait for open requests is limited.
       const grace = new AbortController();
       const { signal } = grace;
       await Promise.race([server.shutdown(), delay(GRACE_MS, null, { signal }).catch(() => {})]);
@@ -114,13 +118,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** An address that stands for all of them leads nowhere in a browser. */
-function nameOf(hostname: string): string {
+/** Browsers cannot open a wildcard address. */
+function displayHost(hostname: string): string {
   if (hostname === "0.0.0.0" || hostname === "::") return "127.0.0.1";
   return hostname.includes(":") ? `[${hostname}]` : hostname;
 }
 
-/** A port that cannot be had leaves nothing open behind. */
+/** Closes the world if the port is not available. */
 async function listen(
   { hostname = "127.0.0.1", port }: SandboxOptions,
   handler: Deno.ServeHandler,
@@ -134,7 +138,7 @@ async function listen(
   }
 }
 
-/** Also where nothing is, each part of the gateway refuses in its own shape. */
+/** Errors for unknown paths also use the format of the API that the path belongs to. */
 function familyOf(path: string): Family {
   if (path.startsWith("/v1/subscriptions")) return SUBSCRIPTIONS;
   if (path.startsWith("/v1/invoices")) return INVOICES;

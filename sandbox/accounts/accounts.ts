@@ -1,11 +1,11 @@
-/** GoPay accounts: link, look, unlink (G§6). */
+/** Linked GoPay accounts: link, read, unlink; and the payment options of an account. */
 
+import { MINUTE } from "../engine/time.ts";
 import { Refusal } from "../http/refusal.ts";
 import { object, oneOf, text, validate } from "../http/validate.ts";
-import { MINUTE } from "../world/time.ts";
+import type { PayAccount } from "../world/records.ts";
+import { formatMoney } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
-import type { PayAccount } from "./account.ts";
-import { paymentOptions } from "./payment_options.ts";
 
 const Link = object({
   payment_type: oneOf(["gopay"]),
@@ -19,7 +19,7 @@ const Link = object({
   }),
 });
 
-/** Phones of the sandbox that are not like others, with and without their country's code. */
+/** Test phone numbers with special behaviour, without the country code. */
 const NOT_REGISTERED = ["123450001"];
 const BLOCKED = ["123450002", "8271939753"];
 const NO_BALANCE = ["8242014881"];
@@ -27,7 +27,6 @@ const PAY_LATER = ["8103001242"];
 
 const CODES = { ENABLED: "200", PENDING: "201", DISABLED: "204", EXPIRED: "204" };
 
-/** An activation link nobody follows is of no use after this. */
 const LINK_LIFE = 15 * MINUTE;
 
 export function linkAccount(world: World, body: unknown) {
@@ -70,7 +69,7 @@ export function unlinkAccount(world: World, id: string) {
   return describe(changeStatus(world, account, "DISABLED"));
 }
 
-/** What the customer does in the wallet's app. */
+/** Simulates the customer who follows the activation link. */
 export function activateAccount(world: World, id: string): PayAccount {
   const account = findAccount(world, id);
   if (account.status !== "PENDING") throw new Refusal(412, "Account status cannot be updated.");
@@ -84,7 +83,7 @@ export function expireAccount(world: World, account: PayAccount): void {
 function changeStatus(world: World, account: PayAccount, status: "ENABLED" | "DISABLED") {
   if (account.status === status) return account;
   const changed = world.accounts.put({ ...account, status });
-  world.notifier.account(changed);
+  world.notifier.notifyAccount(changed);
   return changed;
 }
 
@@ -110,4 +109,16 @@ function refusedByWallet(code: string, message: string) {
     channel_response_code: code,
     channel_response_message: message,
   };
+}
+
+export function paymentOptions(account: PayAccount) {
+  const option = (name: string, amount: number) => ({
+    name,
+    active: true,
+    balance: { value: formatMoney(amount), currency: "IDR" },
+    metadata: {},
+    token: btoa(JSON.stringify({ type: name, id: account.id })),
+  });
+  const wallet = option("GOPAY_WALLET", account.balance);
+  return account.hasPayLater ? [wallet, option("PAY_LATER", 5_000_000)] : [wallet];
 }

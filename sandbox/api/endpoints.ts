@@ -1,22 +1,22 @@
-/** Every endpoint of the gateway, one line each: its name, its path, what it does. */
+/** Every endpoint of the gateway: its operation name, method, path and handler. */
 
 import { getAccount, linkAccount, unlinkAccount } from "../accounts/accounts.ts";
 import { createToken, describeBin, inquirePoints, registerCard } from "../cards/tokens.ts";
+import * as actions from "../charges/actions.ts";
+import { charge } from "../charges/charge.ts";
+import { refund } from "../charges/refunds.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
 import { convertInvoice, createInvoice, getInvoice, voidInvoice } from "../invoices/invoices.ts";
 import * as subscriptions from "../subscriptions/subscriptions.ts";
-import * as actions from "../transactions/actions.ts";
-import { charge } from "../transactions/charge.ts";
-import { refund } from "../transactions/refund.ts";
 import type { World } from "../world/world.ts";
 import { ACCOUNTS, BINS, CORE, type Family, INVOICES, SUBSCRIPTIONS, TOKENS } from "./families.ts";
-import { invalid, Refusal } from "../http/refusal.ts";
 
 export interface Call {
   id: string;
   query: Record<string, string>;
   headers: Headers;
   body: unknown;
-  isRefusedByBank: boolean;
+  isDeclinedByBank: boolean;
 }
 
 export interface Endpoint {
@@ -24,7 +24,10 @@ export interface Endpoint {
   method: "GET" | "POST" | "PATCH";
   path: string;
   family: Family;
-  /** Where the body is read before the idempotency key counts; else `run` reads it. */
+  /**
+   * Set if the body is validated before the idempotency key is checked. Otherwise `run` validates
+   * it.
+   */
   read?: (body: unknown) => unknown;
   run: (world: World, call: Call) => Record<string, unknown>;
   http?: number;
@@ -55,7 +58,7 @@ const writeInvoice = endpoint(INVOICES, "POST");
 const patchInvoice = endpoint(INVOICES, "PATCH");
 const bins = endpoint(BINS, "GET");
 
-/** Paths that are spelled out come before those that have an id in that place. */
+/** Fixed paths come before paths with an id in the same position. */
 export const ENDPOINTS: Endpoint[] = [
   post(
     "charge",
@@ -65,7 +68,7 @@ export const ENDPOINTS: Endpoint[] = [
   post(
     "capture",
     "/v2/capture",
-    (world, { body, isRefusedByBank }) => actions.capture(world, body, isRefusedByBank),
+    (world, { body, isDeclinedByBank }) => actions.capture(world, body, isDeclinedByBank),
   ),
   token("card_token", "/v2/token", (world, { query }) => createToken(world, query)),
   token("card_register", "/v2/card/register", (world, { query }) => registerCard(world, query)),
@@ -94,14 +97,14 @@ export const ENDPOINTS: Endpoint[] = [
   post(
     "refund",
     "/v2/:id/refund",
-    (world, { id, body, isRefusedByBank }) =>
-      refund(world, id, body, { isDirect: false, isRefusedByBank }),
+    (world, { id, body, isDeclinedByBank }) =>
+      refund(world, id, body, { isDirect: false, isDeclinedByBank }),
   ),
   post(
     "direct_refund",
     "/v2/:id/refund/online/direct",
-    (world, { id, body, isRefusedByBank }) =>
-      refund(world, id, body, { isDirect: true, isRefusedByBank }),
+    (world, { id, body, isDeclinedByBank }) =>
+      refund(world, id, body, { isDirect: true, isDeclinedByBank }),
   ),
 
   {
@@ -166,22 +169,22 @@ export const ENDPOINTS: Endpoint[] = [
   }),
 ];
 
-/** The gateway takes so many addresses in a header. */
-const MAX_ADDRESSES = 3;
+/** The gateway accepts at most this many URLs per header. */
+const MAX_URLS = 3;
 
 function notificationHeaders(headers: Headers) {
   return {
-    override: addresses(headers.get("x-override-notification")),
-    append: addresses(headers.get("x-append-notification")),
+    override: parseUrls(headers.get("x-override-notification")),
+    append: parseUrls(headers.get("x-append-notification")),
   };
 }
 
-function addresses(header: string | null): string[] {
+function parseUrls(header: string | null): string[] {
   const list = (header ?? "").split(",").map((url) => url.trim()).filter(Boolean)
-    .slice(0, MAX_ADDRESSES);
+    .slice(0, MAX_URLS);
   for (const url of list) {
-    const isAddress = url.length <= 2000 && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
-    if (!isAddress) throw invalid("notification url format is invalid");
+    const isUrl = url.length <= 2000 && /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+    if (!isUrl) throw invalid("notification url format is invalid");
   }
   return list;
 }

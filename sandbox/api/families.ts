@@ -1,28 +1,26 @@
-/** The gateway's families of endpoints: each has its own way to check keys and to say no (G§2.2). */
+/**
+ * The gateway's APIs differ in how they check keys and how they format errors. A family is a group
+ * of endpoints that share both.
+ */
 
-import type { World } from "../world/world.ts";
-import type { Kept } from "../world/kept_answer.ts";
-import { CORE_LIFE, type IdempotencyRules, SUBSCRIPTION_LIFE } from "./idempotency.ts";
 import { Refusal, type RefusalCode } from "../http/refusal.ts";
-
-export interface Answer extends Kept {
-  http: number;
-  body: unknown;
-}
+import type { ApiResponse } from "../http/response.ts";
+import type { World } from "../world/world.ts";
+import { CORE_LIFE, type IdempotencyRules, SUBSCRIPTION_LIFE } from "./idempotency.ts";
 
 export interface Family {
   authorize(authorization: string | null, world: World): void;
-  succeed(body: Record<string, unknown>, http?: number): Answer;
-  refuse(refusal: Refusal, id: string): Answer;
+  succeed(body: Record<string, unknown>, http?: number): ApiResponse;
+  refuse(refusal: Refusal, id: string): ApiResponse;
   idempotency: IdempotencyRules | null;
 }
 
-/** `/v2`: the body has the code; HTTP says 200 to most of it. */
+/** `/v2`: `status_code` in the body is the result; the HTTP status is mostly 200. */
 export const CORE: Family = {
-  authorize: needServerKey,
-  succeed: (body) => ({ http: 200, body, isSuccess: isKept(body) }),
+  authorize: requireServerKey,
+  succeed: (body) => ({ http: 200, body, isSuccess: canReplay(body) }),
   refuse: ({ code, message, validation, members }, id) => ({
-    http: HONEST.includes(code) ? code : 200,
+    http: CODES_SENT_AS_HTTP.includes(code) ? code : 200,
     isSuccess: false,
     body: {
       status_code: String(code),
@@ -35,26 +33,29 @@ export const CORE: Family = {
   idempotency: { header: "idempotency-key", life: CORE_LIFE },
 };
 
-/** Codes that HTTP says as well. */
-const HONEST: RefusalCode[] = [202, 400, 401, 405, 409, 429, 500, 503];
+/** Codes that are also sent as the HTTP status. */
+const CODES_SENT_AS_HTTP: RefusalCode[] = [202, 400, 401, 405, 409, 429, 500, 503];
 
-/** Card tokens are made by browsers: a key in the query, and a 400 under HTTP 200. */
+/**
+ * Card tokens: requested by browsers with the client key in the query; errors 400 arrive with HTTP
+ * 200.
+ */
 export const TOKENS: Family = {
   ...CORE,
   authorize: () => {},
   refuse(refusal, id) {
-    const answer = CORE.refuse(refusal, id);
-    return refusal.code === 400 ? { ...answer, http: 200 } : answer;
+    const response = CORE.refuse(refusal, id);
+    return refusal.code === 400 ? { ...response, http: 200 } : response;
   },
   idempotency: null,
 };
 
-/** Linked accounts: the core without idempotency. */
+/** Linked accounts: like the core API, without idempotency. */
 export const ACCOUNTS: Family = { ...CORE, idempotency: null };
 
-/** Subscriptions: real HTTP codes, and no code in the body. */
+/** Subscriptions: the HTTP status is the result; the body has no code. */
 export const SUBSCRIPTIONS: Family = {
-  authorize: needServerKey,
+  authorize: requireServerKey,
   succeed: (body) => ({ http: 200, body, isSuccess: true }),
   refuse: ({ code, message, validation }) => ({
     http: code,
@@ -66,9 +67,9 @@ export const SUBSCRIPTIONS: Family = {
   idempotency: { header: "idempotency-key", life: SUBSCRIPTION_LIFE },
 };
 
-/** Invoices: real HTTP codes, and a list of errors. */
+/** Invoices: the HTTP status is the result; the body has a list of errors. */
 export const INVOICES: Family = {
-  authorize: needServerKey,
+  authorize: requireServerKey,
   succeed: (body, http = 200) => ({ http, body, isSuccess: true }),
   refuse: ({ code, message, validation }) => ({
     http: code,
@@ -78,7 +79,7 @@ export const INVOICES: Family = {
   idempotency: { header: "x-idempotency-key", life: CORE_LIFE },
 };
 
-/** Card numbers' beginnings: either key opens it, and its 401 is bare text. */
+/** BIN lookup: accepts the server key or the client key; its 401 has a plain text body. */
 export const BINS: Family = {
   authorize(authorization, { merchant }) {
     const key = basicUser(authorization);
@@ -95,7 +96,7 @@ export const BINS: Family = {
   idempotency: null,
 };
 
-/** The sandbox's own controls: HTTP says what is meant, and the body says it in words. */
+/** The sandbox's own control API: the HTTP status is the result; the body has a message. */
 export const CONTROL: Family = {
   ...SUBSCRIPTIONS,
   refuse: ({ code, message, validation }) => ({
@@ -109,14 +110,14 @@ export const CONTROL: Family = {
   idempotency: null,
 };
 
-function needServerKey(authorization: string | null, { merchant }: World): void {
+function requireServerKey(authorization: string | null, { merchant }: World): void {
   const key = basicUser(authorization);
   if (key === merchant.serverKey) return;
   if (!key) throw new Refusal(401, "Operation is not allowed due to unauthorized payload.");
   throw new Refusal(401);
 }
 
-/** The key is the user's name; the password is empty. */
+/** The key is the user name of Basic authentication; the password is empty. */
 function basicUser(authorization: string | null): string | null {
   const encoded = authorization?.match(/^Basic +([\w+/=-]+)$/i)?.[1];
   if (!encoded) return null;
@@ -127,8 +128,11 @@ function basicUser(authorization: string | null): string | null {
   }
 }
 
-/** Successes are kept under their key, but for channels that do not support it. */
-function isKept(body: Record<string, unknown>): boolean {
+/**
+ * Only successful responses are stored for replay, and none of Permata and Indomaret, which do not
+ * support idempotency.
+ */
+function canReplay(body: Record<string, unknown>): boolean {
   const isSupported = !("permata_va_number" in body) && body.store !== "indomaret";
   return isSupported && /^2/.test(String(body.status_code));
 }

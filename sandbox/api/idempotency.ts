@@ -1,19 +1,21 @@
-/** The gateway's idempotency, as weak as it is: by key alone, for minutes, successes only (G§1.4). */
+/**
+ * Idempotency as weak as the gateway's: it compares keys only, for a few minutes, and replays
+ * successful responses only.
+ */
 
-import type { Clock } from "../world/clock.ts";
-import type { Kept, KeptAnswer } from "../world/kept_answer.ts";
-import type { Table } from "../world/table.ts";
-import { MINUTE } from "../world/time.ts";
+import type { Table } from "../engine/table.ts";
+import { type Clock, MINUTE } from "../engine/time.ts";
+import type { Replayable, StoredResponse } from "../world/records.ts";
 
-/** Longer keys are ignored without a word. */
+/** The gateway ignores longer keys without an error. */
 const MAX_KEY_LENGTH = 46;
 
 export interface Idempotency {
   /**
-   * Runs `work` unless its key was seen: then the first answer comes again, or `running` while
-   * there is none yet. The key is all that is compared, whatever the operation and the body.
+   * Runs `work`, or returns the stored response of the first request with this key; `running` while
+   * the first request is still running. Operation and body are not compared.
    */
-  run<T extends Kept>(
+  run<T extends Replayable>(
     rules: IdempotencyRules | null,
     key: string | null,
     work: () => Promise<T>,
@@ -21,7 +23,7 @@ export interface Idempotency {
 }
 
 export interface IdempotencyRules {
-  /** Keys are told apart by the header they come in, and by nothing else. */
+  /** Keys of different headers are independent of each other. */
   header: string;
   life: number;
 }
@@ -29,11 +31,11 @@ export interface IdempotencyRules {
 export const CORE_LIFE = 5 * MINUTE;
 export const SUBSCRIPTION_LIFE = 3 * MINUTE;
 
-export function createIdempotency(clock: Clock, answers: Table<KeptAnswer>): Idempotency {
+export function createIdempotency(clock: Clock, answers: Table<StoredResponse>): Idempotency {
   const running = new Set<string>();
 
   return {
-    async run<T extends Kept>(
+    async run<T extends Replayable>(
       rules: IdempotencyRules | null,
       given: string | null,
       work: () => Promise<T>,
@@ -45,10 +47,10 @@ export function createIdempotency(clock: Clock, answers: Table<KeptAnswer>): Ide
       if (known && known.until > clock.now()) return known.answer as T;
       running.add(key);
       try {
-        const answer = await work();
+        const response = await work();
         const until = clock.now() + rules.life;
-        if (answer.isSuccess) answers.put({ id: key, until, answer });
-        return answer;
+        if (response.isSuccess) answers.put({ id: key, until, answer: response });
+        return response;
       } finally {
         running.delete(key);
       }

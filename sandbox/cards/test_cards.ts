@@ -1,6 +1,6 @@
-/** The gateway's test cards and what each of them does (G§5). */
+/** The gateway's test cards and how each of them behaves. */
 
-import type { Card, CardBehaviour, ThreeDsFlow } from "./card.ts";
+import type { Card, CardBehaviour, ThreeDsFlow } from "../world/records.ts";
 
 type Outcome = CardBehaviour["outcome"];
 
@@ -35,7 +35,7 @@ BEHAVIOURS.set("4806000000000081", {
   deniesAbove: 30_000,
 });
 cards("outdated", "deny_by_bank", "4723249479082225", "5555666677771111");
-// The old challenge card; no current list has one.
+// The former test card for challenges; the gateway's current lists have none.
 cards("otp", "challenge", "4511111111111117");
 bankCard("mandiri", "accept", "4617006959746656");
 bankCard("cimb", "accept", "4599207887122414");
@@ -49,7 +49,7 @@ bankCard("bni", "deny_by_bank", "4105054148541363");
 bankCard("bca", "deny_by_bank", "4773775202011809");
 bankCard("bri", "deny_by_bank", "4365028662512583");
 
-/** Any other card that could be one is an ordinary card that works. */
+/** Numbers that are not in the list behave like an accepted card. */
 export function behaviourOf(number: string): CardBehaviour {
   return BEHAVIOURS.get(number) ?? { threeDs: "otp", outcome: "accept" };
 }
@@ -60,7 +60,7 @@ export function brandOf(number: string): Card["brand"] {
   return /^(5|2)/.test(number) ? "mastercard" : "visa";
 }
 
-/** The issuers that the first digits of the test cards tell. */
+/** The issuing bank of a test card, by its first digits. */
 export function bankOfBin(bin: string): string | null {
   for (const [number, { bank }] of BEHAVIOURS) {
     if (bank && bin.length >= 6 && number.startsWith(bin)) return bank;

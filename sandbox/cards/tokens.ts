@@ -1,13 +1,12 @@
-/** Card tokens and look-ups: `/v2/token`, `/v2/card/register`, `/v2/point_inquiry`, `/v1/bins` (G§5). */
+/** Card tokens and lookups: `/v2/token`, `/v2/card/register`, `/v2/point_inquiry`, `/v1/bins`. */
 
+import { formatWib, MINUTE } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
-import { MINUTE, wib } from "../world/time.ts";
+import type { Card } from "../world/records.ts";
 import type { World } from "../world/world.ts";
-import type { Card } from "./card.ts";
-import { saveCard } from "./save_card.ts";
 import { bankOfBin, behaviourOf, brandOf, passesLuhn } from "./test_cards.ts";
 
-/** The gateway publishes no lifetime; a checkout takes no longer than this. */
+/** The gateway does not document the lifetime of a token. This is long enough for a checkout. */
 const ONE_TIME = 15 * MINUTE;
 
 type Query = Record<string, string | undefined>;
@@ -43,19 +42,19 @@ export function registerCard(world: World, query: Query) {
 export function inquirePoints(world: World, tokenId: string) {
   const card = world.cards.get(tokenId);
   if (!card) throw new Refusal(411);
-  // Points are Mandiri's; other cards have none.
+  // Only Mandiri cards have points.
   if (card.behaviour.bank !== "mandiri") {
     throw new Refusal(402, "Merchant doesn't have access for this payment type");
   }
   return {
     status_code: "200",
     status_message: "Success, Credit Card Point inquiry is successful",
-    transaction_time: wib(world.clock.now()),
+    transaction_time: formatWib(world.clock.now()),
     point_balance_amount: "10000.00",
   };
 }
 
-/** Null where nothing is known of such a number. */
+/** Null if the BIN is unknown. */
 export function describeBin(bin: string) {
   if (!/^\d{6,8}$/.test(bin) || !/^[2-5]/.test(bin)) return null;
   const bank = bankOfBin(bin);
@@ -79,7 +78,7 @@ function checkClientKey(world: World, query: Query): void {
 
 type CardFacts = Pick<Card, "id" | "masked" | "brand" | "behaviour" | "isSaved" | "expiresAt">;
 
-/** Two clicks: a saved card and its CVV make a token for one charge. */
+/** Two-click payment: a saved card and its CVV give a token for one charge. */
 function findSaved(world: World, { token_id, card_cvv }: Query): CardFacts {
   const messages = checkCvv(card_cvv);
   if (messages.length > 0) throw invalid(...messages);
@@ -131,4 +130,10 @@ function checkExpiry(month: string | undefined, year: string | undefined, now: n
     return ["card_exp_year must be greater than this year"];
   }
   return months < thisMonth ? ["card_exp_month must be greater than this month"] : [];
+}
+
+export function saveCard(world: World, card: Omit<Card, "id" | "number">): Card {
+  const [first, last] = card.masked.split("-");
+  const id = `${first}${world.random.hex(20)}${last}`;
+  return world.cards.put({ ...card, id, isSaved: true, expiresAt: null });
 }

@@ -1,36 +1,87 @@
-/** `/_sandbox/`: what a customer, a bank, a clock and bad luck do, at the press of a button. */
+/** `/_sandbox/`: the control API. It simulates customers, banks, time and faults. */
 
 import { Hono } from "hono";
-import { streamSSE } from "hono/streaming";
+import { type SSEStreamingApi, streamSSE } from "hono/streaming";
+import { z } from "zod";
 import { activateAccount } from "../accounts/accounts.ts";
-import { readBody } from "../http/read_body.ts";
+import { ENDPOINTS } from "../api/endpoints.ts";
+import { settle } from "../charges/due.ts";
+import { simulate, SIMULATED_ACTIONS, type SimulatedActionName } from "../charges/simulate.ts";
+import { RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../faults/faults.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
-import { isFromElsewhere } from "../http/same_origin.ts";
-import { validate } from "../http/validate.ts";
-import { findInvoice, getInvoice } from "../invoices/invoices.ts";
-import { startPayment } from "../invoices/payment.ts";
+import { isCrossOrigin, readBody } from "../http/request.ts";
+import { count, flag, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import {
+  findInvoice,
+  getInvoice,
+  INVOICE_METHODS,
+  startInvoicePayment,
+} from "../invoices/invoices.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
 import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
-import { settle } from "../transactions/by_itself.ts";
-import { findTransaction } from "../transactions/find.ts";
-import type { MethodName } from "../transactions/transaction.ts";
+import { findTransaction } from "../transactions/transactions.ts";
+import type { MethodName } from "../world/transaction.ts";
+import { CAUSES } from "../world/webhook.ts";
 import type { OpenWorld } from "../world/world.ts";
-import { tellOfChanges } from "./changes.ts";
 import {
   describeTransaction,
   describeWebhook,
   listTransactions,
   listWebhooks,
 } from "./describe.ts";
-import { type HappeningName, HAPPENINGS, letHappen } from "./happenings.ts";
-import { ClockMove, InvoicePayment, NewFault, NewSettings, Particulars } from "./requests.ts";
 
-/** Later times no longer have the gateway's form. */
+/** Later years do not fit the gateway's time format. */
 const LATEST = Date.UTC(3000, 0) - 1;
+
+const ActionOptions = object({
+  fee: rupiah(0).nullish(),
+  issuer: text(50).nullish(),
+  result: oneOf(["success", "failure"]).nullish(),
+  amount: rupiah().nullish(),
+});
+
+/** A fault applies to an API call, or to the webhooks of a cause. */
+const OPERATIONS = [
+  ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
+];
+
+const NewFault = object({
+  operation: oneOf(OPERATIONS),
+  fault: oneOf([...RESPONSE_FAULTS, ...WEBHOOK_FAULTS]),
+  count: count(1, 1_000_000).default(1),
+  rate: z.number("must be a number").gt(0, "must be above 0").max(1, "must be at most 1").default(
+    1,
+  ),
+  delay_ms: count(0, 600_000).default(1000),
+  retry_after: count(0, 86_400).nullish().transform((seconds) => seconds ?? null),
+});
+
+const ClockMove = object({
+  advance_seconds: count(0, 400_000_000).nullish(),
+  to: text(40).nullish(),
+});
+
+const webhookUrl = text(2000).refine(
+  (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""),
+  "must be an http or https URL",
+).nullable();
+
+const NewSettings = object({
+  notification_url: webhookUrl,
+  recurring_notification_url: webhookUrl,
+  pay_account_notification_url: webhookUrl,
+  reuse_order_id_after_deny: flag(),
+}).partial();
+
+const InvoicePayment = object({
+  payment_type: oneOf(INVOICE_METHODS as [string, ...string[]]).default("bank_transfer"),
+  /** Starts the transaction and leaves it pending. */
+  only_start: flag().default(false),
+});
 
 export interface Control {
   world: OpenWorld;
-  /** Tells of changes until its answer is called. */
+  /** Calls `listener` after changes, until the returned function is called. */
   subscribe(listener: () => void): () => void;
   closing: AbortSignal;
 }
@@ -38,8 +89,8 @@ export interface Control {
 export function createControl({ world, subscribe, closing }: Control): Hono {
   const control = new Hono();
   control.use(async (c, next) => {
-    if (isFromElsewhere(c.req.raw.headers, world.publicUrl())) {
-      throw new Refusal(403, "Another site asked for this");
+    if (isCrossOrigin(c.req.raw.headers, world.publicUrl())) {
+      throw new Refusal(403, "Cross-origin request blocked");
     }
     await next();
   });
@@ -49,27 +100,27 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     "/transactions/:id",
     (c) => c.json(describeTransaction(world, findTransaction(world, c.req.param("id")))),
   );
-  control.post("/transactions/:id/:happening", async (c) => {
-    const name = c.req.param("happening");
-    if (!Object.hasOwn(HAPPENINGS, name)) throw new Refusal(404, "There is no such happening");
-    const particulars = validate(Particulars, await readBody(c.req.raw) ?? {});
+  control.post("/transactions/:id/:action", async (c) => {
+    const name = c.req.param("action");
+    if (!Object.hasOwn(SIMULATED_ACTIONS, name)) throw new Refusal(404, "Unknown action");
+    const options = validate(ActionOptions, await readBody(c.req.raw) ?? {});
     const transaction = findTransaction(world, c.req.param("id"));
-    const changed = await told(() =>
-      letHappen(world, name as HappeningName, transaction, particulars)
+    const changed = await runAndDeliver(() =>
+      simulate(world, name as SimulatedActionName, transaction, options)
     );
     return c.json(describeTransaction(world, world.transactions.get(changed.id)!));
   });
 
   control.post("/settle", async (c) => {
     const captured = [...world.transactions.newest()].filter(({ status }) => status === "capture");
-    const ended = await told(() =>
+    const ended = await runAndDeliver(() =>
       captured.reverse().map((each) => {
         const settled = settle(world, each);
         world.checkpoint();
         return settled;
       })
     );
-    // A challenge that nobody answered is cancelled instead.
+    // Undecided challenges are cancelled instead of settled.
     const settled = ended.filter(({ status }) => status === "settlement").length;
     return c.json({ settled, cancelled: ended.length - settled });
   });
@@ -77,21 +128,23 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   control.post("/subscriptions/:id/run", async (c) => {
     const subscription = findSubscription(world, c.req.param("id"));
     if (subscription.status !== "active" && subscription.retrying === null) {
-      throw new Refusal(412, "The subscription has nothing to run");
+      throw new Refusal(412, "The subscription is inactive and has no retry scheduled");
     }
     const { schedule, status } = subscription;
     const nextAt = status === "active" ? world.clock.now() : schedule.nextAt;
-    await told(() => runCycle(world, { ...subscription, schedule: { ...schedule, nextAt } }));
+    await runAndDeliver(() =>
+      runCycle(world, { ...subscription, schedule: { ...schedule, nextAt } })
+    );
     return c.json(getSubscription(world, subscription.id));
   });
 
   control.post("/invoices/:id/pay", async (c) => {
     const invoice = findInvoice(world, c.req.param("id"));
     const request = validate(InvoicePayment, await readBody(c.req.raw) ?? {});
-    const { id } = await told(() => {
+    const { id } = await runAndDeliver(() => {
       const method = request.payment_type as MethodName;
-      const started = startPayment(world, invoice.id, method);
-      return request.only_start ? started : letHappen(world, "pay", started);
+      const started = startInvoicePayment(world, invoice.id, method);
+      return request.only_start ? started : simulate(world, "pay", started);
     });
     return c.json({
       invoice: getInvoice(world, invoice.id),
@@ -100,7 +153,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   });
 
   control.post("/accounts/:id/activate", async (c) => {
-    const { id, status } = await told(() => activateAccount(world, c.req.param("id")));
+    const { id, status } = await runAndDeliver(() => activateAccount(world, c.req.param("id")));
     return c.json({ account_id: id, account_status: status });
   });
 
@@ -114,22 +167,22 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     if (target < now) throw invalid("to must not be in the past");
     if (target > LATEST) throw invalid("to must not be after the year 2999");
     await world.schedule.advance(target);
-    if (closing.aborted) throw new Refusal(503, "The sandbox is closing");
-    await told(() => world.remember());
+    if (closing.aborted) throw new Refusal(503, "The sandbox is shutting down");
+    await runAndDeliver(() => world.saveState());
     return c.json(clock());
   });
 
   control.get("/webhooks", (c) => c.json(listWebhooks(world, c.req.query())));
   control.post("/webhooks/settle", async (c) => {
-    await told(() => world.notifier.release());
+    await runAndDeliver(() => world.notifier.release());
     await world.notifier.idle();
     const left = [...world.webhooks.newest()].filter(({ state }) => state === "waiting");
     return c.json({ waiting: left.length });
   });
   control.post("/webhooks/:id/resend", async (c) => {
     const webhook = world.webhooks.get(c.req.param("id"));
-    if (!webhook) throw new Refusal(404, "There is no such webhook");
-    await told(() => world.notifier.resend(webhook));
+    if (!webhook) throw new Refusal(404, "Webhook not found");
+    await runAndDeliver(() => world.notifier.resend(webhook));
     return c.json(describeWebhook(world.webhooks.get(webhook.id)!));
   });
 
@@ -145,22 +198,55 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   control.get("/settings", (c) => c.json(world.settings));
   control.patch("/settings", async (c) => {
     Object.assign(world.settings, validate(NewSettings, await readBody(c.req.raw)));
-    await told(() => world.remember());
+    await runAndDeliver(() => world.saveState());
     return c.json(world.settings);
   });
 
   control.get(
     "/changes",
-    (c) => streamSSE(c, (stream) => tellOfChanges(stream, subscribe, closing)),
+    (c) => streamSSE(c, (stream) => streamChanges(stream, subscribe, closing)),
   );
 
-  /** Done when the merchant has been told, so that whoever asked for it can go and look. */
-  async function told<T>(work: () => T): Promise<T> {
-    const { result, told } = world.notifier.during(work);
-    await told;
+  /**
+   * Returns after the webhooks have been attempted and the state is on disk, so that the caller
+   * sees the result.
+   */
+  async function runAndDeliver<T>(work: () => T): Promise<T> {
+    const { result, delivered } = world.notifier.trackDeliveries(work);
+    await delivered;
     await world.committed();
     return result;
   }
 
   return control;
+}
+
+/**
+ * `GET /_sandbox/changes`: sends "changed" without content. At most one message is pending, so a
+ * slow page does not build up a queue.
+ */
+async function streamChanges(
+  stream: SSEStreamingApi,
+  subscribe: (listener: () => void) => () => void,
+  closing: AbortSignal,
+): Promise<void> {
+  let hasChanged = true;
+  let wake = () => {};
+  const onChange = () => {
+    hasChanged = true;
+    wake();
+  };
+  const unsubscribe = subscribe(onChange);
+  stream.onAbort(onChange);
+  closing.addEventListener("abort", onChange);
+  while (!stream.aborted && !closing.aborted) {
+    if (hasChanged) {
+      hasChanged = false;
+      await stream.writeSSE({ data: "changed" });
+    } else {
+      await new Promise<void>((resolve) => wake = resolve);
+    }
+  }
+  closing.removeEventListener("abort", onChange);
+  unsubscribe();
 }

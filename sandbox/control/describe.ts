@@ -1,11 +1,10 @@
-/** What the controls tell: the latest transactions, and every webhook with the answers it got. */
+/** Transactions and webhooks as the control API returns them. */
 
-import type { Transaction } from "../transactions/transaction.ts";
-import { statusAnswer } from "../transactions/views.ts";
-import type { Webhook } from "../webhooks/webhook.ts";
+import { statusResponse } from "../charges/responses.ts";
+import type { Transaction } from "../world/transaction.ts";
+import type { Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 
-/** More than anybody reads at once. */
 const LIST_LIMIT = 100;
 
 export function listTransactions(world: World, query: Record<string, string>) {
@@ -32,7 +31,7 @@ export function listWebhooks(world: World, query: Record<string, string>) {
 
 export function describeTransaction(world: World, transaction: Transaction) {
   return {
-    ...statusAnswer(world, transaction),
+    ...statusResponse(world, transaction),
     pay_url: `${world.publicUrl()}/pay/${transaction.id}`,
   };
 }

@@ -1,6 +1,6 @@
-/** The gateway's ways of saying no, and the words it uses. */
+/** The gateway's error codes and messages. */
 
-/** Words for each code: the gateway's own where they are known (G§2.1, of the fact sheet). */
+/** The gateway's own messages where they are documented. */
 const MESSAGES = {
   202: "The request is still being processed",
   400: "One or more parameters in the payload is invalid.",
@@ -25,7 +25,9 @@ const MESSAGES = {
 
 export type RefusalCode = keyof typeof MESSAGES;
 
-/** Thrown wherever the gateway would refuse; each family of endpoints has its own shape for it. */
+/**
+ * Thrown when the gateway rejects a request; each family of endpoints formats it in its own way.
+ */
 export class Refusal extends Error {
   override name = "Refusal";
 
@@ -33,14 +35,14 @@ export class Refusal extends Error {
     readonly code: RefusalCode,
     message: string = MESSAGES[code],
     readonly validation: string[] = [],
-    /** Members that an answer has besides the common ones. */
+    /** Additional fields of the response. */
     readonly members: Record<string, unknown> = {},
   ) {
     super(message);
   }
 }
 
-/** A 400 that names what is wrong. */
+/** A 400 with a message for each invalid field. */
 export function invalid(...messages: string[]): Refusal {
   return new Refusal(400, MESSAGES[400], messages);
 }

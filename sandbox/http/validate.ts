@@ -1,9 +1,9 @@
-/** Checks input as the gateway does: every fault named by its path, in one 400. */
+/** Input validation in the gateway's style: one 400 that names every invalid field by its path. */
 
 import { z } from "zod";
 import { invalid } from "./refusal.ts";
 
-/** Reads `input` by a schema; what is wrong becomes a refusal with all its messages. */
+/** Parses `input`; throws a Refusal with all messages if it is invalid. */
 export function validate<T>(schema: z.ZodType<T>, input: unknown, prefix = ""): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
@@ -20,10 +20,10 @@ function must(be: string) {
   };
 }
 
-export function text(most: number, least = 1) {
+export function text(max: number, min = 1) {
   return z.string(must("must be a string"))
-    .min(least, least === 1 ? "must not be empty" : `must be at least ${least} characters long`)
-    .max(most, `must not be longer than ${most} characters`);
+    .min(min, min === 1 ? "must not be empty" : `must be at least ${min} characters long`)
+    .max(max, `must not be longer than ${max} characters`);
 }
 
 export function oneOf<const T extends readonly string[]>(values: T) {
@@ -34,41 +34,41 @@ export function flag() {
   return z.boolean(must("must be true or false"));
 }
 
-/** Amounts come as numbers, from some libraries as strings of digits; never with a fraction. */
-export function rupiah(least = 1, most = MAX_AMOUNT) {
+/** Amounts are numbers or strings of digits, without decimals. */
+export function rupiah(min = 1, max = MAX_AMOUNT) {
   return z.union(
     [z.number(), z.string().regex(/^-?\d{1,14}(\.00?)?$/).transform(Number)],
     must("must be a number"),
   ).refine(Number.isSafeInteger, "must not have decimals")
     .refine(
-      (amount) => amount >= least,
-      `must be equal or greater than ${least === 1 ? 0.01 : least}`,
+      (amount) => amount >= min,
+      `must be equal or greater than ${min === 1 ? 0.01 : min}`,
     )
-    .refine((amount) => amount <= most, `must be equal or less than ${most}`);
+    .refine((amount) => amount <= max, `must be equal or less than ${max}`);
 }
 
-export function count(least: number, most: number) {
+export function count(min: number, max: number) {
   return z.int(must("must be a whole number"))
-    .min(least, `must be equal or greater than ${least}`)
-    .max(most, `must be equal or less than ${most}`);
+    .min(min, `must be equal or greater than ${min}`)
+    .max(max, `must be equal or less than ${max}`);
 }
 
 export function object<const T extends z.ZodRawShape>(shape: T) {
   return z.object(shape, must("must be an object"));
 }
 
-export function list<T extends z.ZodType>(item: T, most: number) {
-  return z.array(item, must("must be a list")).max(most, `must have at most ${most} entries`);
+export function list<T extends z.ZodType>(item: T, max: number) {
+  return z.array(item, must("must be a list")).max(max, `must have at most ${max} entries`);
 }
 
-/** Free JSON, as long as it stays small enough to be kept and echoed. */
+/** An object with any fields, limited in size because it is stored and echoed. */
 export function freeObject(maxBytes: number) {
   return z.record(z.string(), z.unknown(), must("must be an object"))
     .refine(isShallow, { message: "is nested too deep", abort: true })
     .refine((value) => JSON.stringify(value).length <= maxBytes, "is too large");
 }
 
-/** What is nested deeper could be taken here and fail to be written elsewhere. */
+/** Deeper values can be parsed but may overflow the stack when they are serialized. */
 const MAX_DEPTH = 100;
 
 function isShallow(value: unknown): boolean {

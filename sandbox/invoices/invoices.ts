@@ -1,17 +1,19 @@
-/** Invoices: create, look, void, convert (G§8). */
+/** Invoices: create, read, void, convert; and payments from an invoice's payment page. */
 
-import { Refusal } from "../http/refusal.ts";
+import { isOrderIdFree, startTransaction } from "../charges/charge.ts";
+import { METHODS } from "../charges/methods/methods.ts";
+import { choosePayNumber } from "../charges/methods/pay_by_number.ts";
+import { formatWibWithOffset, parseTime } from "../engine/time.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
 import { object, text, validate } from "../http/validate.ts";
-import { payNumber } from "../methods/pay_number.ts";
-import { parseTime } from "../world/time.ts";
-import type { World } from "../world/world.ts";
-import { describeInvoice } from "./describe.ts";
-import type { Invoice } from "./invoice.ts";
-import { bankOf, BANKS, readRequest } from "./request.ts";
-import { total } from "./totals.ts";
+import type { Invoice } from "../world/records.ts";
+import type { MethodName } from "../world/transaction.ts";
+import type { Identity, World } from "../world/world.ts";
+import { bankOf, BANKS, parseRequest } from "./request.ts";
+import { taxes, total } from "./totals.ts";
 
 export function createInvoice(world: World, body: unknown) {
-  const request = readRequest(body);
+  const request = parseRequest(body);
   for (const each of world.invoices.newest()) {
     if (each.orderId === request.order_id) throw new Refusal(409, "Duplicate order id");
   }
@@ -33,7 +35,7 @@ export function createInvoice(world: World, body: unknown) {
       return {
         name: bank,
         bank,
-        number: account.number ?? payNumber(world, "", BANKS[bank]!.most),
+        number: account.number ?? choosePayNumber(world, "", BANKS[bank]!.max),
       };
     }),
   });
@@ -86,6 +88,66 @@ export function findInvoice(world: World, id: string): Invoice {
   return invoice;
 }
 
-export function becomeOverdue(world: World, invoice: Invoice): void {
+export function markOverdue(world: World, invoice: Invoice): void {
   world.invoices.put({ ...invoice, status: "overdue" });
+}
+
+/** Charge request of each method that the payment page offers. */
+const PAYABLE_BY: Partial<Record<MethodName, Record<string, unknown>>> = {
+  bank_transfer: { bank_transfer: { bank: "bca" } },
+  echannel: { echannel: { bill_info1: "Payment", bill_info2: "Invoice" } },
+  gopay: {},
+  shopeepay: {},
+  qris: {},
+  cstore: { cstore: { store: "indomaret" } },
+};
+
+export const INVOICE_METHODS = Object.keys(PAYABLE_BY) as MethodName[];
+
+/** Starts the transaction after the customer has chosen a method on the payment page. */
+export function startInvoicePayment(world: World, id: string, method: MethodName) {
+  const invoice = findInvoice(world, id);
+  if (!["pending", "overdue"].includes(invoice.status)) {
+    throw new Refusal(409, "Invoice cannot be paid");
+  }
+  const own = PAYABLE_BY[method];
+  if (!own) throw invalid("payment_type is not supported");
+  // A second attempt while the first can still be paid needs its own order id.
+  const isFirst = isOrderIdFree(world, invoice.orderId);
+  const order_id = isFirst ? invoice.orderId : `${invoice.orderId}-${world.random.digits(10)}`;
+  const request = {
+    ...own,
+    payment_type: method,
+    transaction_details: { order_id, gross_amount: invoice.amount },
+    metadata: { midtrans_invoice_id: invoice.id },
+  };
+  return startTransaction(world, METHODS[method], request, {
+    cause: "invoice",
+    invoiceId: invoice.id,
+  }).transaction;
+}
+
+function describeInvoice(world: Identity, invoice: Invoice) {
+  const { id, request, status, amount, documentType } = invoice;
+  const url = world.publicUrl();
+  return {
+    ...request,
+    id,
+    status,
+    document_type: documentType,
+    gross_amount: amount,
+    published_date: formatWibWithOffset(invoice.createdAt),
+    pdf_url: `${url}/invoices/${id}.pdf`,
+    ...invoice.paidAt !== null && { paid_pdf_url: `${url}/invoices/${id}.pdf?paid` },
+    ...request.payment_type === "payment_link" && {
+      payment_link_url: `${url}/payment-links/${id}`,
+    },
+    virtual_accounts: invoice.virtualAccounts,
+    ...request.taxes !== undefined && { taxes: taxes(request) },
+    ...invoice.voidReason !== null && { void_reason: invoice.voidReason },
+    ...invoice.convertedAt !== null && {
+      converted_at: formatWibWithOffset(invoice.convertedAt),
+      created_as: "quotation",
+    },
+  };
 }

@@ -1,6 +1,7 @@
-/** What an invoice is asked for with, checked as the gateway does (G§8). */
+/** The request to create an invoice, and its checks. */
 
 import { z } from "zod";
+import { parseTime } from "../engine/time.ts";
 import { invalid } from "../http/refusal.ts";
 import {
   count,
@@ -13,21 +14,20 @@ import {
   text,
   validate,
 } from "../http/validate.ts";
-import { parseTime } from "../world/time.ts";
 import { total } from "./totals.ts";
 
-const MOST = 99_999_999;
-const MOST_TOTAL = Number.MAX_SAFE_INTEGER;
+const MAX_AMOUNT = 99_999_999;
+const MAX_TOTAL = Number.MAX_SAFE_INTEGER;
 const time = text(30).refine((value) => parseTime(value) !== null, "format is invalid");
 
-/** How many digits a number of the merchant's choice may have at each bank. */
-export const BANKS: Record<string, { least: number; most: number }> = {
-  bca_va: { least: 11, most: 11 },
-  mandiri_bill: { least: 1, most: 12 },
-  bni_va: { least: 1, most: 8 },
-  bri_va: { least: 1, most: 13 },
-  cimb_va: { least: 1, most: 16 },
-  permata_va: { least: 10, most: 10 },
+/** Number of digits that a number chosen by the merchant may have at each bank. */
+export const BANKS: Record<string, { min: number; max: number }> = {
+  bca_va: { min: 11, max: 11 },
+  mandiri_bill: { min: 1, max: 12 },
+  bni_va: { min: 1, max: 8 },
+  bri_va: { min: 1, max: 13 },
+  cimb_va: { min: 1, max: 16 },
+  permata_va: { min: 10, max: 10 },
 };
 
 const Create = object({
@@ -47,8 +47,8 @@ const Create = object({
     object({
       item_id: text(30).nullish(),
       description: text(150),
-      quantity: count(1, MOST),
-      price: rupiah(0, MOST),
+      quantity: count(1, MAX_AMOUNT),
+      price: rupiah(0, MAX_AMOUNT),
       discount_percentage: z.number("must be a number").min(0, "must be 0 to 100")
         .max(100, "must be 0 to 100").nullish(),
     }),
@@ -80,7 +80,10 @@ const Create = object({
     object({
       name: text(50),
       type: oneOf(["percentage", "fixed"]),
-      value: z.number("must be a number").min(0, "must not be negative").max(MOST, "is too large"),
+      value: z.number("must be a number").min(0, "must not be negative").max(
+        MAX_AMOUNT,
+        "is too large",
+      ),
     }),
     10,
   ).nullish(),
@@ -92,9 +95,7 @@ const Create = object({
   metadata: freeObject(4096).nullish(),
 });
 
-export type InvoiceRequest = z.output<typeof Create>;
-
-export function readRequest(body: unknown): InvoiceRequest {
+export function parseRequest(body: unknown) {
   const request = validate(Create, body);
   const amount = total(request);
   const problems = [
@@ -109,7 +110,7 @@ export function readRequest(body: unknown): InvoiceRequest {
     ...request.amount?.vat && request.taxes ? ["vat and taxes exclude each other"] : [],
     ...(request.virtual_accounts ?? []).flatMap(checkAccount),
     ...amount > 0 ? [] : ["gross_amount must be more than 0"],
-    ...amount > MOST_TOTAL ? ["gross_amount is too large"] : [],
+    ...amount > MAX_TOTAL ? ["gross_amount is too large"] : [],
     ...parseTime(request.due_date)! > parseTime(request.invoice_date)!
       ? []
       : ["due_date must be after invoice_date"],
@@ -124,7 +125,7 @@ interface Account {
   number?: string | null;
 }
 
-/** The gateway's table calls it one thing, its samples the other. */
+/** The gateway's field table uses `bank`, its examples use `name`. */
 export function bankOf({ bank, name }: Account): string {
   return bank ?? name ?? "";
 }
@@ -132,8 +133,8 @@ export function bankOf({ bank, name }: Account): string {
 function checkAccount(account: Account): string[] {
   const bank = bankOf(account);
   if (!Object.hasOwn(BANKS, bank)) return ["virtual_accounts.bank is not supported"];
-  const { least, most } = BANKS[bank]!;
-  const digits = account.number?.length ?? most;
-  if (digits >= least && digits <= most) return [];
-  return [`virtual_accounts.number of ${bank} must have ${least} to ${most} digits`];
+  const { min, max } = BANKS[bank]!;
+  const digits = account.number?.length ?? max;
+  if (digits >= min && digits <= max) return [];
+  return [`virtual_accounts.number of ${bank} must have ${min} to ${max} digits`];
 }

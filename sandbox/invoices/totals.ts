@@ -1,17 +1,6 @@
-/** What an invoice comes to: items less discounts, plus tax and shipping (G§8). */
+/** Amounts of an invoice: items minus discounts, plus tax and shipping. */
 
-export interface Priced {
-  item_details: { price: number; quantity: number; discount_percentage?: number | null }[];
-  amount?: { discount?: number | null; shipping?: number | null; vat?: number | null } | null;
-  tax_mode?: "exclusive" | "inclusive" | null;
-  taxes?: Tax[] | null;
-}
-
-interface Tax {
-  name: string;
-  type: "percentage" | "fixed";
-  value: number;
-}
+import type { Invoice, InvoiceItem, InvoiceTax, Priced } from "../world/records.ts";
 
 export function total(invoice: Priced): number {
   const { amount, tax_mode } = invoice;
@@ -22,7 +11,7 @@ export function total(invoice: Priced): number {
     (amount?.discount ?? 0);
 }
 
-export function taxes(invoice: Priced): (Tax & { calculated_amount: number })[] {
+export function taxes(invoice: Priced): (InvoiceTax & { calculated_amount: number })[] {
   const base = itemsTotal(invoice);
   return (invoice.taxes ?? []).map((tax) => ({
     ...tax,
@@ -30,9 +19,12 @@ export function taxes(invoice: Priced): (Tax & { calculated_amount: number })[] 
   }));
 }
 
-/** One line of it, less its discount. */
-export function itemTotal(
-  { price, quantity, discount_percentage }: Priced["item_details"][number],
+/** Amount of one item, minus its discount. */
+function itemTotal(
+  { price, quantity, discount_percentage }: Pick<
+    InvoiceItem,
+    "price" | "quantity" | "discount_percentage"
+  >,
 ) {
   const full = price * quantity;
   return full - percent(full, discount_percentage ?? 0);
@@ -44,4 +36,40 @@ function itemsTotal({ item_details }: Priced): number {
 
 function percent(amount: number, rate: number): number {
   return Math.round(amount * rate / 100);
+}
+
+export interface InvoiceLine {
+  description: string;
+  quantity: number;
+  /** Percent. */
+  discount: number;
+  sum: number;
+}
+
+/** An invoice as the payment page and the PDF show it. */
+export function summarizeInvoice(invoice: Invoice) {
+  const { request } = invoice;
+  const { amount } = request;
+  const isAdded = request.tax_mode === "exclusive";
+  const others = [
+    ...taxes(request).map((tax) => ({
+      name: isAdded ? tax.name : `${tax.name} (included)`,
+      amount: tax.calculated_amount,
+    })),
+    { name: "VAT", amount: amount?.vat ?? 0 },
+    { name: "Shipping", amount: amount?.shipping ?? 0 },
+    { name: "Discount", amount: -(amount?.discount ?? 0) },
+  ];
+  return {
+    number: request.invoice_number,
+    customer: request.customer_details.name,
+    email: request.customer_details.email ?? null,
+    items: request.item_details.map((item): InvoiceLine => ({
+      ...item,
+      discount: item.discount_percentage ?? 0,
+      sum: itemTotal(item),
+    })),
+    others: others.filter((each) => each.amount !== 0),
+    finishUrl: request.payment_link?.callbacks?.finish ?? null,
+  };
 }

@@ -1,23 +1,23 @@
-/** The charges of a subscription: one a cycle, tried again by its retry schedule (G§7). */
+/** Charges of a subscription: one per cycle, with retries. */
 
+import { startTransaction } from "../charges/charge.ts";
+import { METHODS } from "../charges/methods/methods.ts";
+import { addInterval, earliest } from "../engine/time.ts";
 import { Refusal } from "../http/refusal.ts";
-import { METHODS } from "../methods/methods.ts";
-import { startTransaction } from "../transactions/charge.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import { addInterval, earliest } from "../world/time.ts";
+import type { Subscription } from "../world/records.ts";
+import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
-import { describeSubscription } from "./describe.ts";
-import type { Subscription } from "./subscription.ts";
+import { describeSubscription } from "./subscriptions.ts";
 
-/** The latest so many charges are listed: over thirteen years of daily ones. */
+/** Maximum length of the list of transactions: thirteen years of daily charges. */
 const MAX_LISTED = 5000;
 
-/** When it is charged next, retries included; null: never. */
+/** When the subscription is charged or retried next; null if never. */
 export function cycleDueAt({ status, schedule, retrying }: Subscription): number | null {
   return earliest(status === "active" ? schedule.nextAt : null, retrying?.nextAt ?? null);
 }
 
-/** Charges once: a new cycle, or the retry of the present one. */
+/** Charges once: a new cycle, or a retry of the current one. */
 export function runCycle(world: World, subscription: Subscription): Subscription {
   const now = world.clock.now();
   const { schedule, retrying } = subscription;
@@ -26,7 +26,7 @@ export function runCycle(world: World, subscription: Subscription): Subscription
   const started = isNew ? startCycle(subscription, now) : subscription;
   const tried = isNew ? 0 : retrying?.count ?? 0;
   const attempt = chargeOnce(world, started);
-  if (attempt.isPaid) return succeed(world, started, attempt);
+  if (attempt.isPaid) return recordSuccess(world, started, attempt);
   const { interval, unit, maxInterval } = subscription.retry;
   if (tried < maxInterval) {
     const nextAt = addInterval(now, interval, unit);
@@ -38,14 +38,14 @@ export function runCycle(world: World, subscription: Subscription): Subscription
     retrying: null,
     schedule: { ...started.schedule, nextAt: null },
   });
-  tell(world, ended, attempt.outcome);
+  notifyCharge(world, ended, attempt.outcome);
   return ended;
 }
 
 function startCycle(subscription: Subscription, now: number): Subscription {
   const { schedule } = subscription;
   const cycle = schedule.current + 1;
-  // None at all still means one.
+  // `max_interval` 0 still gives one cycle.
   const cycles = schedule.maxInterval ?? Infinity;
   const { at, cycle: first } = schedule.anchor;
   const nextAt = cycle >= cycles
@@ -58,15 +58,15 @@ function startCycle(subscription: Subscription, now: number): Subscription {
   };
 }
 
-function succeed(world: World, subscription: Subscription, attempt: Paid): Subscription {
+function recordSuccess(world: World, subscription: Subscription, attempt: Paid): Subscription {
   const charged = world.subscriptions.put({
     ...subscription,
-    // The last of its cycles ends it.
+    // The last cycle ends the subscription.
     status: subscription.schedule.nextAt === null ? "inactive" : subscription.status,
     retrying: null,
     transactionIds: [...subscription.transactionIds, attempt.transaction.id].slice(-MAX_LISTED),
   });
-  tell(world, charged, attempt.outcome);
+  notifyCharge(world, charged, attempt.outcome);
   return charged;
 }
 
@@ -76,9 +76,9 @@ interface Paid {
   outcome: Record<string, unknown>;
 }
 
-type Attempt = Paid | { isPaid: false; outcome: Record<string, unknown> };
+type ChargeAttempt = Paid | { isPaid: false; outcome: Record<string, unknown> };
 
-function chargeOnce(world: World, subscription: Subscription): Attempt {
+function chargeOnce(world: World, subscription: Subscription): ChargeAttempt {
   const { name, amount, paymentType, token, accountId, id } = subscription;
   const request = {
     payment_type: paymentType,
@@ -88,7 +88,7 @@ function chargeOnce(world: World, subscription: Subscription): Attempt {
     metadata: subscription.metadata,
   };
   try {
-    const { transaction, says } = startTransaction(world, METHODS[paymentType], request, {
+    const { transaction, statusMessage } = startTransaction(world, METHODS[paymentType], request, {
       cause: "subscription_charge",
       subscriptionId: id,
     });
@@ -99,20 +99,24 @@ function chargeOnce(world: World, subscription: Subscription): Attempt {
       status_code: isPaid ? "200" : "202",
       ...isPaid
         ? { channel_response_code: "0", channel_response_message: "Approved" }
-        : { status_message: says },
+        : { status_message: statusMessage },
     };
     return isPaid ? { isPaid, transaction, outcome } : { isPaid: false, outcome };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // No transaction came of it.
+    // The charge was rejected, so there is no transaction.
     const outcome = { status_code: String(error.code), status_message: error.message };
     return { isPaid: false, outcome };
   }
 }
 
-function tell(world: World, subscription: Subscription, transaction: Record<string, unknown>) {
+function notifyCharge(
+  world: World,
+  subscription: Subscription,
+  transaction: Record<string, unknown>,
+) {
   const { transaction_ids: _ids, ...described } = describeSubscription(world, subscription);
-  world.notifier.recurring(
+  world.notifier.notifySubscription(
     { event_name: "subscription.charge", transaction, subscription: described },
     "subscription.charge",
   );

@@ -1,12 +1,11 @@
-/** Subscriptions: create, look, change, disable, enable, cancel (G§7). */
+/** Subscriptions: create, read, update, disable, enable, cancel. */
 
 import type { z } from "zod";
+import { addInterval, formatIsoMicros, parseTime } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { count, freeObject, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
-import { addInterval, parseTime } from "../world/time.ts";
+import type { Subscription } from "../world/records.ts";
 import type { World } from "../world/world.ts";
-import { describeSubscription } from "./describe.ts";
-import type { Subscription } from "./subscription.ts";
 
 const Retry = object({
   interval: count(1, 1000),
@@ -39,12 +38,12 @@ const Create = object({
   message: "is required",
 });
 
-/** What the gateway names when it refuses: every path begins with the resource. */
+/** Prefix of every path in the gateway's validation messages. */
 const PREFIX = "subscription";
 
 export type CreateRequest = ReturnType<typeof readCreate>;
 
-/** Checked before the idempotency key is looked up, unlike everywhere else. */
+/** Validated before the idempotency key is checked, unlike all other endpoints. */
 export function readCreate(body: unknown) {
   return validate(Create, body, PREFIX);
 }
@@ -83,7 +82,7 @@ export function createSubscription(world: World, request: CreateRequest) {
     customer: request.customer_details ?? null,
   });
   const { transaction_ids: _ids, ...described } = describeSubscription(world, subscription);
-  world.notifier.recurring(described, "subscription.create");
+  world.notifier.notifySubscription(described, "subscription.create");
   return described;
 }
 
@@ -117,13 +116,13 @@ export function updateSubscription(world: World, id: string, body: unknown) {
     amount: request.amount,
     token: request.token,
     accountId: request.gopay?.account_id ?? subscription.accountId,
-    // A time in the future brings an ended one back to life.
+    // A future time reactivates a subscription that has ended.
     status: chosen && !subscription.isCancelled ? "active" : subscription.status,
     schedule: {
       ...schedule,
       interval,
       nextAt,
-      // From the next run on, cycles are counted anew.
+      // Cycles are counted from the next execution.
       anchor: nextAt === null ? schedule.anchor : { at: nextAt, cycle: schedule.current },
     },
     retry: readRetry(request) ?? subscription.retry,
@@ -131,7 +130,7 @@ export function updateSubscription(world: World, id: string, body: unknown) {
   return UPDATED;
 }
 
-/** Retries that are under way still run. */
+/** Scheduled retries still run. */
 export function disableSubscription(world: World, id: string) {
   world.subscriptions.put({ ...findSubscription(world, id), status: "inactive" });
   return UPDATED;
@@ -140,11 +139,11 @@ export function disableSubscription(world: World, id: string) {
 export function enableSubscription(world: World, id: string) {
   const subscription = findSubscription(world, id);
   if (subscription.isCancelled) throw invalid("subscription.status is cancelled");
-  if (isOver(subscription)) throw invalid("subscription.schedule.max_interval is reached");
+  if (isComplete(subscription)) throw invalid("subscription.schedule.max_interval is reached");
   world.subscriptions.put({
     ...subscription,
     status: "active",
-    schedule: resume(subscription.schedule, world.clock.now()),
+    schedule: resumeSchedule(subscription.schedule, world.clock.now()),
   });
   return UPDATED;
 }
@@ -175,13 +174,13 @@ function readRetry({ retry_schedule }: { retry_schedule?: z.output<typeof Retry>
   };
 }
 
-/** Every cycle it was made for has been. */
-function isOver({ schedule: { current, maxInterval } }: Subscription): boolean {
+/** All cycles have run. */
+function isComplete({ schedule: { current, maxInterval } }: Subscription): boolean {
   return maxInterval !== null && current >= Math.max(1, maxInterval);
 }
 
-/** Cycles missed while it was disabled are not made up for: they count as if they never were. */
-function resume(schedule: Subscription["schedule"], now: number): Subscription["schedule"] {
+/** Cycles missed while the subscription was disabled are skipped and do not count. */
+function resumeSchedule(schedule: Subscription["schedule"], now: number): Subscription["schedule"] {
   const { anchor, interval, unit, current } = schedule;
   for (let n = current - anchor.cycle;; n++) {
     const nextAt = addInterval(anchor.at, n * interval, unit);
@@ -194,4 +193,38 @@ function readFuture(name: string, time: string, now: number): number {
   if (at === null) throw invalid(`subscription.schedule.${name} format is invalid`);
   if (at <= now) throw invalid(`subscription.schedule.${name} must be in the future`);
   return at;
+}
+
+export function describeSubscription(world: World, subscription: Subscription) {
+  const { schedule, retry, customer } = subscription;
+  return {
+    id: subscription.id,
+    name: subscription.name,
+    amount: String(subscription.amount),
+    currency: subscription.currency,
+    // The gateway writes this time without its zone.
+    created_at: formatIsoMicros(subscription.createdAt).slice(0, -1),
+    schedule: {
+      interval: schedule.interval,
+      interval_unit: schedule.unit,
+      current_interval: schedule.current,
+      ...schedule.maxInterval !== null && { max_interval: schedule.maxInterval },
+      start_time: formatIsoMicros(schedule.startAt),
+      previous_execution_at: schedule.previousAt && formatIsoMicros(schedule.previousAt),
+      next_execution_at: schedule.nextAt && formatIsoMicros(schedule.nextAt),
+    },
+    retry_schedule: {
+      interval: retry.interval,
+      interval_unit: retry.unit,
+      max_interval: retry.maxInterval,
+    },
+    status: subscription.status,
+    token: subscription.token,
+    payment_type: subscription.paymentType,
+    merchant_id: world.merchant.id,
+    transaction_ids: subscription.transactionIds,
+    metadata: subscription.metadata,
+    ...customer && { customer_details: customer },
+    ...subscription.accountId !== null && { gopay: { account_id: subscription.accountId } },
+  };
 }

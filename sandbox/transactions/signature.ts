@@ -1,4 +1,4 @@
-/** The signature of webhooks and status answers (G§9.2). */
+/** The signature of webhooks and status responses. */
 
 import { createHash } from "node:crypto";
 

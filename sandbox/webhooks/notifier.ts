@@ -1,47 +1,47 @@
-/** Tells the merchant what happens: writes webhooks down, sends them, tries again. */
+/** Notifies the merchant: creates webhooks, delivers them in order, and retries. */
 
-import type { PayAccount } from "../accounts/account.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import { notification } from "../transactions/views.ts";
+import { notification } from "../charges/responses.ts";
+import { SECOND } from "../engine/time.ts";
 import { sign } from "../transactions/signature.ts";
-import { SECOND } from "../world/time.ts";
+import type { PayAccount } from "../world/records.ts";
+import type { Transaction } from "../world/transaction.ts";
+import type { Attempt, Notifier, Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
-import { retriesAfter, waitBefore } from "./retry.ts";
-import { send } from "./send.ts";
-import type { Attempt, Notifier, Webhook } from "./webhook.ts";
+import { retriesFor, retryDelay, send } from "./deliver.ts";
 
-/** So many are on their way at once; the others wait. */
+/** Maximum number of concurrent deliveries. */
 const MAX_SENDING = 50;
-/** Older ones are forgotten, once nothing more is to come of them. */
-const MAX_KEPT = 20_000;
-const FORGOTTEN_AT_ONCE = 100;
-/** The retries of one webhook and more resends than anybody reads. */
-const MAX_ATTEMPTS_KEPT = 50;
-const PATIENCE_WITH_THE_DISK = 10 * SECOND;
+/** Maximum number of stored webhooks; the oldest finished ones are deleted first. */
+const MAX_STORED = 20_000;
+const PRUNE_BATCH = 100;
+const MAX_STORED_ATTEMPTS = 50;
+const DISK_RETRY_MS = 10 * SECOND;
 
 export function createNotifier(
   world: Omit<World, "notifier">,
-  onMistake: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): Notifier {
   const stop = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  /** What is sent of one transaction goes out in its order; the gateway tries to, too. */
-  const lines = new Map<string, Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
+  /** Webhooks of one transaction are delivered in order, as the gateway tries to do. */
+  const queues = new Map<string, Promise<void>>();
   const held = new Set<string>();
-  /** Those whose cause could not be written to disk yet. */
-  const unkept = new Set<string>();
+  /** Webhooks whose event could not be committed yet. */
+  const uncommitted = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const places: (() => void)[] = [];
+  const waitingForSlot: (() => void)[] = [];
   let sending = 0;
-  /** What is being caused by the work that runs right now. */
+  /** Deliveries caused by the function that `trackDeliveries` is running. */
   let caused: Promise<void>[] | null = null;
   for (const webhook of [...world.webhooks.newest()].reverse()) {
     if (webhook.state === "held") held.add(webhook.id);
-    // What an earlier run wrote down and did not get to.
+    // Created by an earlier run and not attempted.
     if (webhook.state === "waiting" && webhook.nextAt === null) enqueue(webhook);
   }
 
-  function write(fields: Pick<Webhook, "transactionId" | "cause" | "event" | "url" | "payload">) {
+  function createWebhook(
+    fields: Pick<Webhook, "transactionId" | "cause" | "event" | "url" | "payload">,
+  ) {
     const fault = world.faults.takeForWebhook(fields.cause);
     const webhook = world.webhooks.put({
       ...fields,
@@ -56,78 +56,78 @@ export function createNotifier(
       tries: 0,
       attempts: [],
     });
-    forgetOldest();
+    pruneOldest();
     if (webhook.state === "held") held.add(webhook.id);
     if (webhook.state === "waiting") enqueue(webhook, fault === "webhook_twice" ? 2 : 1);
   }
 
   function enqueue(webhook: Webhook, times = 1) {
-    const line = webhook.transactionId ?? webhook.url;
-    const before = lines.get(line) ?? Promise.resolve();
+    const queueKey = webhook.transactionId ?? webhook.url;
+    const before = queues.get(queueKey) ?? Promise.resolve();
     const sent = before.then(async () => {
       for (let time = 1; time <= times; time++) await attempt(webhook.id, time === 1);
       release(webhook.transactionId);
-    }).catch(onMistake).finally(() => {
-      underWay.delete(sent);
-      if (lines.get(line) === sent) lines.delete(line);
+    }).catch(onError).finally(() => {
+      inFlight.delete(sent);
+      if (queues.get(queueKey) === sent) queues.delete(queueKey);
     });
-    lines.set(line, sent);
-    underWay.add(sent);
+    queues.set(queueKey, sent);
+    inFlight.add(sent);
     caused?.push(sent);
   }
 
-  async function attempt(id: string, counts: boolean): Promise<void> {
-    const isKept = await world.committed().then(() => true, () => false);
-    // After the answer that is being written right now, as far as that can be told.
+  async function attempt(id: string, isCounted: boolean): Promise<void> {
+    const isCommitted = await world.committed().then(() => true, () => false);
+    // Lets the response of the current request go out first, if possible.
     await new Promise((resolve) => setTimeout(resolve));
     if (sending < MAX_SENDING) sending++;
-    else await new Promise<void>((resolve) => places.push(resolve));
+    else await new Promise<void>((resolve) => waitingForSlot.push(resolve));
     try {
       const webhook = world.webhooks.get(id);
       if (!webhook || stop.signal.aborted) return;
       const at = world.clock.now();
-      // Nobody is told of what could still be forgotten.
-      if (!isKept) return tryLater(id);
+      // The event could still be lost, so the merchant must not be notified yet.
+      if (!isCommitted) return retryAfterDiskError(id);
       const outcome = await send(webhook.url, webhook.payload, stop.signal);
       if (stop.signal.aborted) return;
-      record(world.webhooks.get(id) ?? webhook, { at, ...outcome }, counts);
+      recordAttempt(world.webhooks.get(id) ?? webhook, { at, ...outcome }, isCounted);
     } finally {
-      // The place is handed over, so that nobody slips in between.
-      const next = places.shift();
+      // Hands the slot over directly, so that no later delivery takes it.
+      const next = waitingForSlot.shift();
       if (next) next();
       else sending--;
     }
   }
 
-  /** By the world's clock: the disk does not know the sandbox's. */
-  function tryLater(id: string) {
-    unkept.add(id);
+  /** Uses the real clock: disk errors do not depend on the sandbox clock. */
+  function retryAfterDiskError(id: string) {
+    uncommitted.add(id);
     timer ??= setTimeout(() => {
       timer = undefined;
-      const webhooks = [...unkept].flatMap((each) => world.webhooks.get(each) ?? []);
-      unkept.clear();
+      const webhooks = [...uncommitted].flatMap((each) => world.webhooks.get(each) ?? []);
+      uncommitted.clear();
       for (const webhook of webhooks) enqueue(webhook);
-    }, PATIENCE_WITH_THE_DISK);
+    }, DISK_RETRY_MS);
   }
 
-  function record(webhook: Webhook, outcome: Attempt, counts: boolean) {
-    const tries = webhook.tries + (counts ? 1 : 0);
-    const attempts = [...webhook.attempts, outcome].slice(-MAX_ATTEMPTS_KEPT);
+  function recordAttempt(webhook: Webhook, outcome: Attempt, isCounted: boolean) {
+    const tries = webhook.tries + (isCounted ? 1 : 0);
+    const attempts = [...webhook.attempts, outcome].slice(-MAX_STORED_ATTEMPTS);
     const tried = { ...webhook, tries, attempts };
-    const retries = retriesAfter(outcome.status);
+    const retries = retriesFor(outcome.status);
     if (retries === null || webhook.state === "delivered") {
       world.webhooks.put({ ...tried, state: "delivered", nextAt: null });
-    } else if (!counts) {
+    } else if (!isCounted) {
       world.webhooks.put(tried);
     } else if (tries > retries) {
       world.webhooks.put({ ...tried, state: "failed", nextAt: null });
     } else {
-      const nextAt = world.clock.now() + waitBefore(tries, chanceOf(webhook.id, tries));
+      const nextAt = world.clock.now() + retryDelay(tries, jitterFor(webhook.id, tries));
       world.webhooks.put({ ...tried, state: "waiting", nextAt });
     }
   }
 
-  /** Lets go what was held back, of one transaction or of all. */
+  /** Delivers webhooks that were held back, of one transaction or of all. */
   function release(transactionId?: string | null) {
     for (const id of held) {
       const webhook = world.webhooks.get(id);
@@ -137,10 +137,10 @@ export function createNotifier(
     }
   }
 
-  /** Not each time: where many wait for a receiver that is away, all of them are stepped over. */
-  function forgetOldest() {
-    let surplus = world.webhooks.size - MAX_KEPT;
-    if (surplus < FORGOTTEN_AT_ONCE || surplus % FORGOTTEN_AT_ONCE !== 0) return;
+  /** Runs once per batch: with many undelivered webhooks it has to scan all of them. */
+  function pruneOldest() {
+    let surplus = world.webhooks.size - MAX_STORED;
+    if (surplus < PRUNE_BATCH || surplus % PRUNE_BATCH !== 0) return;
     for (const { id, state } of world.webhooks.oldest()) {
       if (surplus <= 0) return;
       if (state === "waiting" || state === "held") continue;
@@ -150,23 +150,23 @@ export function createNotifier(
   }
 
   return {
-    transaction(transaction, cause) {
-      const addresses = addressesFor(world, transaction);
-      if (addresses.length === 0) return;
+    notifyTransaction(transaction, cause) {
+      const urls = urlsFor(world, transaction);
+      if (urls.length === 0) return;
       const payload = JSON.stringify(notification(world, transaction));
       const { id: transactionId, status: event } = transaction;
-      for (const url of addresses) write({ transactionId, cause, event, url, payload });
+      for (const url of urls) createWebhook({ transactionId, cause, event, url, payload });
     },
-    recurring(body, event) {
+    notifySubscription(body, event) {
       const url = world.settings.recurring_notification_url;
       const payload = JSON.stringify(body);
-      if (url) write({ transactionId: null, cause: "subscription", event, url, payload });
+      if (url) createWebhook({ transactionId: null, cause: "subscription", event, url, payload });
     },
-    account(account) {
+    notifyAccount(account) {
       const url = world.settings.pay_account_notification_url;
       const payload = JSON.stringify(accountNotification(world, account));
       const event = account.status.toLowerCase();
-      if (url) write({ transactionId: null, cause: "account", event, url, payload });
+      if (url) createWebhook({ transactionId: null, cause: "account", event, url, payload });
     },
     resend(webhook) {
       held.delete(webhook.id);
@@ -174,41 +174,41 @@ export function createNotifier(
     },
     retry: (webhook) => enqueue(world.webhooks.put({ ...webhook, nextAt: null })),
     release: () => release(),
-    during(work) {
+    trackDeliveries(work) {
       const outer = caused;
       const mine: Promise<void>[] = caused = [];
       try {
-        return { result: work(), told: Promise.all(mine).then(() => {}) };
+        return { result: work(), delivered: Promise.all(mine).then(() => {}) };
       } finally {
         caused = outer;
       }
     },
     async idle() {
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
     async close() {
       stop.abort();
       clearTimeout(timer);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 }
 
-function addressesFor(world: Pick<World, "settings">, { notify }: Transaction): string[] {
+function urlsFor(world: Pick<World, "settings">, { notify }: Transaction): string[] {
   if (notify.override.length > 0) return notify.override;
   const own = world.settings.notification_url;
   return [...own ? [own] : [], ...notify.append];
 }
 
 /**
- * From 0 to 1, by the webhook's own id: an answer comes when it comes, and were chance drawn then,
- * the ids that follow would depend on it.
+ * From 0 to 1, derived from the webhook's id. The shared random numbers cannot be used: responses
+ * arrive in any order, and later ids would depend on it.
  */
-function chanceOf(id: string, attempt: number): number {
+function jitterFor(id: string, attempt: number): number {
   return parseInt(id.replaceAll("-", "").slice(attempt, attempt + 7), 16) / 16 ** 7;
 }
 
-/** No page documents this signature; receivers have to ask for the account anyway (G§9.1). */
+/** The gateway does not document this signature; receivers must read the account to verify it. */
 function accountNotification(world: Pick<World, "merchant">, { id, status }: PayAccount) {
   const isLinked = status === "ENABLED";
   const statusCode = isLinked ? "200" : "204";

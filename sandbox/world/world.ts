@@ -1,22 +1,17 @@
-/** Everything the sandbox consists of, handed to each of its operations. */
+/** The state of the sandbox, which is passed to every operation. */
 
-import type { PayAccount } from "../accounts/account.ts";
-import type { Card } from "../cards/card.ts";
-import type { KeptAnswer } from "./kept_answer.ts";
-import type { Invoice } from "../invoices/invoice.ts";
-import type { Subscription } from "../subscriptions/subscription.ts";
-import type { Transaction } from "../transactions/transaction.ts";
-import type { Notifier, Webhook } from "../webhooks/webhook.ts";
-import type { Clock } from "./clock.ts";
-import type { Faults } from "./faults.ts";
-import type { Random } from "./random.ts";
-import type { Schedule } from "./schedule.ts";
-import type { Settings } from "./settings.ts";
-import type { Table } from "./table.ts";
+import type { Random } from "../engine/random.ts";
+import type { Schedule } from "../engine/schedule.ts";
+import type { Table } from "../engine/table.ts";
+import type { Clock } from "../engine/time.ts";
+import type { Faults } from "../faults/faults.ts";
+import type { Card, Invoice, PayAccount, StoredResponse, Subscription } from "./records.ts";
+import type { Transaction } from "./transaction.ts";
+import type { Notifier, Webhook } from "./webhook.ts";
 
 export interface World {
   merchant: Merchant;
-  /** Where a browser finds this sandbox; links in answers begin with it. */
+  /** URL of this sandbox for browsers; links in responses start with it. */
   publicUrl(): string;
   settings: Settings;
   clock: Clock;
@@ -25,37 +20,47 @@ export interface World {
   faults: Faults;
   notifier: Notifier;
   transactions: Table<Transaction>;
-  /** The latest transaction of each order. */
+  /** The latest transaction of each order id. */
   orders: Map<string, { id: string; number: number }>;
-  /** Numbers a customer can pay to (virtual accounts, bill keys, payment codes), while one can. */
+  /** Numbers that can currently be paid (virtual accounts, bill keys, payment codes). */
   payNumbers: Set<string>;
   cards: Table<Card>;
-  /** Answers that come again under the same idempotency key. */
-  answers: Table<KeptAnswer>;
+  /** Responses stored by idempotency key. */
+  answers: Table<StoredResponse>;
   accounts: Table<PayAccount>;
   subscriptions: Table<Subscription>;
   invoices: Table<Invoice>;
   webhooks: Table<Webhook>;
-  /** What happened so far is whole: it may be on disk without what follows. */
+  /** Marks a consistent state that may be committed. */
   checkpoint(): void;
-  /** Comes true when all that happened so far is on disk. */
+  /** Resolves when all changes so far are on disk. */
   committed(): Promise<void>;
 }
 
-/** One that can be asked to remember, and to end. */
+/** The world with the functions that only the server uses. */
 export interface OpenWorld extends World {
-  /** Sees to it that settings and clock are kept as they are now. */
-  remember(): void;
-  /** Tells the merchant nothing more; what is under way is sent again after the next start. */
-  hush(): Promise<void>;
+  /** Stores the settings and the clock. */
+  saveState(): void;
+  /** Stops deliveries; those in progress are repeated after the next start. */
+  stopNotifications(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Who the gateway is to others: all that is needed to describe something. */
+/** What responses need to know about the gateway and the merchant. */
 export type Identity = Pick<World, "merchant" | "publicUrl">;
 
 export interface Merchant {
   id: string;
   serverKey: string;
   clientKey: string;
+}
+
+/** Settings that can change at runtime; the real gateway has them on its dashboard. */
+export interface Settings {
+  /** Webhook URL; null sends none, unless a charge has its own URL. */
+  notification_url: string | null;
+  recurring_notification_url: string | null;
+  pay_account_notification_url: string | null;
+  /** Whether an order id can be used again after its transaction was denied. */
+  reuse_order_id_after_deny: boolean;
 }

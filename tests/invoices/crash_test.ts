@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { InvoiceSchema } from "../../routes/invoices/schemas.ts";
 import { SubscriptionSchema } from "../../routes/subscriptions/schemas.ts";
-import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { type Packet, textOf } from "../support/database/wire.ts";
 import type { Keyed, Reply } from "../support/installation.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { JobSchema } from "../../routes/jobs/schemas.ts";
-import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { assertBooksAgree } from "../support/payments/books.ts";
 import { textOf } from "../support/database/wire.ts";
 import { type Installation, type Keyed, openInstallation } from "../support/installation.ts";

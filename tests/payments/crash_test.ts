@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PaymentSchema } from "../../routes/payments/schemas.ts";
 import { RefundedSchema } from "../../routes/payments/refund.ts";
-import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { assertBooksAgree } from "../support/payments/books.ts";
 import { type Packet, textOf } from "../support/database/wire.ts";
 import {

@@ -8,7 +8,7 @@ function link(box: TestSandbox, phone_number: string) {
   });
 }
 
-Deno.test("an account is linked, looked at, and unlinked", async () => {
+Deno.test("linked account: is linked, read and unlinked", async () => {
   await using box = await openSandbox();
   const { http, body } = await link(box, "8123456789");
   assert.equal(http, 200);
@@ -63,7 +63,7 @@ Deno.test("an account is linked, looked at, and unlinked", async () => {
   );
 });
 
-Deno.test("a link nobody follows expires", async () => {
+Deno.test("linked account: expires if the activation link is not used", async () => {
   await using box = await openSandbox();
   const { body } = await link(box, "8123456789");
   await box.advance(3_600);
@@ -71,7 +71,7 @@ Deno.test("a link nobody follows expires", async () => {
   assert.deepEqual([account.status_code, account.account_status], ["204", "EXPIRED"]);
 });
 
-Deno.test("phones of the sandbox are unknown or blocked", async () => {
+Deno.test("linked account: rejects unregistered and blocked test phones", async () => {
   await using box = await openSandbox();
   const unknown = (await link(box, "123450001")).body;
   assert.deepEqual(
@@ -88,7 +88,7 @@ Deno.test("phones of the sandbox are unknown or blocked", async () => {
   }
 });
 
-Deno.test("a phone that begins with 0 is refused in the gateway's words", async () => {
+Deno.test("linked account: rejects a phone number that starts with 0 with the gateway's message", async () => {
   await using box = await openSandbox();
   const { http, body } = await link(box, "0812");
   assert.deepEqual([http, body.status_code], [400, "400"]);
@@ -97,7 +97,7 @@ Deno.test("a phone that begins with 0 is refused in the gateway's words", async 
   ]);
 });
 
-Deno.test("an unknown account answers 404", async () => {
+Deno.test("linked account: returns 404 for an unknown id", async () => {
   await using box = await openSandbox();
   for (const call of [box.get("/v2/pay/account/x"), box.post("/v2/pay/account/x/unbind")]) {
     const { status_code, status_message } = await call;
@@ -105,7 +105,7 @@ Deno.test("an unknown account answers 404", async () => {
   }
 });
 
-Deno.test("a small amount is paid from the account at once, a large one asks for the PIN", async () => {
+Deno.test("gopay charge of a linked account: settles a small amount, requires a PIN for a large one", async () => {
   await using box = await openSandbox();
   const gopay = await linkedAccount(box);
   const charge = (gross_amount: number, more = {}) =>
@@ -132,7 +132,7 @@ Deno.test("a small amount is paid from the account at once, a large one asks for
   assert.equal((await charge(100_000, { recurring: true })).transaction_status, "settlement");
 });
 
-Deno.test("an account without the money is denied", async () => {
+Deno.test("gopay charge of a linked account: is denied without sufficient balance", async () => {
   await using box = await openSandbox();
   for (const [phone, amount] of [["8242014881", 1_000], ["8123456789", 1_000_001]] as const) {
     const gopay = await linkedAccount(box, phone);
@@ -149,7 +149,7 @@ Deno.test("an account without the money is denied", async () => {
   }
 });
 
-Deno.test("pay later is one more way to pay", async () => {
+Deno.test("gopay charge of a linked account: accepts the pay-later option", async () => {
   await using box = await openSandbox();
   const { account_id } = await linkedAccount(box, "8103001242");
   const { metadata } = await box.get(`/v2/pay/account/${account_id}`);
@@ -160,7 +160,7 @@ Deno.test("pay later is one more way to pay", async () => {
   assert.equal(box.hooks.at(-1)!.body.payment_option_type, "PAY_LATER");
 });
 
-Deno.test("an account that is not linked any more cannot be charged", async () => {
+Deno.test("gopay charge: is rejected after the account was unlinked", async () => {
   await using box = await openSandbox();
   const gopay = await linkedAccount(box);
   await box.post(`/v2/pay/account/${gopay.account_id}/unbind`);

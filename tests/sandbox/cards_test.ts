@@ -10,7 +10,7 @@ import {
 
 type Outcome = "accept" | "bank" | "fds" | "funds";
 
-/** G§5, line by line. */
+/** The gateway's list of test cards, line by line. */
 const CARDS: [number: string, outcome: Outcome, flow: string][] = [
   ["4811111111111114", "accept", "full"],
   ["4911111111111113", "bank", "full"],
@@ -68,7 +68,7 @@ const DENIALS = {
   funds: ["accept", /^Deny by Bank \[BCA\] with code \[51\] and message \[.+\]$/],
 } as const;
 
-Deno.test("every test card does what the gateway's list says, without 3-D Secure", async () => {
+Deno.test("test cards: behave as in the gateway's list without 3-D Secure", async () => {
   await using box = await openSandbox();
   for (const [number, outcome] of CARDS) {
     const answer = await box.charge("card", { credit_card: { token_id: await box.token(number) } });
@@ -77,7 +77,7 @@ Deno.test("every test card does what the gateway's list says, without 3-D Secure
   }
 });
 
-Deno.test("every test card does what the gateway's list says, after 3-D Secure", async () => {
+Deno.test("test cards: behave as in the gateway's list after 3-D Secure", async () => {
   await using box = await openSandbox();
   for (const [number, outcome, flow] of CARDS) {
     const token_id = await box.token(number);
@@ -126,7 +126,7 @@ function assertOutcome(answer: Record<string, string>, outcome: Outcome, number:
   assert.match(status_message!, message, number);
 }
 
-Deno.test("one card has 30 000 and not more", async () => {
+Deno.test("test card with a limit: accepts 30,000 and denies higher amounts", async () => {
   await using box = await openSandbox();
   const status = async (gross_amount: number) => {
     const token_id = await box.token("4806000000000081");
@@ -137,7 +137,7 @@ Deno.test("one card has 30 000 and not more", async () => {
   assert.equal(await status(30_001), "deny");
 });
 
-Deno.test("a customer who fails 3-D Secure is denied", async () => {
+Deno.test("3-D Secure: denies the payment if authentication fails", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("card_3ds");
   await box.control(`transactions/${transaction_id}/three_ds`, { result: "failure" });
@@ -145,7 +145,7 @@ Deno.test("a customer who fails 3-D Secure is denied", async () => {
   assert.deepEqual([transaction_status, status_message], ["deny", "3DS Authentication Denied"]);
 });
 
-Deno.test("a hold after 3-D Secure lasts as long as any, for slow issuers, too", async () => {
+Deno.test("card authorization: lasts eight days after 3-D Secure, also with a slow issuer", async () => {
   await using box = await openSandbox();
   for (const number of [ACCEPTED_CARD, "4024007176265022"]) {
     const token_id = await box.token(number);
@@ -159,7 +159,7 @@ Deno.test("a hold after 3-D Secure lasts as long as any, for slow issuers, too",
   }
 });
 
-Deno.test("a one-time token is good for one charge, for a quarter of an hour", async () => {
+Deno.test("one-time token: is valid for one charge and 15 minutes", async () => {
   await using box = await openSandbox();
   const token_id = await box.token(ACCEPTED_CARD);
   const charge = () => box.charge("card", { credit_card: { token_id } });
@@ -173,7 +173,7 @@ Deno.test("a one-time token is good for one charge, for a quarter of an hour", a
   assert.equal(answer.status_code, "411");
 });
 
-Deno.test("a charge that is refused for its order id leaves the token good", async () => {
+Deno.test("one-time token: stays valid if the charge is rejected for its order id", async () => {
   await using box = await openSandbox();
   const token_id = await box.token(ACCEPTED_CARD);
   const charge = async (order_id: string) =>
@@ -184,7 +184,7 @@ Deno.test("a charge that is refused for its order id leaves the token good", asy
   assert.equal(await charge("free"), "200");
 });
 
-Deno.test("a token has the gateway's form", async () => {
+Deno.test("card token: has the gateway's format", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("GET", `/v2/token?${query({})}`);
   assert.equal(http, 200);
@@ -204,7 +204,7 @@ function query(more: Record<string, string>): string {
   return String(new URLSearchParams({ ...usual, ...more }));
 }
 
-Deno.test("a card that cannot be one is refused with 400 under HTTP 200", async () => {
+Deno.test("card token: rejects an invalid card with 400 in the body and HTTP 200", async () => {
   await using box = await openSandbox();
   const says = async (more: Record<string, string>) => {
     const { http, body } = await box.call("GET", `/v2/token?${query(more)}`);
@@ -228,7 +228,7 @@ Deno.test("a card that cannot be one is refused with 400 under HTTP 200", async 
   assert.equal(body.status_code, "200");
 });
 
-Deno.test("a token needs the client key, not the server key", async () => {
+Deno.test("card token: requires the client key and rejects the server key", async () => {
   await using box = await openSandbox();
   for (const client_key of ["", "SB-Mid-client-other", SERVER_KEY]) {
     const { http, body } = await box.call("GET", `/v2/token?${query({ client_key })}`);
@@ -236,7 +236,7 @@ Deno.test("a token needs the client key, not the server key", async () => {
   }
 });
 
-Deno.test("a registered card is charged again and again, and with two clicks", async () => {
+Deno.test("registered card: can be charged repeatedly and with two clicks", async () => {
   await using box = await openSandbox();
   const saved = await savedCard(box);
   assert.match(saved, /^48111111[0-9a-f]{20}1114$/);
@@ -250,7 +250,7 @@ Deno.test("a registered card is charged again and again, and with two clicks", a
   assert.equal(await charge(token_id), "411");
 });
 
-Deno.test("a charge can save its card, and says until when", async () => {
+Deno.test("card charge: can save the card and returns when the token expires", async () => {
   await using box = await openSandbox();
   const first = await box.charge("card", { credit_card: { save_token_id: true } });
   assert.match(first.saved_token_id, /^48111111[0-9a-f]{20}1114$/);
@@ -264,7 +264,7 @@ Deno.test("a charge can save its card, and says until when", async () => {
   assert.equal(box.hooks[0]!.body.saved_token_id, first.saved_token_id);
 });
 
-Deno.test("an installment's term is a text in the charge and a number ever after", async () => {
+Deno.test("installment term: is a string in the charge response and a number elsewhere", async () => {
   await using box = await openSandbox();
   const answer = await box.charge("card", { credit_card: { installment_term: 6 } });
   assert.equal(answer.installment_term, "6");
@@ -273,7 +273,7 @@ Deno.test("an installment's term is a text in the charge and a number ever after
   assert.equal(box.hooks[0]!.body.installment_term, 6);
 });
 
-Deno.test("a charge for certain cards only denies all others", async () => {
+Deno.test("card charge with a list of BINs: denies all other cards", async () => {
   await using box = await openSandbox();
   const status = async (bins: string[]) =>
     (await box.charge("card", { credit_card: { bins } })).transaction_status;
@@ -281,7 +281,7 @@ Deno.test("a charge for certain cards only denies all others", async () => {
   assert.equal(await status(["bni", "5"]), "deny");
 });
 
-Deno.test("points are Mandiri's; a plain card answers 402, an unknown token 411", async () => {
+Deno.test("point inquiry: works for Mandiri cards, returns 402 for others and 411 for an unknown token", async () => {
   await using box = await openSandbox();
   const inquire = async (token: string) => await box.get(`/v2/point_inquiry/${token}`);
   const { transaction_time, ...answer } = await inquire(await box.token("4617006959746656"));
@@ -295,7 +295,7 @@ Deno.test("points are Mandiri's; a plain card answers 402, an unknown token 411"
   assert.equal((await inquire("nothing")).status_code, "411");
 });
 
-Deno.test("a card's first digits tell its bank, to either key; others get bare words", async () => {
+Deno.test("bin lookup: returns the bank for either key, and a plain text 401 otherwise", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("GET", "/v1/bins/461700");
   assert.equal(http, 200);
@@ -322,13 +322,13 @@ Deno.test("a card's first digits tell its bank, to either key; others get bare w
   assert.deepEqual(Object.keys(unknown.body.errors[0]), ["message_title", "message"]);
 });
 
-Deno.test("no card number is ever kept or told again", async () => {
+Deno.test("card numbers: are never stored or returned", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    const said: string[] = [];
+    const responses: string[] = [];
     {
       await using box = await openSandbox({ path: `${folder}/kv` });
-      const watched = watch(box, said);
+      const watched = watch(box, responses);
       const saved = await savedCard(watched);
       const token_id = await watched.token("5211111111111117");
       const { transaction_id } = await watched.charge("card_3ds", {
@@ -339,16 +339,16 @@ Deno.test("no card number is ever kept or told again", async () => {
       await watched.charge("card", { credit_card: { token_id: saved } });
       await watched.call("GET", "/_sandbox/transactions");
       await watched.call("GET", "/_sandbox/webhooks");
-      said.push(...box.hooks.map(({ text }) => text));
+      responses.push(...box.hooks.map(({ text }) => text));
     }
     for await (const { name } of Deno.readDir(folder)) {
-      said.push(new TextDecoder("latin1").decode(await Deno.readFile(`${folder}/${name}`)));
+      responses.push(new TextDecoder("latin1").decode(await Deno.readFile(`${folder}/${name}`)));
     }
-    assert.ok(said.length > 10);
-    for (const text of said) {
+    assert.ok(responses.length > 10);
+    for (const text of responses) {
       for (const number of [ACCEPTED_CARD, "5211111111111117"]) {
         assert.ok(!text.includes(number));
-        // Not even its middle, which the masked form leaves out.
+        // Also not the middle digits, which the masked number omits.
         assert.doesNotMatch(text, new RegExp(number.slice(0, 12)));
       }
     }
@@ -357,12 +357,12 @@ Deno.test("no card number is ever kept or told again", async () => {
   }
 });
 
-/** The same sandbox, with every answer written down. */
-function watch(box: TestSandbox, said: string[]): TestSandbox {
+/** The same sandbox, recording every response. */
+function watch(box: TestSandbox, responses: string[]): TestSandbox {
   const call = box.call;
   box.call = async (...args) => {
     const reply = await call(...args);
-    said.push(reply.text);
+    responses.push(reply.text);
     return reply;
   };
   return box;

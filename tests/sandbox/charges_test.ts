@@ -25,14 +25,14 @@ const APPROVED_CARD = {
   eci: "07",
 };
 
-/** What each kind of charge answers, besides what all have in common (G§3). */
-const ANSWERS: Record<Kind, {
+/** Fields of each charge response, in addition to the common ones. */
+const RESPONSES: Record<Kind, {
   message: string;
   code?: string;
   status?: string;
   type?: string;
   fraud?: string;
-  /** Seconds until it expires. */
+  /** Seconds until expiry. */
   life: number;
   own: Record<string, unknown>;
 }> = {
@@ -186,7 +186,7 @@ function qris(acquirer: string) {
   };
 }
 
-/** Texts equal, patterns match, lists and objects member by member; actions in short. */
+/** Texts must be equal, patterns must match; lists and objects are compared field by field. */
 function assertLike(actual: Json, expected: unknown, where: string): void {
   if (expected instanceof RegExp) assert.match(String(actual), expected, where);
   else if (Array.isArray(expected) && Array.isArray(expected[0])) {
@@ -204,9 +204,9 @@ function assertLike(actual: Json, expected: unknown, where: string): void {
 }
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
-  Deno.test(`a charge of ${kind} answers in the shape and words of its method`, async () => {
+  Deno.test(`charge of ${kind}: returns the fields and message of its method`, async () => {
     await using box = await openSandbox();
-    const expected = ANSWERS[kind];
+    const expected = RESPONSES[kind];
     const answer = await box.charge(kind);
     const { transaction_id, merchant_id, transaction_time, expiry_time, expire_time, ...rest } =
       answer;
@@ -235,14 +235,14 @@ function seconds(wib: string): number {
   return Date.parse(`${wib.replace(" ", "T")}+07:00`) / 1000;
 }
 
-Deno.test("times are Jakarta's, without saying so", async () => {
+Deno.test("times: are in Jakarta time without an offset", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-12-31T20:00:00Z" });
   const { transaction_time } = await box.charge("bca");
   assert.match(transaction_time, /^2032-01-01 03:00:0\d$/);
 });
 
-Deno.test("every fault of a request is named by its path, under HTTP 400", async () => {
+Deno.test("charge: names every invalid field by its path with HTTP 400", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v2/charge", {
     payment_type: "bank_transfer",
@@ -265,79 +265,79 @@ Deno.test("every fault of a request is named by its path, under HTTP 400", async
   ]);
 });
 
-const REFUSED: Record<string, { kind: Kind; more: Json; says: RegExp }> = {
+const REJECTED: Record<string, { kind: Kind; more: Json; message: RegExp }> = {
   "an amount with decimals": {
     kind: "bca",
     more: { transaction_details: { gross_amount: 10.5 } },
-    says: /gross_amount must not have decimals/,
+    message: /gross_amount must not have decimals/,
   },
-  "items that do not add up": {
+  "items that do not sum to the amount": {
     kind: "bca",
     more: { item_details: [{ id: "a", price: 1000, quantity: 2, name: "A" }] },
-    says: /gross_amount must be equal to token request gross_amount/,
+    message: /gross_amount must be equal to token request gross_amount/,
   },
   "another currency": {
     kind: "bca",
     more: { transaction_details: { currency: "USD" } },
-    says: /currency must be one of IDR/,
+    message: /currency must be one of IDR/,
   },
   "a custom expiry of less than 20 seconds": {
     kind: "bca",
     more: { custom_expiry: { expiry_duration: 19, unit: "second" } },
-    says: /custom_expiry is below minimum threshold/,
+    message: /custom_expiry is below minimum threshold/,
   },
-  "an Akulaku charge without items": {
+  "Akulaku and no items": {
     kind: "akulaku",
     more: { item_details: null },
-    says: /item_details is required/,
+    message: /item_details is required/,
   },
-  "an Akulaku charge with two items of one id": {
+  "Akulaku and duplicate item ids": {
     kind: "akulaku",
     more: {
       item_details: [1, 2].map(() => ({ id: "a", price: AMOUNT / 2, quantity: 1, name: "A" })),
     },
-    says: /item_details must have unique ids/,
+    message: /item_details must have unique ids/,
   },
-  "a Kredivo charge without a customer": {
+  "Kredivo and no customer": {
     kind: "kredivo",
     more: { customer_details: null },
-    says: /customer_details is required/,
+    message: /customer_details is required/,
   },
-  "an Alfamart item with a bar in its name": {
+  "Alfamart and | in an item name": {
     kind: "alfamart",
     more: { item_details: [{ id: "a", price: AMOUNT, quantity: 1, name: "A|B" }] },
-    says: /item_details.0.name must not contain \|/,
+    message: /item_details.0.name must not contain \|/,
   },
-  "a BNI customer's phone from abroad": {
+  "BNI and a foreign phone number": {
     kind: "bni",
     more: { customer_details: { phone: "+4930123456" } },
-    says: /customer_details.phone must start with \+62 or 0/,
+    message: /customer_details.phone must start with \+62 or 0/,
   },
   "an unknown store": {
     kind: "alfamart",
     more: { cstore: { store: "7eleven" } },
-    says: /cstore.store must be indomaret or alfamart/,
+    message: /cstore.store must be indomaret or alfamart/,
   },
   "a virtual account number that is not digits": {
     kind: "bca",
     more: { bank_transfer: { va_number: "12a" } },
-    says: /bank_transfer.va_number must be numeric digits/,
+    message: /bank_transfer.va_number must be numeric digits/,
   },
 };
 
-for (const [name, { kind, more, says }] of Object.entries(REFUSED)) {
-  Deno.test(`${name} is refused, and nothing comes of it`, async () => {
+for (const [name, { kind, more, message }] of Object.entries(REJECTED)) {
+  Deno.test(`charge with ${name}: is rejected and creates no transaction`, async () => {
     await using box = await openSandbox();
     const answer = await box.charge(kind, more);
     assert.equal(answer.status_code, "400");
-    assert.match(answer.validation_messages.join(), says);
+    assert.match(answer.validation_messages.join(), message);
     assert.equal((await box.status("order-1")).status_code, "404");
     await box.settled();
     assert.equal(box.hooks.length, 0);
   });
 }
 
-Deno.test("a discount is an item with a negative price", async () => {
+Deno.test("charge: accepts a discount as an item with a negative price", async () => {
   await using box = await openSandbox();
   const answer = await box.charge("bca", {
     item_details: [
@@ -348,7 +348,7 @@ Deno.test("a discount is an item with a negative price", async () => {
   assert.equal(answer.status_code, "201");
 });
 
-Deno.test("channels the merchant has not are refused with 402 under HTTP 200", async () => {
+Deno.test("charge: rejects methods that are not activated with 402 and HTTP 200", async () => {
   await using box = await openSandbox();
   const types = ["bca_klikpay", "bca_klikbca", "cimb_clicks", "danamon_online"];
   for (const payment_type of types) {
@@ -361,7 +361,7 @@ Deno.test("channels the merchant has not are refused with 402 under HTTP 200", a
   }
 });
 
-Deno.test("a virtual account of one's own choice is padded, trimmed, and never given twice", async () => {
+Deno.test("virtual account number chosen by the merchant: is padded, cut, and never used twice", async () => {
   await using box = await openSandbox();
   const number = async (va_number: string) =>
     (await box.charge("bca", { bank_transfer: { va_number } })).va_numbers[0].va_number;
@@ -371,7 +371,7 @@ Deno.test("a virtual account of one's own choice is padded, trimmed, and never g
   assert.doesNotMatch(other, /123456$/);
 });
 
-Deno.test("store names may begin with a capital", async () => {
+Deno.test("charge at a store: accepts a capitalized store name", async () => {
   await using box = await openSandbox();
   assert.equal(
     (await box.charge("indomaret", { cstore: { store: "Indomaret" } })).store,
@@ -379,7 +379,7 @@ Deno.test("store names may begin with a capital", async () => {
   );
 });
 
-Deno.test("an unregistered OVO phone answers 404 and leaves no transaction", async () => {
+Deno.test("ovo charge: returns 404 for an unregistered phone and creates no transaction", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v2/charge", {
     payment_type: "ovo",
@@ -391,7 +391,7 @@ Deno.test("an unregistered OVO phone answers 404 and leaves no transaction", asy
   assert.equal((await box.status("o")).status_message, "Transaction doesn't exist.");
 });
 
-Deno.test("OVO phones of the sandbox refuse, fail, or let it expire", async () => {
+Deno.test("ovo charge: test phones decline, fail or let the payment expire", async () => {
   await using box = await openSandbox();
   const ends = async (payer_phone_number: string) => {
     const { transaction_id } = await box.charge("ovo", { ovo: { payer_phone_number } });
@@ -405,7 +405,7 @@ Deno.test("OVO phones of the sandbox refuse, fail, or let it expire", async () =
   assert.equal(await ends("+628242974268"), "expire");
 });
 
-Deno.test("custom fields and metadata come back in the status and in every webhook", async () => {
+Deno.test("custom fields and metadata: are returned in the status and in every webhook", async () => {
   await using box = await openSandbox();
   const more = { custom_field1: "one", custom_field3: "three", metadata: { a: { b: [1, null] } } };
   const { transaction_id } = await box.charge("bca", more);
@@ -419,7 +419,7 @@ Deno.test("custom fields and metadata come back in the status and in every webho
   assert.equal(box.hooks.length, 2);
 });
 
-Deno.test("an order id is free again after cancel, expiry and denial, and never while it lives", async () => {
+Deno.test("order id: can be reused after cancel, expiry and denial, and not before", async () => {
   await using box = await openSandbox();
   const again = async () =>
     await box.charge("bca", { transaction_details: { order_id: "the-one" } });
@@ -437,14 +437,14 @@ Deno.test("an order id is free again after cancel, expiry and denial, and never 
   await box.post("/v2/the-one/expire");
   const third = await again();
   assert.notEqual(third.transaction_id, second.transaction_id);
-  // The order's id leads to the latest, the transaction's own to itself.
+  // The order id finds the latest transaction, the transaction id its own.
   assert.equal((await box.status("the-one")).transaction_id, third.transaction_id);
   assert.equal((await box.status(first.transaction_id)).transaction_status, "cancel");
   await box.control("transactions/the-one/pay");
   assert.equal((await again()).status_code, "406");
 });
 
-Deno.test("an order id after a denial is free, unless the settings say otherwise", async () => {
+Deno.test("order id: can be reused after a denial unless the settings forbid it", async () => {
   await using box = await openSandbox();
   const deny = async () => {
     const token_id = await box.token("4911111111111113");
@@ -457,7 +457,7 @@ Deno.test("an order id after a denial is free, unless the settings say otherwise
   assert.equal(await deny(), "406");
 });
 
-Deno.test("an order id is free after a hold was cancelled that had not come about yet", async () => {
+Deno.test("order id: can be reused after a pending authorization was cancelled", async () => {
   await using box = await openSandbox();
   const order = { transaction_details: { order_id: "held" } };
   const hold = { ...order, credit_card: { type: "authorize" } };
@@ -469,7 +469,7 @@ Deno.test("an order id is free after a hold was cancelled that had not come abou
   assert.equal((await box.charge("bca", order)).status_code, "406");
 });
 
-Deno.test("an order id stays taken after a capture was cancelled, and after a refund", async () => {
+Deno.test("order id: cannot be reused after a cancelled capture or a refund", async () => {
   await using box = await openSandbox();
   await box.charge("card", { transaction_details: { order_id: "captured" } });
   await box.post("/v2/captured/cancel");
@@ -481,7 +481,7 @@ Deno.test("an order id stays taken after a capture was cancelled, and after a re
   assert.equal(again.status_code, "406");
 });
 
-Deno.test("an order id with a space can be charged, but no path leads to it", async () => {
+Deno.test("order id with a space: can be charged but not used in a path", async () => {
   await using box = await openSandbox();
   const order = { transaction_details: { order_id: "a b" } };
   const { transaction_id } = await box.charge("bca", order);
@@ -499,7 +499,7 @@ async function expiresAfter(box: TestSandbox, kind: Kind, custom_expiry: Json) {
   };
 }
 
-Deno.test("a custom expiry counts in its unit, minutes unless said, up to the method's most", async () => {
+Deno.test("custom expiry: uses its unit, minutes by default, up to the maximum of the method", async () => {
   await using box = await openSandbox();
   const life = async (kind: Kind, custom_expiry: Json) =>
     (await expiresAfter(box, kind, custom_expiry)).life;
@@ -513,12 +513,12 @@ Deno.test("a custom expiry counts in its unit, minutes unless said, up to the me
   assert.equal(await life("shopeepay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
   assert.equal(await life("dana", { expiry_duration: 30, unit: "day" }), DAYS);
   assert.equal(await life("akulaku", { expiry_duration: 1, unit: "day" }), DAYS);
-  // Neither cards nor OVO let the merchant choose.
+  // Cards and OVO do not support a custom expiry.
   assert.equal(await life("ovo", { expiry_duration: 3, unit: "hour" }), 65);
   assert.equal(await life("card_3ds", { expiry_duration: 3, unit: "hour" }), 10 * MINUTES);
 });
 
-Deno.test("a custom expiry counts from its order time", async () => {
+Deno.test("custom expiry: counts from its order time", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-05-05T05:00:00Z" });
   const order_time = "2031-05-05 11:30:00 +0700";
@@ -529,9 +529,9 @@ Deno.test("a custom expiry counts from its order time", async () => {
 });
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
-  const { life, code } = ANSWERS[kind];
+  const { life, code } = RESPONSES[kind];
   if (code !== undefined) continue;
-  Deno.test(`a pending ${kind} expires at its time and not before`, async () => {
+  Deno.test(`pending ${kind}: expires at its time and not before`, async () => {
     await using box = await openSandbox();
     const { transaction_id } = await box.charge(kind);
     await box.advance(life - 30);
@@ -546,17 +546,17 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
   });
 }
 
-Deno.test("time passes by itself, too", async () => {
+Deno.test("sandbox clock: time passes without a clock call", async () => {
   await using box = await openSandbox({ speed: 10_000 });
   const { transaction_id } = await box.charge("ovo");
   await until(
     "it expires",
     async () => (await box.status(transaction_id)).transaction_status === "expire",
   );
-  await until("it is told", () => box.hooks.at(-1)?.body.transaction_status === "expire");
+  await until("the webhook arrives", () => box.hooks.at(-1)?.body.transaction_status === "expire");
 });
 
-Deno.test("names at BCA, countries and postal codes have their bounds", async () => {
+Deno.test("charge: enforces limits of BCA names, countries and postal codes", async () => {
   await using box = await openSandbox();
   const messagesFor = async (customer_details: Json) =>
     (await box.charge("bca", { customer_details })).validation_messages;

@@ -11,7 +11,7 @@ function charge(box: TestSandbox, order_id = "one") {
 
 const isMade = async (box: TestSandbox) => (await box.status("one")).status_code === "201";
 
-/** Faults that answer in place of the operation: nothing is done. */
+/** Faults that respond instead of the operation. */
 const INSTEAD: Record<string, (box: TestSandbox) => Promise<void>> = {
   async error_500(box) {
     const { http, body } = await charge(box);
@@ -43,7 +43,7 @@ const INSTEAD: Record<string, (box: TestSandbox) => Promise<void>> = {
 };
 
 for (const [fault, check] of Object.entries(INSTEAD)) {
-  Deno.test(`${fault}: nothing is done, once, and then all is well`, async () => {
+  Deno.test(`fault ${fault}: the operation is not executed once, and the next call succeeds`, async () => {
     await using box = await openSandbox();
     await box.fault("charge", fault, { retry_after: 7 });
     await check(box);
@@ -53,7 +53,7 @@ for (const [fault, check] of Object.entries(INSTEAD)) {
   });
 }
 
-Deno.test("no_answer: nothing is done and nothing comes back, until the caller gives up", async () => {
+Deno.test("fault no_answer: the operation is not executed and no response arrives", async () => {
   await using box = await openSandbox();
   await box.fault("status", "no_answer");
   const stop = new AbortController();
@@ -64,7 +64,7 @@ Deno.test("no_answer: nothing is done and nothing comes back, until the caller g
   assert.equal((await box.status("one")).status_code, "404");
 });
 
-Deno.test("no_answer: a sandbox that closes waits for nobody", async () => {
+Deno.test("fault no_answer: does not delay the shutdown of the sandbox", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "no_answer");
   const asked = charge(box).then(() => "answered", () => "cut");
@@ -74,7 +74,7 @@ Deno.test("no_answer: a sandbox that closes waits for nobody", async () => {
   box[Symbol.asyncDispose] = () => Promise.resolve();
 });
 
-Deno.test("delay: it is there while the answer is still to come, and refusals are late, too", async () => {
+Deno.test("fault delay: the transaction exists before the response; errors are delayed too", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "delay", { delay_ms: 600_000, count: 2 });
   const stop = new AbortController();
@@ -97,7 +97,7 @@ Deno.test("delay: it is there while the answer is still to come, and refusals ar
   assert.deepEqual(await Promise.all([first, refused]), ["no answer", "no answer"]);
 });
 
-Deno.test("broken_json: done, and half of the answer comes back", async () => {
+Deno.test("fault broken_json: the operation is executed and the response is truncated", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "broken_json");
   const { http, text, body, headers } = await charge(box);
@@ -108,21 +108,21 @@ Deno.test("broken_json: done, and half of the answer comes back", async () => {
   assert.ok(await isMade(box));
 });
 
-Deno.test("answer_lost: done, and the connection is cut", async () => {
+Deno.test("fault answer_lost: the operation is executed and the connection is cut", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "answer_lost");
   await assert.rejects(charge(box));
   assert.ok(await isMade(box));
 });
 
-Deno.test("webhook_first: the webhook has arrived when the answer does", async () => {
+Deno.test("fault webhook_first: the webhook arrives before the response", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "webhook_first");
   await charge(box);
   assert.equal(box.hooks.length, 1);
 });
 
-Deno.test("each family of endpoints fails in its own shape", async () => {
+Deno.test("faults: each family of endpoints fails in its own format", async () => {
   await using box = await openSandbox();
   await box.fault("*", "error_500", { count: 4 });
   const core = await box.call("GET", "/v2/x/status");
@@ -136,7 +136,7 @@ Deno.test("each family of endpoints fails in its own shape", async () => {
   assert.equal((await box.call("POST", "/v1/invoices", INVOICE)).http, 201);
 });
 
-Deno.test("a fault strikes its own operation, as often as it is told to, in order", async () => {
+Deno.test("fault: affects only its operation, as many times as requested, in order", async () => {
   await using box = await openSandbox();
   await box.fault("cancel", "error_500", { count: 2 });
   await box.fault("cancel", "error_503");
@@ -146,7 +146,7 @@ Deno.test("a fault strikes its own operation, as often as it is told to, in orde
   assert.deepEqual(codes, [500, 500, 503, 200]);
 });
 
-Deno.test("faults are listed with what is left of them, and cleared", async () => {
+Deno.test("faults: are listed with their remaining count and can be cleared", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "error_500", { count: 3 });
   await charge(box);
@@ -156,7 +156,7 @@ Deno.test("faults are listed with what is left of them, and cleared", async () =
   assert.equal((await charge(box)).http, 200);
 });
 
-Deno.test("a rate makes a fault strike now and then, the same with every run of a seed", async () => {
+Deno.test("fault rate: is repeatable with the same seed", async () => {
   const run = async () => {
     await using box = await openSandbox();
     await box.fault("status", "error_500", { count: 1_000, rate: 0.3 });
@@ -170,7 +170,7 @@ Deno.test("a rate makes a fault strike now and then, the same with every run of 
   assert.deepEqual(await run(), codes);
 });
 
-Deno.test("an operation or a fault that does not exist is refused in words", async () => {
+Deno.test("fault: rejects an unknown operation or fault with a message", async () => {
   await using box = await openSandbox();
   for (const wrong of [{ operation: "chargee" }, { fault: "meteor" }, { count: 0 }, { rate: 2 }]) {
     const fault = { operation: "charge", fault: "error_500", ...wrong };
@@ -180,35 +180,35 @@ Deno.test("an operation or a fault that does not exist is refused in words", asy
   }
 });
 
-/** The same calls in every run; times and how soon the merchant answers are all that may differ. */
-async function story(seed: number, isReceiverSlow: boolean): Promise<string> {
+/** Makes the same calls in every run; only times and the speed of the receiver may differ. */
+async function runCalls(seed: number, isReceiverSlow: boolean): Promise<string> {
   await using box = await openSandbox({ seed });
   const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
   box.receiver.answer = async () => {
     if (isReceiverSlow) await woken;
     return new Response(null, { status: 503 });
   };
-  const said: Json[] = [];
+  const responses: Json[] = [];
   for (const kind of ["bca", "permata", "echannel", "gopay", "qris", "indomaret"] as const) {
-    said.push(await box.charge(kind));
+    responses.push(await box.charge(kind));
   }
   wake();
-  said.push(await box.paid("card"), await box.charge("card_3ds"));
-  said.push(await box.post("/v2/order-4/refund", {}), await box.post("/v2/order-1/cancel"));
-  said.push(await box.post("/v1/subscriptions", SUBSCRIPTION));
-  said.push(await box.post("/v1/invoices", INVOICE));
+  responses.push(await box.paid("card"), await box.charge("card_3ds"));
+  responses.push(await box.post("/v2/order-4/refund", {}), await box.post("/v2/order-1/cancel"));
+  responses.push(await box.post("/v1/subscriptions", SUBSCRIPTION));
+  responses.push(await box.post("/v1/invoices", INVOICE));
   await box.advance(86_400);
-  said.push(await box.status("order-2"), await box.charge("ovo"));
-  return JSON.stringify(said)
+  responses.push(await box.status("order-2"), await box.charge("ovo"));
+  return JSON.stringify(responses)
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?/g, "time")
     .replaceAll(box.url, "url");
 }
 
-Deno.test("the same seed and the same calls give the same answers, another seed others", async () => {
+Deno.test("seed: the same calls give the same responses, another seed gives others", async () => {
   const [first, again, other] = await Promise.all([
-    story(7, false),
-    story(7, true),
-    story(8, false),
+    runCalls(7, false),
+    runCalls(7, true),
+    runCalls(8, false),
   ]);
   assert.equal(again, first);
   assert.notEqual(other, first);
@@ -216,7 +216,7 @@ Deno.test("the same seed and the same calls give the same answers, another seed 
   assert.equal(ids(first).intersection(ids(other)).size, 0);
 });
 
-Deno.test("hidden_500: where no code is in the body, HTTP has to say it", async () => {
+Deno.test("fault hidden_500: uses HTTP 500 if the body has no code", async () => {
   await using box = await openSandbox();
   for (
     const [operation, path] of [

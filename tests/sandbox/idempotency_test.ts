@@ -9,7 +9,7 @@ import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 
 const KEY = { "Idempotency-Key": "the-key" };
 
-Deno.test("the same key gives the first answer, for another body and another operation, too", async () => {
+Deno.test("idempotency key: returns the first response for any body and operation", async () => {
   await using box = await openSandbox();
   const first = await box.call("POST", "/v2/charge", gopay("one"), KEY);
   const again = await box.call("POST", "/v2/charge", gopay("one"), KEY);
@@ -28,7 +28,7 @@ function gopay(order_id: string) {
   return { payment_type: "gopay", transaction_details: { order_id, gross_amount: 1_000 } };
 }
 
-Deno.test("a key of 46 characters counts, one of 47 is ignored without a word", async () => {
+Deno.test("idempotency key: 46 characters are used, 47 are ignored without an error", async () => {
   await using box = await openSandbox();
   const codes = async (length: number) => {
     const headers = { "Idempotency-Key": "k".repeat(length) };
@@ -39,15 +39,15 @@ Deno.test("a key of 46 characters counts, one of 47 is ignored without a word", 
   assert.deepEqual(await codes(47), ["201", "406"]);
 });
 
-Deno.test("failures are not kept", async () => {
+Deno.test("idempotency key: failed responses are not stored", async () => {
   await using box = await openSandbox();
   assert.equal((await box.post("/v2/charge", { payment_type: "gopay" }, KEY)).status_code, "400");
-  const unknown = await box.post("/v2/nobody/cancel", undefined, KEY);
+  const unknown = await box.post("/v2/unknown/cancel", undefined, KEY);
   assert.equal(unknown.status_code, "404");
   assert.equal((await box.post("/v2/charge", gopay("one"), KEY)).status_code, "201");
 });
 
-Deno.test("a denial is an answer like any other, and is kept", async () => {
+Deno.test("idempotency key: a denial is stored like a success", async () => {
   await using box = await openSandbox();
   const account = await linkedAccount(box, "8242014881");
   const denied = await box.charge("gopay", { gopay: account }, KEY);
@@ -55,7 +55,7 @@ Deno.test("a denial is an answer like any other, and is kept", async () => {
   assert.deepEqual(await box.post("/v2/charge", gopay("other"), KEY), denied);
 });
 
-Deno.test("a key lives five minutes by the sandbox's clock", async () => {
+Deno.test("idempotency key: expires after five minutes of the sandbox clock", async () => {
   await using box = await openSandbox();
   const charge = async () => (await box.post("/v2/charge", gopay("one"), KEY)).status_code;
   assert.equal(await charge(), "201");
@@ -65,7 +65,7 @@ Deno.test("a key lives five minutes by the sandbox's clock", async () => {
   assert.equal(await charge(), "406");
 });
 
-Deno.test("while the first request runs, the second is told so with HTTP 202", async () => {
+Deno.test("idempotency key: a second request during the first gets HTTP 202", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "delay", { delay_ms: 600_000 });
   const stop = new AbortController();
@@ -82,7 +82,7 @@ Deno.test("while the first request runs, the second is told so with HTTP 202", a
   await first;
 });
 
-Deno.test("token and account calls know no key", async () => {
+Deno.test("idempotency key: is ignored by token and account calls", async () => {
   await using box = await openSandbox();
   const body = {
     payment_type: "gopay",
@@ -95,7 +95,7 @@ Deno.test("token and account calls know no key", async () => {
 });
 
 for (const kind of ["permata", "permata_old", "indomaret"] as Kind[]) {
-  Deno.test(`${kind} does not support the key`, async () => {
+  Deno.test(`idempotency key: is not supported by ${kind}`, async () => {
     await using box = await openSandbox();
     const same = { transaction_details: { order_id: "same" } };
     assert.equal((await box.charge(kind, same, KEY)).status_code, "201");
@@ -103,7 +103,7 @@ for (const kind of ["permata", "permata_old", "indomaret"] as Kind[]) {
   });
 }
 
-Deno.test("subscriptions keep a key three minutes, and check the body first", async () => {
+Deno.test("subscription idempotency key: lasts three minutes; the body is validated first", async () => {
   await using box = await openSandbox();
   const create = (body: object) => box.call("POST", "/v1/subscriptions", body, KEY);
   const first = await create(SUBSCRIPTION);
@@ -116,7 +116,7 @@ Deno.test("subscriptions keep a key three minutes, and check the body first", as
   assert.notEqual((await create(SUBSCRIPTION)).body.id, first.body.id);
 });
 
-Deno.test("invoices have a header of their own", async () => {
+Deno.test("invoice idempotency key: uses its own header", async () => {
   await using box = await openSandbox();
   const create = (headers: HeadersInit) => box.call("POST", "/v1/invoices", INVOICE, headers);
   const own = { "X-Idempotency-Key": "the-key" };
@@ -129,7 +129,7 @@ Deno.test("invoices have a header of their own", async () => {
   assert.equal((await create(own)).http, 409);
 });
 
-Deno.test("a key in one header says nothing about the same key in the other", async () => {
+Deno.test("idempotency key: the same key in another header is independent", async () => {
   await using box = await openSandbox();
   await box.post("/v2/charge", gopay("one"), KEY);
   const own = { "X-Idempotency-Key": "the-key" };
@@ -137,7 +137,7 @@ Deno.test("a key in one header says nothing about the same key in the other", as
   assert.deepEqual([http, body.order_id], [201, INVOICE.order_id]);
 });
 
-Deno.test("twenty requests with one key at the same time make one transaction", async () => {
+Deno.test("idempotency key: twenty concurrent requests create one transaction", async () => {
   await using box = await openSandbox();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => box.call("POST", "/v2/charge", gopay(`o-${i}`), KEY)),

@@ -21,7 +21,7 @@ const HEADERS = {
 
 type Shape = (reply: Reply) => void;
 
-/** The gateway's own error shape, by family; and whatever is sent, its mistakes are the sender's. */
+/** The error format of each family. Every error must be a client error. */
 const SHAPES = new Map<unknown, Shape>([
   [SUBSCRIPTIONS, ({ http, body }) => {
     assert.equal(body.status_code, undefined);
@@ -52,13 +52,13 @@ const core: Shape = ({ http, body }) => {
 };
 
 function assertShape(reply: Reply, family: unknown, where: string) {
-  const says = `${where}: ${reply.http} ${reply.text.slice(0, 300)}`;
-  assert.ok(reply.http < 500, says);
-  assert.ok(typeof reply.body === "object" && reply.body !== null, says);
+  const context = `${where}: ${reply.http} ${reply.text.slice(0, 300)}`;
+  assert.ok(reply.http < 500, context);
+  assert.ok(typeof reply.body === "object" && reply.body !== null, context);
   try {
     (SHAPES.get(family) ?? core)(reply);
   } catch (error) {
-    throw new Error(says, { cause: error });
+    throw new Error(context, { cause: error });
   }
 }
 
@@ -75,7 +75,7 @@ async function send(
   try {
     parsed = JSON.parse(text);
   } catch {
-    // Whoever needs JSON says so.
+    // A body that must be JSON is checked by the caller.
   }
   return { http: response.status, headers: response.headers, text, body: parsed };
 }
@@ -94,11 +94,11 @@ const COMMON = {
   metadata: { a: 1 },
 };
 
-/** A body of each operation that is as it should be. */
+/** A valid body of each operation. */
 const BODIES: Record<string, Json[]> = {
   charge: (Object.keys(KINDS) as Kind[]).map((kind, index) => ({
     transaction_details: { order_id: "o", gross_amount: 44_000, currency: "IDR" },
-    // What all methods have in common is spoiled once.
+    // The fields that all methods share are tested with the first method only.
     ...index === 0 && COMMON,
     ...KINDS[kind],
     ...kind.startsWith("card") && {
@@ -170,7 +170,7 @@ const BODIES: Record<string, Json[]> = {
   invoice_void: [{ void_reason: "r", cancel_as: "client" }],
 };
 
-/** Texts of JSON that no field expects. */
+/** JSON texts that no field expects. */
 const ODD = [
   "null",
   "true",
@@ -198,14 +198,14 @@ const ODD = [
   '[{"__proto__":null}]',
 ];
 
-/** Too much for any field; sent to fewer of them, for it takes its time. */
+/** Too large for any field; sent to fewer fields because each takes time. */
 const HUGE = [
   `"${"x".repeat(200_000)}"`,
   `${"[".repeat(50_000)}${"]".repeat(50_000)}`,
   `${'{"a":'.repeat(7_000)}1${"}".repeat(7_000)}`,
 ];
 
-/** The body's text once for each of its members, with that member replaced. */
+/** The body once per field, with that field replaced. */
 function* spoiled(body: Json, value: string, root: Json = body): Iterable<string> {
   for (const name of Object.keys(body)) {
     const kept = body[name];
@@ -219,7 +219,7 @@ function* spoiled(body: Json, value: string, root: Json = body): Iterable<string
 const withBody = ENDPOINTS.filter(({ operation }) => BODIES[operation]);
 
 for (const { operation, method, path, family } of withBody) {
-  Deno.test(`${operation}: an odd value in any field is refused in the family's shape`, async () => {
+  Deno.test(`${operation}: rejects an unusual value in any field in its family's format`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const id = await known(box, path);
     for (const [index, body] of structuredClone(BODIES[operation]!).entries()) {
@@ -233,7 +233,7 @@ for (const { operation, method, path, family } of withBody) {
   });
 }
 
-/** Something that exists under this path, so that what is sent is looked at. */
+/** An existing resource for this path, so that the input is processed. */
 async function known(box: TestSandbox, path: string): Promise<string> {
   if (path.includes("subscriptions")) return (await box.post("/v1/subscriptions", SUBSCRIPTION)).id;
   if (path.includes("invoices")) return (await box.post("/v1/invoices", INVOICE)).id;
@@ -272,7 +272,7 @@ const RAW: [name: string, body: BodyInit, headers: HeadersInit][] = [
 ];
 
 for (const { operation, method, path, family } of ENDPOINTS) {
-  Deno.test(`${operation}: odd ids, methods and bodies are answered in the family's shape`, async () => {
+  Deno.test(`${operation}: responds to unusual ids, methods and bodies in its family's format`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     for (const id of path.includes(":id") ? IDS : [""]) {
       const target = path.replace(":id", id);
@@ -285,7 +285,7 @@ for (const { operation, method, path, family } of ENDPOINTS) {
       assert.ok(reply.http < 500, `${odd} ${target}`);
       if (odd === "HEAD") assert.equal(reply.text, "");
       else if (reply.http === 405) assertShape(reply, family, `${odd} ${target}`);
-      // Between GET, POST and PATCH something else may live at the same path.
+      // Another endpoint may exist at the same path with another method.
       else assert.ok(["GET", "POST", "PATCH"].includes(odd), `${odd} ${target}: ${reply.http}`);
     }
     if (method === "GET") return;
@@ -295,7 +295,7 @@ for (const { operation, method, path, family } of ENDPOINTS) {
     }
   });
 
-  Deno.test(`${operation}: odd keys and headers are answered in the family's shape`, async () => {
+  Deno.test(`${operation}: responds to unusual keys and headers in its family's format`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const target = path.replace(":id", "x");
     const values = [
@@ -318,7 +318,7 @@ for (const { operation, method, path, family } of ENDPOINTS) {
   });
 }
 
-Deno.test("metadata that was taken is kept and told again, however odd or deep", async () => {
+Deno.test("metadata: unusual and deeply nested values are stored and returned unchanged", async () => {
   const path = await Deno.makeTempFile();
   try {
     await using box = await openSandbox({ path });
@@ -350,7 +350,7 @@ Deno.test("metadata that was taken is kept and told again, however odd or deep",
   }
 });
 
-Deno.test("card queries may be anything", async () => {
+Deno.test("card token: any query gets a well-formed response", async () => {
   await using box = await openSandbox();
   await fc.assert(
     fc.asyncProperty(
@@ -377,7 +377,7 @@ Deno.test("card queries may be anything", async () => {
   }
 });
 
-Deno.test("any JSON sent anywhere is answered in the family's shape", async () => {
+Deno.test("any JSON to any endpoint: gets a response in its family's format", async () => {
   await using box = await openSandbox({ settings: { notification_url: null } });
   const targets = ENDPOINTS.filter(({ method }) => method !== "GET");
   await fc.assert(
@@ -393,7 +393,7 @@ Deno.test("any JSON sent anywhere is answered in the family's shape", async () =
   );
 });
 
-Deno.test("a path that leads nowhere is refused in the shape of its part of the gateway", async () => {
+Deno.test("unknown path: is rejected in the format of its part of the gateway", async () => {
   await using box = await openSandbox();
   const core = await send(box, "GET", "/v2/nothing/at/all");
   assert.deepEqual([core.http, core.body.status_code, core.body.status_message], [
@@ -407,7 +407,7 @@ Deno.test("a path that leads nowhere is refused in the shape of its part of the 
   assert.deepEqual([invoice.http, Object.keys(invoice.body)], [404, ["error_messages"]]);
 });
 
-/** The controls, each with a body that is as it should be. */
+/** The control endpoints, each with a valid body. */
 const CONTROLS: [method: string, path: string, body?: Json][] = [
   ["GET", "transactions?status=x&order_id=y"],
   ["GET", "transactions/:id"],
@@ -438,15 +438,15 @@ const CONTROLS: [method: string, path: string, body?: Json][] = [
 ];
 
 function assertControl(reply: Reply, where: string) {
-  const says = `${where}: ${reply.http} ${reply.text.slice(0, 300)}`;
-  assert.ok(reply.http < 500, says);
-  assert.equal(typeof reply.body, "object", says);
+  const context = `${where}: ${reply.http} ${reply.text.slice(0, 300)}`;
+  assert.ok(reply.http < 500, context);
+  assert.equal(typeof reply.body, "object", context);
   if (reply.http < 400) return;
-  assert.equal(typeof reply.body.status_message, "string", says);
+  assert.equal(typeof reply.body.status_message, "string", context);
 }
 
 for (const [method, path, good] of CONTROLS) {
-  Deno.test(`control ${method} ${path}: odd input is refused with a 4xx and words`, async () => {
+  Deno.test(`control ${method} ${path}: rejects unusual input with a 4xx and a message`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const { transaction_id } = await box.paid("gopay");
     for (const id of path.includes(":id") ? [...IDS, transaction_id] : [""]) {
@@ -467,13 +467,13 @@ for (const [method, path, good] of CONTROLS) {
   });
 }
 
-Deno.test("the controls say what is wrong with their own codes", async () => {
+Deno.test("control API: reports its own errors with an HTTP status", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.paid("bca");
   const code = async (method: string, path: string, body?: string) =>
     (await send(box, method, `/_sandbox/${path}`, body)).http;
   assert.equal(await code("POST", `transactions/${transaction_id}/pay`), 412);
-  assert.equal(await code("POST", "transactions/nobody/pay"), 404);
+  assert.equal(await code("POST", "transactions/unknown/pay"), 404);
   assert.equal(await code("POST", `transactions/${transaction_id}/dance`), 404);
   assert.equal(await code("POST", "clock", '{"to":"yesterday"}'), 400);
   assert.equal(await code("POST", "clock", '{"to":"1999-01-01T00:00:00Z"}'), 400);
@@ -483,7 +483,7 @@ Deno.test("the controls say what is wrong with their own codes", async () => {
   assert.equal(await code("GET", "nowhere"), 404);
 });
 
-Deno.test("a body that breaks off in the middle is nobody's mistake but the sender's", async () => {
+Deno.test("incomplete body: is rejected and not reported as an internal error", async () => {
   await using box = await openSandbox();
   const connection = await Deno.connect({
     hostname: "127.0.0.1",
@@ -494,11 +494,11 @@ Deno.test("a body that breaks off in the middle is nobody's mistake but the send
     `Content-Length: 1000\r\n\r\n{"payment`;
   await connection.write(new TextEncoder().encode(head));
   connection.close();
-  // The next call is answered, and closing finds no mistake.
+  // The next call works, and closing the sandbox reports no internal error.
   assert.equal((await box.charge("bca")).status_code, "201");
 });
 
-Deno.test("a body that is too long is refused, whether it says how long it is or not", async () => {
+Deno.test("oversized body: is rejected with and without a content length", async () => {
   await using box = await openSandbox();
   const bytes = new TextEncoder().encode(" ".repeat(65_536));
   const bodies = [" ".repeat(300_000), ReadableStream.from(Array(5).fill(bytes))];
@@ -509,7 +509,7 @@ Deno.test("a body that is too long is refused, whether it says how long it is or
   }
 });
 
-Deno.test("a request that never ends does not keep the sandbox from ending", async () => {
+Deno.test("unfinished request: does not delay the shutdown of the sandbox", async () => {
   const box = await openSandbox();
   const { hostname, port } = new URL(box.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -519,25 +519,25 @@ Deno.test("a request that never ends does not keep the sandbox from ending", asy
   await box[Symbol.asyncDispose]();
 });
 
-Deno.test("a site of another name or port cannot use the controls, whatever the browser tells", async () => {
+Deno.test("control API: rejects pages of another host or port, with any browser headers", async () => {
   await using box = await openSandbox({ publicUrl: "http://box.test:9" });
   const { transaction_id } = await box.charge("bca");
   const path = `/_sandbox/transactions/${transaction_id}/pay`;
   const { host } = new URL(box.url);
-  const strangers: Record<string, string>[] = [
+  const crossOrigin: Record<string, string>[] = [
     { Origin: "http://shop.example" },
     { Origin: "null" },
     { Origin: "http://127.0.0.1:1" },
     { "Sec-Fetch-Site": "same-site" },
-    // A name that was made to point here.
+    // A host name that an attacker points at this machine.
     { Host: "rebound.example", "Sec-Fetch-Site": "same-origin" },
     { Host: "rebound.example", Origin: "http://rebound.example" },
   ];
-  for (const headers of strangers) assert.equal(await ask(headers), 403, JSON.stringify(headers));
-  // Behind a proxy that calls the sandbox by another name.
+  for (const headers of crossOrigin) assert.equal(await ask(headers), 403, JSON.stringify(headers));
+  // Behind a proxy with another host name.
   assert.equal(await ask({ Origin: "http://box.test:9", "Sec-Fetch-Site": "same-origin" }), 200);
 
-  /** By hand, since `fetch` sends no name but the address's own. */
+  /** Written by hand because `fetch` does not allow another Host header. */
   async function ask(headers: Record<string, string>): Promise<number> {
     const { hostname, port } = new URL(box.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });

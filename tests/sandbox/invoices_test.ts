@@ -21,9 +21,9 @@ async function refused(box: TestSandbox, more: Json): Promise<string[]> {
   return body.error_messages;
 }
 
-const look = (box: TestSandbox, id: string): Promise<Json> => box.get(`/v1/invoices/${id}`);
+const getInvoice = (box: TestSandbox, id: string): Promise<Json> => box.get(`/v1/invoices/${id}`);
 
-Deno.test("the gateway's own sample comes to 13324", async () => {
+Deno.test("invoice total: the gateway's example gives 13324", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v1/invoices", INVOICE);
   assert.equal(http, 201);
@@ -37,10 +37,10 @@ Deno.test("the gateway's own sample comes to 13324", async () => {
   for (const name of ["order_id", "invoice_number", "due_date", "customer_details"] as const) {
     assert.deepEqual(body[name], INVOICE[name]);
   }
-  assert.deepEqual(await look(box, body.id), body);
+  assert.deepEqual(await getInvoice(box, body.id), body);
 });
 
-Deno.test("items are discounted, taxed and rounded to whole rupiah", async () => {
+Deno.test("invoice total: items are discounted, taxed and rounded to whole rupiah", async () => {
   await using box = await openSandbox();
   const item = { description: "A", quantity: 3, price: 3_333, discount_percentage: 10 };
   const plain = { item_details: [item], amount: undefined };
@@ -65,7 +65,7 @@ Deno.test("items are discounted, taxed and rounded to whole rupiah", async () =>
   assert.ok(Number.isInteger(fraction.gross_amount));
 });
 
-Deno.test("what is wrong is listed, under a real HTTP 400", async () => {
+Deno.test("invoice: lists all validation errors with HTTP 400", async () => {
   await using box = await openSandbox();
   assert.deepEqual(await refused(box, { item_details: [], amount: undefined }), [
     "item must not be empty",
@@ -85,7 +85,7 @@ Deno.test("what is wrong is listed, under a real HTTP 400", async () => {
   assert.deepEqual(await refused(box, { tax_mode: "inclusive" }), ["taxes is required"]);
 });
 
-/** Each bound of G§8, one step over it. */
+/** Each limit of an invoice request, exceeded by one. */
 const OVER: [name: string, more: Json][] = [
   ["order_id", { order_id: "x".repeat(37) }],
   ["order_id", { order_id: "no spaces" }],
@@ -116,7 +116,7 @@ function item(more: object) {
   return { item_details: [{ ...INVOICE.item_details[0], ...more }] };
 }
 
-Deno.test("every bound is kept, and its breach is named", async () => {
+Deno.test("invoice: enforces every limit and names the field", async () => {
   await using box = await openSandbox();
   for (const [name, more] of OVER) {
     const messages = await refused(box, more);
@@ -124,7 +124,7 @@ Deno.test("every bound is kept, and its breach is named", async () => {
   }
 });
 
-Deno.test("an order id is taken once and for all", async () => {
+Deno.test("invoice: rejects an order id that was used before", async () => {
   await using box = await openSandbox();
   const { id } = await create(box, { order_id: "the-one" });
   await box.call("PATCH", `/v1/invoices/${id}/void`, { void_reason: "wrong" });
@@ -132,7 +132,7 @@ Deno.test("an order id is taken once and for all", async () => {
   assert.deepEqual([again.http, again.body], [409, { error_messages: ["Duplicate order id"] }]);
 });
 
-Deno.test("virtual accounts are made up, or of the merchant's choice within each bank's digits", async () => {
+Deno.test("invoice virtual accounts: are generated, or chosen within each bank's number of digits", async () => {
   await using box = await openSandbox();
   const own = { payment_type: "virtual_account", payment_link: undefined };
   const made = await create(box, {
@@ -157,13 +157,13 @@ Deno.test("virtual accounts are made up, or of the merchant's choice within each
   assert.deepEqual(await refused(box, own), ["virtual_accounts is required"]);
 });
 
-Deno.test("a pending or overdue invoice can be voided, once", async () => {
+Deno.test("invoice: can be voided once while pending or overdue", async () => {
   await using box = await openSandbox();
   const pending = await create(box);
   const path = `/v1/invoices/${pending.id}/void`;
-  const { http, body } = await box.call("PATCH", path, { void_reason: "a mistake" });
+  const { http, body } = await box.call("PATCH", path, { void_reason: "a duplicate" });
   assert.deepEqual([http, body], [200, { success: true }]);
-  assert.equal((await look(box, pending.id)).status, "voided");
+  assert.equal((await getInvoice(box, pending.id)).status, "voided");
   const again = await box.call("PATCH", path);
   assert.deepEqual([again.http, again.body], [
     409,
@@ -174,7 +174,7 @@ Deno.test("a pending or overdue invoice can be voided, once", async () => {
   assert.equal((await box.call("PATCH", `/v1/invoices/${paid.id}/void`)).http, 409);
 });
 
-Deno.test("an invoice is overdue after its due date, and can still be paid or voided", async () => {
+Deno.test("invoice: becomes overdue after its due date and can still be paid or voided", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-01T00:00:00Z" });
   const dates = {
@@ -184,13 +184,13 @@ Deno.test("an invoice is overdue after its due date, and can still be paid or vo
   const first = await create(box, dates);
   const second = await create(box, dates);
   await box.advance(86_400);
-  assert.equal((await look(box, first.id)).status, "overdue");
+  assert.equal((await getInvoice(box, first.id)).status, "overdue");
   await box.control(`invoices/${first.id}/pay`);
-  assert.equal((await look(box, first.id)).status, "paid");
+  assert.equal((await getInvoice(box, first.id)).status, "paid");
   assert.equal((await box.call("PATCH", `/v1/invoices/${second.id}/void`)).http, 200);
 });
 
-Deno.test("an invoice is paid by an ordinary transaction whose webhook names it", async () => {
+Deno.test("invoice: is paid by a transaction whose webhook names the invoice", async () => {
   await using box = await openSandbox();
   const { id, order_id } = await create(box);
   const { invoice } = await box.control(`invoices/${id}/pay`, { payment_type: "gopay" });
@@ -208,7 +208,7 @@ Deno.test("an invoice is paid by an ordinary transaction whose webhook names it"
   assert.deepEqual([again.http, again.body.status_message], [409, "Invoice cannot be paid"]);
 });
 
-Deno.test("a payment that expires leaves the invoice open for another", async () => {
+Deno.test("invoice: stays open after a payment expired", async () => {
   await using box = await openSandbox();
   const { id } = await create(box);
   const start = async () => (await box.control(`invoices/${id}/pay`, { only_start: true }));
@@ -216,23 +216,23 @@ Deno.test("a payment that expires leaves the invoice open for another", async ()
   const second = (await start()).transaction;
   assert.notEqual(first.order_id, second.order_id);
   await box.post(`/v2/${first.transaction_id}/expire`);
-  assert.equal((await look(box, id)).status, "pending");
+  assert.equal((await getInvoice(box, id)).status, "pending");
   await box.control(`transactions/${second.transaction_id}/pay`);
-  assert.equal((await look(box, id)).status, "paid");
+  assert.equal((await getInvoice(box, id)).status, "paid");
 });
 
-Deno.test("a voided invoice is paid all the same by a transaction that was started before", async () => {
+Deno.test("voided invoice: becomes paid by a transaction that was started before", async () => {
   await using box = await openSandbox();
   const { id } = await create(box);
   const { transaction } = await box.control(`invoices/${id}/pay`, { only_start: true });
   await box.call("PATCH", `/v1/invoices/${id}/void`, { void_reason: "too late" });
   assert.equal((await box.call("POST", `/_sandbox/invoices/${id}/pay`)).http, 409);
   await box.control(`transactions/${transaction.transaction_id}/pay`);
-  assert.equal((await look(box, id)).status, "paid");
+  assert.equal((await getInvoice(box, id)).status, "paid");
   assert.equal(box.hooks.at(-1)!.body.metadata.midtrans_invoice_id, id);
 });
 
-Deno.test("a quotation becomes an invoice, once", async () => {
+Deno.test("quotation: can be converted to an invoice once", async () => {
   await using box = await openSandbox();
   const { id, status, document_type } = await create(box, { document_type: "quotation" });
   assert.deepEqual([status, document_type], ["published", "quotation"]);
@@ -247,24 +247,24 @@ Deno.test("a quotation becomes an invoice, once", async () => {
   assert.match(body.converted_at, /\+0700$/);
   assert.equal((await box.call("PATCH", `/v1/invoices/${id}/convert`)).http, 409);
   await box.control(`invoices/${id}/pay`);
-  assert.equal((await look(box, id)).status, "paid");
+  assert.equal((await getInvoice(box, id)).status, "paid");
 });
 
-Deno.test("a quotation is rejected by the client or cancelled by the merchant", async () => {
+Deno.test("quotation: is rejected by the client or cancelled by the merchant", async () => {
   await using box = await openSandbox();
   const voided = async (body: object) => {
     const { id } = await create(box, { document_type: "quotation" });
     await box.call("PATCH", `/v1/invoices/${id}/void`, body);
-    return (await look(box, id)).status;
+    return (await getInvoice(box, id)).status;
   };
   assert.equal(await voided({ cancel_as: "client" }), "rejected");
   assert.equal(await voided({ void_reason: "no more" }), "canceled");
 });
 
-Deno.test("an unknown invoice is a real 404", async () => {
+Deno.test("invoice: returns HTTP 404 for an unknown id", async () => {
   await using box = await openSandbox();
   for (const [method, end] of [["GET", ""], ["PATCH", "/void"], ["PATCH", "/convert"]] as const) {
-    const { http, body } = await box.call(method, `/v1/invoices/nobody${end}`);
+    const { http, body } = await box.call(method, `/v1/invoices/unknown${end}`);
     assert.deepEqual([http, body], [404, { error_messages: ["Not Found"] }]);
   }
 });

@@ -19,18 +19,21 @@ import { MIDTRANS_CLIENT } from "../support/tools.ts";
 
 const { default: { CoreApi, MidtransError } }: Json = await import(MIDTRANS_CLIENT);
 
-/** Its address is a static member, so the tests of this file take turns; each has its own sandbox. */
+/**
+ * The client's base URL is a static field, so the tests in this file run in sequence, each with its
+ * own sandbox.
+ */
 async function withClient(use: (api: Json, box: TestSandbox) => Promise<void>) {
   await using box = await openSandbox();
   const api = new CoreApi({ isProduction: false, serverKey: SERVER_KEY, clientKey: CLIENT_KEY });
   api.apiConfig.constructor.CORE_SANDBOX_BASE_URL = box.url;
-  // Without this its sockets stay open for the next request, which is another test's.
+  // Otherwise its sockets stay open into the next test.
   api.httpClient.http_client.defaults.headers.common.Connection = "close";
   await use(api, box);
 }
 
 function check(name: string, use: (api: Json, box: TestSandbox) => Promise<void>) {
-  Deno.test(`the official client: ${name}`, () => withClient(use));
+  Deno.test(`official client: ${name}`, () => withClient(use));
 }
 
 let orders = 0;
@@ -55,7 +58,10 @@ async function charge(api: Json, kind: Kind, more: Json = {}): Promise<Json> {
   return await api.charge(merge(merge({ transaction_details, ...KINDS[kind] }, own), more));
 }
 
-/** What it throws: a text where the code was the body's, a number where it was HTTP's. */
+/**
+ * The client throws the code as a string if it was in the body, and as a number if it was the HTTP
+ * status.
+ */
 async function assertRefused(call: Promise<unknown>, code: string | number, message?: string) {
   await assert.rejects(call, (error: Json) => {
     assert.ok(error instanceof MidtransError, String(error));
@@ -76,12 +82,12 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
   });
 }
 
-check("a charge with items and a customer", async (api) => {
+check("charges with items and a customer", async (api) => {
   const answer = await charge(api, "bca", { item_details: ITEMS, customer_details: CUSTOMER });
   assert.equal(answer.status_code, "201");
 });
 
-check("a wrong charge is a 400 of HTTP, and lists what is wrong", async (api) => {
+check("gets HTTP 400 and all messages for an invalid charge", async (api) => {
   await assert.rejects(
     charge(api, "bca", { transaction_details: { gross_amount: 0 } }),
     (error: Json) => {
@@ -92,7 +98,7 @@ check("a wrong charge is a 400 of HTTP, and lists what is wrong", async (api) =>
   );
 });
 
-check("a wrong key is a 401 of HTTP", async (api) => {
+check("gets HTTP 401 for a wrong key", async (api) => {
   api.apiConfig.set({ serverKey: "SB-Mid-server-wrong" });
   const message = "Transaction cannot be authorized with the current client/server key.";
   await assertRefused(charge(api, "bca"), 401, message);
@@ -104,20 +110,20 @@ check("a wrong key is a 401 of HTTP", async (api) => {
   );
 });
 
-check("an unknown transaction is a 404 of the body", async (api) => {
+check("gets 404 in the body for an unknown transaction", async (api) => {
   const { transaction } = api;
   const calls = ["status", "statusb2b", "approve", "deny", "cancel", "expire", "refund"];
   for (const name of [...calls, "refundDirect"]) {
-    await assertRefused(transaction[name]("nobody"), "404", "Transaction doesn't exist.");
+    await assertRefused(transaction[name]("unknown"), "404", "Transaction doesn't exist.");
   }
 });
 
-check("an order id that is taken is a 406 of the body", async (api) => {
+check("gets 406 in the body for an order id in use", async (api) => {
   const { order_id } = await charge(api, "bca");
   await assertRefused(charge(api, "gopay", { transaction_details: { order_id } }), "406");
 });
 
-check("expires, and a 407 is no error", async (api) => {
+check("expires a transaction, and 407 is not an error", async (api) => {
   const { order_id } = await charge(api, "bca");
   const expired = await api.transaction.expire(order_id);
   assert.deepEqual([expired.status_code, expired.transaction_status], ["407", "expire"]);
@@ -125,7 +131,7 @@ check("expires, and a 407 is no error", async (api) => {
   await assertRefused(api.transaction.expire(order_id), "412");
 });
 
-check("cancels", async (api) => {
+check("cancels a transaction", async (api) => {
   for (const kind of ["permata", "card", "gopay"] as const) {
     const { order_id } = await charge(api, kind);
     assert.equal((await api.transaction.cancel(order_id)).status_code, "200");
@@ -133,7 +139,7 @@ check("cancels", async (api) => {
   }
 });
 
-check("approves and denies challenges, and nothing else", async (api) => {
+check("approves and denies challenged payments only", async (api) => {
   const approved = await charge(api, "card_challenge");
   assert.equal((await api.transaction.approve(approved.order_id)).fraud_status, "accept");
   const denied = await charge(api, "card_challenge");
@@ -144,7 +150,7 @@ check("approves and denies challenges, and nothing else", async (api) => {
   await assertRefused(api.transaction.deny(accepted.order_id), "412", message);
 });
 
-check("refunds what is settled, and only that", async (api, box) => {
+check("refunds settled payments only", async (api, box) => {
   const { order_id, transaction_id } = await charge(api, "card");
   await assertRefused(api.transaction.refund(order_id, { amount: 5_000 }), "412");
   await assertRefused(api.transaction.refundDirect(order_id, { amount: 5_000 }), "412");
@@ -158,7 +164,7 @@ check("refunds what is settled, and only that", async (api, box) => {
   assert.deepEqual([second.transaction_status, second.refund_amount], ["refund", "44000.00"]);
 });
 
-check("captures a hold", async (api) => {
+check("captures an authorization", async (api) => {
   const { transaction_id } = await charge(api, "card_auth");
   const captured = await api.capture({ transaction_id, gross_amount: 40_000 });
   assert.deepEqual([captured.status_code, captured.gross_amount], ["200", "40000.00"]);
@@ -171,7 +177,7 @@ check("lists the payments of a virtual account", async (api) => {
   assert.equal(transactions[0].order_id, order_id);
 });
 
-check("makes tokens, registers cards, asks for points", async (api) => {
+check("creates tokens, registers cards, inquires points", async (api) => {
   const wrong = { card_number: "4811111111111115", client_key: CLIENT_KEY };
   await assertRefused(api.cardToken(wrong), "400");
   await assertRefused(api.cardToken({ ...wrong, client_key: "x" }), 401);
@@ -191,7 +197,7 @@ check("makes tokens, registers cards, asks for points", async (api) => {
   await assertRefused(charge(api, "card", { credit_card: { token_id: used } }), "411");
 });
 
-check("links an account, looks at it, unlinks it", async (api, box) => {
+check("links, reads and unlinks an account", async (api, box) => {
   const gopay_partner = { phone_number: "8123456789", country_code: "62" };
   const linked = await api.linkPaymentAccount({ payment_type: "gopay", gopay_partner });
   assert.deepEqual([linked.status_code, linked.account_status], ["201", "PENDING"]);
@@ -209,7 +215,7 @@ check("links an account, looks at it, unlinks it", async (api, box) => {
   assert.equal(paid.transaction_status, "settlement");
   assert.equal((await api.unlinkPaymentAccount(account_id)).status_code, "204");
   assert.equal((await api.getPaymentAccount(account_id)).status_code, "204");
-  await assertRefused(api.getPaymentAccount("nobody"), "404", "Account doesn't exist.");
+  await assertRefused(api.getPaymentAccount("unknown"), "404", "Account doesn't exist.");
   const blocked = { ...gopay_partner, phone_number: "123450002" };
   await assertRefused(
     api.linkPaymentAccount({ payment_type: "gopay", gopay_partner: blocked }),
@@ -234,16 +240,16 @@ check("creates, reads, disables, enables and updates a subscription", async (api
   assert.equal((await api.getSubscription(id)).amount, "21000");
 });
 
-check("an unknown subscription is a 404 of HTTP, a wrong one a 400", async (api) => {
+check("gets HTTP 404 for an unknown subscription and 400 for an invalid one", async (api) => {
   for (const name of ["getSubscription", "disableSubscription", "enableSubscription"]) {
-    await assertRefused(api[name]("nobody"), 404, "Subscription doesn't exist.");
+    await assertRefused(api[name]("unknown"), 404, "Subscription doesn't exist.");
   }
   const { name, currency, token, amount } = SUBSCRIPTION;
-  await assertRefused(api.updateSubscription("nobody", { name, currency, token, amount }), 404);
+  await assertRefused(api.updateSubscription("unknown", { name, currency, token, amount }), 404);
   await assertRefused(api.createSubscription({}), 400, "Invalid parameter.");
 });
 
-check("its notification helper reads every webhook, as text and as object", async (api, box) => {
+check("notification helper reads every webhook as text and as object", async (api, box) => {
   const { transaction_id } = await charge(api, "bca");
   await box.control(`transactions/${transaction_id}/pay`);
   const gone = await charge(api, "gopay");
@@ -261,7 +267,7 @@ check("its notification helper reads every webhook, as text and as object", asyn
   }
 });
 
-check("failures of the gateway reach the caller as errors", async (api, box) => {
+check("gateway failures are thrown as errors", async (api, box) => {
   await box.fault("charge", "error_503");
   await assertRefused(charge(api, "bca"), 503);
   await box.fault("charge", "hidden_500");

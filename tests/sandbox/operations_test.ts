@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { linkedAccount, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 
-/** Ways into each state, of a card where cards have it; they answer with the transaction's id. */
+/** How to reach each state, with a card if cards have it; returns the transaction id. */
 const STATES: Record<string, (box: TestSandbox) => Promise<string>> = {
   "pending": (box) => charged(box, "bca"),
   "pending card": (box) => charged(box, "card_3ds"),
@@ -48,7 +48,7 @@ async function charged(box: TestSandbox, kind: Parameters<TestSandbox["charge"]>
 
 interface Operation {
   run(box: TestSandbox, id: string): Promise<{ http: number; body: Record<string, string> }>;
-  /** The code where it can be done (G§4); everywhere else it is 412. */
+  /** Status code in the states that allow it; 412 in all others. */
   done: Record<string, string>;
   message: string;
   status: string;
@@ -103,13 +103,13 @@ const OPERATIONS: Record<string, Operation> = {
 };
 
 for (const [name, operation] of Object.entries(OPERATIONS)) {
-  Deno.test(`${name} is done in the states it is meant for, and refused in all others`, async () => {
+  Deno.test(`${name}: succeeds in the allowed states and is rejected in all others`, async () => {
     await using box = await openSandbox();
     for (const [state, reach] of Object.entries(STATES)) {
       const id = await reach(box);
       const before = await box.status(id);
       await box.settled();
-      const heard = box.hooks.length;
+      const sentBefore = box.hooks.length;
       const { http, body } = await operation.run(box, id);
       assert.equal(http, 200, state);
       await box.settled();
@@ -120,28 +120,28 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
         assert.equal(body.status_message, operation.message, state);
         assert.equal(body.transaction_status, operation.status, state);
         assert.equal(after.transaction_status, operation.status, state);
-        assert.equal(box.hooks.length, heard + 1, state);
+        assert.equal(box.hooks.length, sentBefore + 1, state);
       } else {
         assert.equal(body.status_code, "412", state);
         assert.equal(body.status_message, "Merchant cannot modify the status of the transaction");
         assert.match(body.id!, /^[0-9a-f-]{36}$/);
         assert.deepEqual(after, before, state);
-        assert.equal(box.hooks.length, heard, state);
+        assert.equal(box.hooks.length, sentBefore, state);
       }
     }
   });
 
-  Deno.test(`${name} of an unknown transaction answers 404 under HTTP 200`, async () => {
+  Deno.test(`${name}: returns 404 with HTTP 200 for an unknown transaction`, async () => {
     await using box = await openSandbox();
-    const { http, body } = await operation.run(box, "nobody-knows-it");
+    const { http, body } = await operation.run(box, "unknown-id");
     assert.deepEqual([http, body.status_code], [200, "404"]);
     assert.equal(body.status_message, "Transaction doesn't exist.");
   });
 
-  Deno.test(`${name} without the server key answers 401 under HTTP 401`, async () => {
+  Deno.test(`${name}: returns 401 with HTTP 401 without the server key`, async () => {
     await using box = await openSandbox();
     const id = await charged(box, "card_challenge");
-    const says = async (Authorization: string) => {
+    const messageFor = async (Authorization: string) => {
       const asked: TestSandbox = {
         ...box,
         call: (method, path, body) => box.call(method, path, body, { Authorization }),
@@ -151,15 +151,15 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
       return body.status_message;
     };
     const wrong = "Transaction cannot be authorized with the current client/server key.";
-    assert.equal(await says(`Basic ${btoa("SB-Mid-server-other:")}`), wrong);
-    assert.equal(await says(`Basic ${btoa("SB-Mid-client-sandbox:")}`), wrong);
+    assert.equal(await messageFor(`Basic ${btoa("SB-Mid-server-other:")}`), wrong);
+    assert.equal(await messageFor(`Basic ${btoa("SB-Mid-client-sandbox:")}`), wrong);
     const empty = "Operation is not allowed due to unauthorized payload.";
-    assert.equal(await says(`Basic ${btoa(":")}`), empty);
-    assert.equal(await says("Bearer x"), empty);
+    assert.equal(await messageFor(`Basic ${btoa(":")}`), empty);
+    assert.equal(await messageFor("Bearer x"), empty);
   });
 }
 
-/** G§4.1: who asks for the status is told another code than who gets the webhook. */
+/** Status requests and webhooks have different codes for the same status. */
 const CODES: Record<string, [status: string, webhook: string, message?: string]> = {
   "pending": ["201", "201", "Success, transaction is found"],
   "pending card": ["201", "201", "Credit Card transaction is pending"],
@@ -179,24 +179,24 @@ const CODES: Record<string, [status: string, webhook: string, message?: string]>
 };
 
 for (const [state, reach] of Object.entries(STATES)) {
-  Deno.test(`the status code of ${state} is that of the table, for the asker and in the webhook`, async () => {
+  Deno.test(`status code of ${state}: matches the table in the status response and in the webhook`, async () => {
     await using box = await openSandbox();
     const id = await reach(box);
     await box.settled();
     const { http, body } = await box.call("GET", `/v2/${id}/status`);
-    const [status, webhook, message] = CODES[state]!;
+    const [status, webhookCode, message] = CODES[state]!;
     assert.deepEqual([http, body.status_code], [200, status]);
     if (message) assert.equal(body.status_message, message);
     assert.equal(body.transaction_status, state.split(/[ ,]/)[0]);
-    const heard = box.hooks.at(-1)!.body;
-    assert.deepEqual([heard.status_code, heard.transaction_status], [
-      webhook,
+    const webhook = box.hooks.at(-1)!.body;
+    assert.deepEqual([webhook.status_code, webhook.transaction_status], [
+      webhookCode,
       body.transaction_status,
     ]);
   });
 }
 
-Deno.test("HTTP says 200 to every refusal but 400 and 401; the body has the code", async () => {
+Deno.test("errors of the core API: HTTP is 200 except for 400 and 401; the body has the code", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
   const answer = async (path: string, body?: unknown) => {
@@ -207,7 +207,7 @@ Deno.test("HTTP says 200 to every refusal but 400 and 401; the body has the code
   const card = { payment_type: "credit_card", credit_card: { token_id: "none" } };
   assert.deepEqual(await answer("/v2/charge", {}), [400, "400"]);
   assert.deepEqual(await answer("/v2/charge", { payment_type: "bri_epay" }), [200, "402"]);
-  assert.deepEqual(await answer("/v2/nobody/cancel"), [200, "404"]);
+  assert.deepEqual(await answer("/v2/unknown/cancel"), [200, "404"]);
   const taken = { payment_type: "gopay", transaction_details: { order_id, gross_amount: 1 } };
   assert.deepEqual(await answer("/v2/charge", taken), [200, "406"]);
   assert.deepEqual(await answer("/v2/charge", { ...card, transaction_details }), [200, "411"]);
@@ -223,7 +223,7 @@ Deno.test("HTTP says 200 to every refusal but 400 and 401; the body has the code
   assert.match(status_message, /malformed syntax in the request body$/);
 });
 
-Deno.test("Permata and Indomaret refuse a late expiry in other words", async () => {
+Deno.test("expire: Permata and Indomaret reject it after payment with another message", async () => {
   await using box = await openSandbox();
   for (const kind of ["permata", "permata_old", "indomaret"] as const) {
     const { transaction_id } = await box.paid(kind);
@@ -233,7 +233,7 @@ Deno.test("Permata and Indomaret refuse a late expiry in other words", async () 
   }
 });
 
-Deno.test("captures settle the next day at 16:00 in Jakarta", async () => {
+Deno.test("captures: are settled the next day at 16:00 in Jakarta", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-03-03T20:00:00Z" }); // 03:00 on the 4th
   const { transaction_id } = await box.charge("card");
@@ -245,7 +245,7 @@ Deno.test("captures settle the next day at 16:00 in Jakarta", async () => {
   assert.equal(status.settlement_time, "2031-03-05 16:00:00");
 });
 
-Deno.test("a challenge nobody answers is cancelled when it would have settled", async () => {
+Deno.test("undecided challenge: is cancelled at settlement time", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("card_challenge");
   await box.advance(2 * 86_400);
@@ -256,7 +256,7 @@ Deno.test("a challenge nobody answers is cancelled when it would have settled", 
   assert.equal((await box.status(approved)).transaction_status, "settlement");
 });
 
-Deno.test("a denied challenge has both its states denied", async () => {
+Deno.test("denied challenge: both transaction status and fraud status are deny", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("card_challenge");
   const { fraud_status } = await box.post(`/v2/${transaction_id}/deny`);
@@ -270,7 +270,7 @@ Deno.test("a denied challenge has both its states denied", async () => {
   ]);
 });
 
-Deno.test("approving a challenged hold is told to the merchant", async () => {
+Deno.test("approved challenge of an authorization: notifies the merchant", async () => {
   await using box = await openSandbox();
   const token_id = await box.token("4511111111111117");
   const { transaction_id, status_code } = await box.charge("card_auth", {
@@ -285,7 +285,7 @@ Deno.test("approving a challenged hold is told to the merchant", async () => {
   );
 });
 
-Deno.test("acquirers differ in when a hold can be cancelled", async () => {
+Deno.test("cancel of an authorization: depends on the acquiring bank", async () => {
   await using box = await openSandbox();
   const codes = async (bank: string) => {
     const hold = async () =>
@@ -303,7 +303,7 @@ Deno.test("acquirers differ in when a hold can be cancelled", async () => {
   for (const bank of ["bca", "bri", "maybank"]) assert.deepEqual(await codes(bank), ["200", "200"]);
 });
 
-Deno.test("a hold is captured in part, up to what was held", async () => {
+Deno.test("capture: can be partial, up to the authorized amount", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("card_auth");
   const capture = (gross_amount: unknown) =>
@@ -321,7 +321,7 @@ Deno.test("a hold is captured in part, up to what was held", async () => {
   assert.equal(refund_amount, "40000.00");
 });
 
-Deno.test("a capture that the bank refuses says deny and leaves the hold, which can be tried again", async () => {
+Deno.test("capture declined by the bank: returns deny and keeps the authorization for a retry", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("card_auth");
   await box.fault("capture", "bank_refuses");
@@ -331,7 +331,7 @@ Deno.test("a capture that the bank refuses says deny and leaves the hold, which 
   assert.equal((await box.post("/v2/capture", { transaction_id })).status_code, "200");
 });
 
-Deno.test("a hold that is never captured ends after eight days", async () => {
+Deno.test("authorization: expires after eight days without capture", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("card_auth");
   await box.advance(8 * 86_400 - 30);
@@ -340,7 +340,7 @@ Deno.test("a hold that is never captured ends after eight days", async () => {
   assert.equal((await box.status(transaction_id)).transaction_status, "expire");
 });
 
-Deno.test("a GoPay reservation is captured in full only, and becomes a settlement", async () => {
+Deno.test("gopay authorization: can only be captured in full and becomes a settlement", async () => {
   await using box = await openSandbox();
   const gopay = { ...await linkedAccount(box), pre_auth: true };
   const { transaction_id, transaction_status } = await box.charge("gopay", { gopay });
@@ -351,7 +351,7 @@ Deno.test("a GoPay reservation is captured in full only, and becomes a settlemen
   assert.deepEqual([whole.status_code, whole.transaction_status], ["200", "settlement"]);
 });
 
-Deno.test("a GoPay reservation lasts 15 minutes, or as long as its custom expiry", async () => {
+Deno.test("gopay authorization: lasts 15 minutes or until its custom expiry", async () => {
   await using box = await openSandbox();
   const gopay = { ...await linkedAccount(box), pre_auth: true };
   const usual = await box.charge("gopay", { gopay });
@@ -369,13 +369,13 @@ Deno.test("a GoPay reservation lasts 15 minutes, or as long as its custom expiry
         (await box.status(transaction_id)).transaction_status
       ),
     );
-  // The PIN was typed four minutes in: its reservation counts from then.
+  // The PIN was entered after four minutes, so the authorization counts from then.
   assert.deepEqual(await statuses(), ["expire", "authorize", "authorize"]);
   await box.advance(4 * 60);
   assert.deepEqual(await statuses(), ["expire", "authorize", "expire"]);
 });
 
-Deno.test("a reversal takes back what Permata, Mandiri and Indomaret settled, and nobody else", async () => {
+Deno.test("reversal: is possible for Permata, Mandiri and Indomaret only", async () => {
   await using box = await openSandbox();
   for (const kind of ["permata", "permata_old", "echannel", "indomaret"] as const) {
     const { transaction_id } = await box.paid(kind);
@@ -390,11 +390,11 @@ Deno.test("a reversal takes back what Permata, Mandiri and Indomaret settled, an
   }
 });
 
-Deno.test("only those methods can be denied or fail that the table says so of", async () => {
+Deno.test("deny and fail: are possible only for the methods of the table", async () => {
   await using box = await openSandbox();
-  const code = async (kind: Parameters<typeof box.charge>[0], happening: string) => {
+  const code = async (kind: Parameters<typeof box.charge>[0], action: string) => {
     const { transaction_id } = await box.charge(kind);
-    return (await box.call("POST", `/_sandbox/transactions/${transaction_id}/${happening}`)).http;
+    return (await box.call("POST", `/_sandbox/transactions/${transaction_id}/${action}`)).http;
   };
   for (const kind of ["card_3ds", "gopay", "shopeepay", "qris", "ovo", "akulaku"] as const) {
     assert.equal(await code(kind, "deny"), 200, kind);
@@ -407,7 +407,7 @@ Deno.test("only those methods can be denied or fail that the table says so of", 
   assert.equal(await code("gopay", "fail"), 412);
 });
 
-Deno.test("DANA is found by the transaction's id alone, and shouts while it is pending", async () => {
+Deno.test("dana: is found by transaction id only and is PENDING in capitals", async () => {
   await using box = await openSandbox();
   const { transaction_id, order_id } = await box.charge("dana");
   assert.equal((await box.status(order_id)).status_code, "404");
@@ -418,7 +418,7 @@ Deno.test("DANA is found by the transaction's id alone, and shouts while it is p
   assert.equal((await box.post(`/v2/${transaction_id}/cancel`)).status_code, "200");
 });
 
-Deno.test("a number that is paid again makes a transaction of its own, listed newest first", async () => {
+Deno.test("repeated payment to a virtual account: creates a transaction, listed newest first", async () => {
   await using box = await openSandbox();
   const first = await box.charge("bca");
   const again = `transactions/${first.transaction_id}/pay_again`;
@@ -437,10 +437,10 @@ Deno.test("a number that is paid again makes a transaction of its own, listed ne
   );
   const page = await box.get(`/v2/${first.order_id}/status/b2b?page=1&per_page=1`);
   assert.equal(page.transactions[0].transaction_id, first.transaction_id);
-  assert.equal((await box.get("/v2/nobody/status/b2b")).status_code, "404");
+  assert.equal((await box.get("/v2/unknown/status/b2b")).status_code, "404");
 });
 
-Deno.test("where the customer bears the fee, the amount includes it and is signed with it", async () => {
+Deno.test("customer fee: is included in the amount and in the signature", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("bca");
   await box.control(`transactions/${transaction_id}/pay`, { fee: 4_000 });
@@ -453,7 +453,7 @@ Deno.test("where the customer bears the fee, the amount includes it and is signe
   });
 });
 
-Deno.test("the day's captures are settled, and a challenge nobody answered is cancelled", async () => {
+Deno.test("settle call: settles captures and cancels undecided challenges", async () => {
   await using box = await openSandbox();
   await box.charge("card");
   await box.charge("card", { credit_card: { token_id: await box.token("4511111111111117") } });

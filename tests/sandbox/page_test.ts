@@ -11,22 +11,22 @@ import { JSQR } from "../support/tools.ts";
 
 const browserPath = findBrowser();
 
-/** Where pictures of the pages go, for whoever wants to look at them. */
+/** Folder for screenshots of the pages, if set. */
 const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 
 interface Stage {
   box: TestSandbox;
-  /** A page of the browser; it complains of errors, dialogs and requests to anywhere else. */
-  // deno-lint-ignore no-explicit-any -- what is imported by name has no types
+  /** A page of the browser; errors, dialogs and requests to other hosts are recorded. */
+  // deno-lint-ignore no-explicit-any -- the browser library is loaded at run time and has no types
   open(path: string, options?: Json): Promise<any>;
   picture(page: Json, name: string): Promise<void>;
-  /** A complaint of the browser that belongs to the test. */
-  expect(complaint: RegExp): void;
+  /** Allows a browser error that the test causes on purpose. */
+  expect(pattern: RegExp): void;
 }
 
-/** A test in a browser without a network, which has to go by without a word of complaint. */
+/** A test in a browser without network access; it fails on any recorded browser error. */
 function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
   Deno.test({
     name,
@@ -34,25 +34,25 @@ function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
     async fn() {
       await using box = await openSandbox();
       const browser = await launchBrowser(browserPath!);
-      const complaints: string[] = [];
+      const errors: string[] = [];
       const expected: RegExp[] = [];
       const watch = (page: Json) => {
         page.on("request", (request: Json) => {
-          if (!request.url().startsWith(box.url)) complaints.push(`outside: ${request.url()}`);
+          if (!request.url().startsWith(box.url)) errors.push(`outside: ${request.url()}`);
         });
         page.on("console", (message: Json) => {
-          if (message.type() === "error") complaints.push(message.text());
+          if (message.type() === "error") errors.push(message.text());
         });
-        page.on("pageerror", (error: Error) => complaints.push(String(error)));
+        page.on("pageerror", (error: Error) => errors.push(String(error)));
         page.on("dialog", (dialog: Json) => {
-          complaints.push(`dialog: ${dialog.message()}`);
+          errors.push(`dialog: ${dialog.message()}`);
           dialog.dismiss();
         });
       };
       try {
         await fn({
           box,
-          expect: (complaint) => expected.push(complaint),
+          expect: (pattern) => expected.push(pattern),
           async open(path, options = {}) {
             const page = await browser.newPage({
               viewport: { width: 1280, height: 900 },
@@ -71,8 +71,8 @@ function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
       } finally {
         await browser.close();
       }
-      const isUnexpected = (text: string) => !expected.some((complaint) => complaint.test(text));
-      assert.deepEqual(complaints.filter(isUnexpected), []);
+      const isUnexpected = (text: string) => !expected.some((pattern) => pattern.test(text));
+      assert.deepEqual(errors.filter(isUnexpected), []);
     },
   });
 }
@@ -85,7 +85,7 @@ function press(page: Json, name: string | RegExp): Promise<void> {
   return page.getByRole("button", { name }).click();
 }
 
-Deno.test("pages come under a strict policy, and unknown ids get a friendly one", async () => {
+Deno.test("pages: have a strict content security policy; unknown ids get a 404 page", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("bca");
   for (const path of ["/", `/pay/${transaction_id}`, `/transactions/${transaction_id}`]) {
@@ -100,19 +100,19 @@ Deno.test("pages come under a strict policy, and unknown ids get a friendly one"
     ...["/pay/no", "/transactions/no", "/gopay/app/no", "/v2/akulaku/redirect/no"],
     ...["/v2/3ds/redirect/no", "/gopay/link/no", "/payment-links/no", "/invoices/no.pdf"],
     ...["/v2/qris/no/qr-code", "/v2/gopay/no/qr-code", "/v4/qris/no/qr-code"],
-    // Of another method: a bank transfer has neither an app nor a code.
+    // Another method: a bank transfer has neither an app nor a QR code.
     ...[`/shopeepay/app/${transaction_id}`, `/v2/qris/${transaction_id}/qr-code`],
   ];
   for (const path of unknown) {
     const { http, text } = await box.call("GET", path);
     assert.equal(http, 404, path);
-    assert.match(text, /There is nothing here/);
+    assert.match(text, /No record matches this URL/);
   }
-  // Beside the pages, the gateway goes on refusing in its own way.
+  // Unknown API paths still get the gateway's error format.
   assert.equal((await box.get("/v2/no/such/path")).status_code, "404");
 });
 
-Deno.test("looking changes nothing, and other sites cannot press buttons", async () => {
+Deno.test("pages: reading changes nothing, and requests of other sites are blocked", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("bca");
   const token_id = await box.token("4556557955726624");
@@ -131,10 +131,10 @@ Deno.test("looking changes nothing, and other sites cannot press buttons", async
   assert.equal((await box.status(card.transaction_id)).transaction_status, "pending");
 });
 
-browserTest("the list is live, and its buttons make things happen", async (stage) => {
+browserTest("dashboard: updates live, and its buttons run their actions", async (stage) => {
   const { box, open, picture } = stage;
   const page = await open("/");
-  await page.getByText("No transaction yet").waitFor();
+  await page.getByText("No transactions yet").waitFor();
   assert.match(await page.locator("#curl").textContent(), new RegExp(`${box.url}/v2/charge`));
   await picture(page, "empty");
 
@@ -145,7 +145,7 @@ browserTest("the list is live, and its buttons make things happen", async (stage
   await row(page, "order-1").locator(".badge.settlement").waitFor();
   await row(page, "order-1").getByText("delivered · 200").waitFor();
   await page.getByText("order-1 is now: settlement").waitFor();
-  // The button is gone, and the keyboard is still in its row.
+  // The button is gone, and the focus has moved to its row.
   await page.locator('[data-open]:focus:text-is("order-1")').waitFor();
 
   box.receiver.answer = () => new Response("busy", { status: 503 });
@@ -168,10 +168,10 @@ browserTest("the list is live, and its buttons make things happen", async (stage
   await box.charge("card_3ds");
   await press(page, "Fail 3DS order-6");
   await row(page, "order-6").locator(".badge.deny").waitFor();
-  await press(page, "Settle today’s captures");
+  await press(page, "Settle captured payments");
   await page.getByText("Settled: 1").waitFor();
 
-  // The latest comes first; the filter narrows the list down.
+  // Newest first; the filter narrows the list.
   assert.match(await page.locator("tbody").first().textContent(), /order-6/);
   await page.getByLabel("Order", { exact: true }).fill("ORDER-2");
   await row(page, "order-6").waitFor({ state: "detached" });
@@ -186,122 +186,133 @@ browserTest("the list is live, and its buttons make things happen", async (stage
   await picture(await open("/", { viewport: { width: 375, height: 800 } }), "list_375");
 });
 
-browserTest("a row opens, and its webhook can be sent again", async ({ box, open, picture }) => {
-  box.receiver.answer = () => new Response("no <b>way</b>", { status: 404 });
+browserTest(
+  "dashboard: a row expands, and its webhook can be resent",
+  async ({ box, open, picture }) => {
+    box.receiver.answer = () => new Response("no <b>way</b>", { status: 404 });
+    const { transaction_id } = await box.charge("bca");
+    const page = await open("/");
+    await page.getByRole("link", { name: "order-1", exact: true }).click();
+    await page.getByText(`"transaction_id": "${transaction_id}"`).first().waitFor();
+    await page.getByText("HTTP 404 no <b>way</b>").waitFor();
+    await page.getByText("Payload").click();
+    box.receiver.answer = () => new Response("OK");
+    await press(page, "Resend");
+    await page.getByText("HTTP 200 OK").waitFor();
+    await row(page, "order-1").getByText("delivered · 200").waitFor();
+    // The expanded section is still expanded.
+    await page.getByText("midtrans payment notification").waitFor();
+    await picture(page, "details");
+    await page.getByRole("link", { name: "order-1", exact: true }).click();
+    await page.getByRole("button", { name: "Resend" }).waitFor({ state: "detached" });
+
+    // The same content on its own page, which is also live.
+    await page.goto(`${box.url}/transactions/${transaction_id}`);
+    await page.getByText("Payload").click();
+    await press(page, "Resend");
+    await page.locator("article li").nth(2).waitFor();
+  },
+);
+
+browserTest(
+  "dashboard: controls clock, webhook URLs and faults",
+  async ({ box, open, picture }) => {
+    await box.charge("bca");
+    const page = await open("/");
+    await press(page, "+1 hour");
+    await page.getByText("Clock advanced: +1 hour").waitFor();
+    await press(page, "+1 day");
+    await row(page, "order-1").locator(".badge.expire").waitFor();
+
+    await page.getByLabel("Payments").fill(`${box.receiver.url}/elsewhere`);
+    await press(page, "Save");
+    await page.getByText("Webhook URLs saved.").waitFor();
+    await box.charge("bca");
+    await row(page, "order-2").getByText("delivered · 200").waitFor();
+    assert.equal(box.hooks.at(-1)!.path, "/elsewhere");
+    await box.control("settings", { notification_url: `${box.receiver.url}/third` }, "PATCH");
+    await box.charge("bca");
+    await page.locator('#notification_url[value$="/third"]').waitFor();
+
+    await page.getByLabel("Operation").selectOption("charge");
+    await page.getByLabel("Fault").selectOption("hidden_500");
+    await page.getByLabel("Times").fill("2");
+    await press(page, "Arm");
+    await page.getByText("hidden_500 in charge, 2 ×").waitFor();
+    await picture(page, "faults");
+    assert.equal((await box.charge("bca")).status_code, "500");
+    await press(page, "Clear all");
+    await page.getByText("hidden_500 in charge").waitFor({ state: "detached" });
+    assert.equal((await box.charge("bca")).status_code, "201");
+  },
+);
+
+browserTest("dashboard: shows why an action was rejected", async ({ box, open, expect }) => {
   const { transaction_id } = await box.charge("bca");
   const page = await open("/");
-  await page.getByRole("link", { name: "order-1", exact: true }).click();
-  await page.getByText(`"transaction_id": "${transaction_id}"`).first().waitFor();
-  await page.getByText("HTTP 404 no <b>way</b>").waitFor();
-  await page.getByText("Payload").click();
-  box.receiver.answer = () => new Response("OK");
-  await press(page, "Resend");
-  await page.getByText("HTTP 200 OK").waitFor();
-  await row(page, "order-1").getByText("delivered · 200").waitFor();
-  // What was unfolded has stayed so.
-  await page.getByText("midtrans payment notification").waitFor();
-  await picture(page, "details");
-  await page.getByRole("link", { name: "order-1", exact: true }).click();
-  await page.getByRole("button", { name: "Resend" }).waitFor({ state: "detached" });
-
-  // The same on a page of its own, which is live as well.
-  await page.goto(`${box.url}/transactions/${transaction_id}`);
-  await page.getByText("Payload").click();
-  await press(page, "Resend");
-  await page.locator("article li").nth(2).waitFor();
-});
-
-browserTest("the clock, the addresses and faults", async ({ box, open, picture }) => {
-  await box.charge("bca");
-  const page = await open("/");
-  await press(page, "+1 hour");
-  await page.getByText("The clock was moved: +1 hour").waitFor();
-  await press(page, "+1 day");
-  await row(page, "order-1").locator(".badge.expire").waitFor();
-
-  await page.getByLabel("Payments").fill(`${box.receiver.url}/elsewhere`);
-  await press(page, "Save");
-  await page.getByText("The addresses are saved.").waitFor();
-  await box.charge("bca");
-  await row(page, "order-2").getByText("delivered · 200").waitFor();
-  assert.equal(box.hooks.at(-1)!.path, "/elsewhere");
-  await box.control("settings", { notification_url: `${box.receiver.url}/third` }, "PATCH");
-  await box.charge("bca");
-  await page.locator('#notification_url[value$="/third"]').waitFor();
-
-  await page.getByLabel("Operation").selectOption("charge");
-  await page.getByLabel("Fault").selectOption("hidden_500");
-  await page.getByLabel("Times").fill("2");
-  await press(page, "Arm");
-  await page.getByText("hidden_500 in charge, 2 ×").waitFor();
-  await picture(page, "faults");
-  assert.equal((await box.charge("bca")).status_code, "500");
-  await press(page, "Clear all");
-  await page.getByText("hidden_500 in charge").waitFor({ state: "detached" });
-  assert.equal((await box.charge("bca")).status_code, "201");
-});
-
-browserTest("a refusal is shown in words", async ({ box, open, expect }) => {
-  const { transaction_id } = await box.charge("bca");
-  const page = await open("/");
-  // Between the look and the press somebody else was quicker.
+  // Another client pays between rendering and the click.
   await page.route("**/pay", async (route: Json) => {
     await box.control(`transactions/${transaction_id}/expire`);
     await route.continue();
   });
   expect(/status of 412/);
   await press(page, "Pay order-1");
-  await page.getByText("not in a state in which this can happen").waitFor();
+  await page.getByText("not possible in the current state").waitFor();
   await row(page, "order-1").locator(".badge.expire").waitFor();
 });
 
-browserTest("a burst of changes makes few fetches", async ({ box, open }) => {
+browserTest("dashboard: a burst of changes causes few fetches", async ({ box, open }) => {
   const page = await open("/");
   let fetches = 0;
   page.on("request", (request: Json) => fetches += Number(request.url() === `${box.url}/`));
   for (let round = 0; round < 10; round++) {
     await Promise.all(Array.from({ length: 30 }, () => box.charge("bca")));
   }
-  await page.getByText("The latest 100 of 300").waitFor();
+  await page.getByText("Latest 100 of 300").waitFor();
   await row(page, "order-300").waitFor();
   assert.equal(await page.locator("tbody").count(), 100);
   assert.ok(fetches < 150, `${fetches} fetches for 300 charges and their webhooks`);
 });
 
-browserTest("3-D Secure asks until the password is right", async ({ box, open, picture }) => {
-  const { redirect_url, transaction_id } = await box.charge("card_3ds");
-  const page = await open(redirect_url);
-  await page.getByText("it is always 112233").waitFor();
-  await picture(page, "three_ds");
-  await page.getByLabel("One-time password").fill("000000");
-  await press(page, "Confirm");
-  await page.getByText("That was not it").waitFor();
-  await picture(page, "three_ds_wrong");
-  await page.getByLabel("One-time password").fill("112233");
-  await press(page, "Confirm");
-  await page.getByRole("heading", { name: "Paid" }).waitFor();
-  assert.equal((await box.status(transaction_id)).transaction_status, "capture");
+browserTest(
+  "3-D Secure page: asks again until the code is correct",
+  async ({ box, open, picture }) => {
+    const { redirect_url, transaction_id } = await box.charge("card_3ds");
+    const page = await open(redirect_url);
+    await page.getByText("Sandbox code: 112233").waitFor();
+    await picture(page, "three_ds");
+    await page.getByLabel("One-time password").fill("000000");
+    await press(page, "Confirm");
+    await page.getByText("Incorrect code").waitFor();
+    await picture(page, "three_ds_wrong");
+    await page.getByLabel("One-time password").fill("112233");
+    await press(page, "Confirm");
+    await page.getByRole("heading", { name: "Paid" }).waitFor();
+    assert.equal((await box.status(transaction_id)).transaction_status, "capture");
 
-  const failed = await box.charge("card_3ds");
-  await page.goto(failed.redirect_url);
-  await press(page, "Fail the authentication");
-  await page.getByRole("heading", { name: "Denied" }).waitFor();
-  await page.getByText("3DS Authentication Denied").waitFor();
+    const failed = await box.charge("card_3ds");
+    await page.goto(failed.redirect_url);
+    await press(page, "Fail authentication");
+    await page.getByRole("heading", { name: "Denied" }).waitFor();
+    await page.getByText("3DS Authentication Denied").waitFor();
 
-  for (const [number, heading] of [["4556557955726624", "Paid"], ["4716125059847899", "Denied"]]) {
-    const token_id = await box.token(number!);
+    for (
+      const [number, heading] of [["4556557955726624", "Paid"], ["4716125059847899", "Denied"]]
+    ) {
+      const token_id = await box.token(number!);
+      await page.goto((await box.charge("card_3ds", { credit_card: { token_id } })).redirect_url);
+      await press(page, "Continue");
+      await page.getByRole("heading", { name: heading }).waitFor();
+    }
+    const token_id = await box.token("4024007176265022");
     await page.goto((await box.charge("card_3ds", { credit_card: { token_id } })).redirect_url);
-    await press(page, "Continue");
-    await page.getByRole("heading", { name: heading }).waitFor();
-  }
-  const token_id = await box.token("4024007176265022");
-  await page.goto((await box.charge("card_3ds", { credit_card: { token_id } })).redirect_url);
-  await page.getByLabel("One-time password").fill("112233");
-  await press(page, "Confirm");
-  await page.getByRole("heading", { name: "The bank is still thinking" }).waitFor();
-});
+    await page.getByLabel("One-time password").fill("112233");
+    await press(page, "Confirm");
+    await page.getByRole("heading", { name: "Waiting for the bank's decision" }).waitFor();
+  },
+);
 
-browserTest("bank, store, wallet and lender screens", async ({ box, open, picture }) => {
+browserTest("payment pages: bank, store, wallet and pay-later", async ({ box, open, picture }) => {
   const page = await open("/");
   const start = async (kind: Parameters<typeof box.charge>[0], more?: Json) => {
     const charge = await box.charge(kind, more);
@@ -328,14 +339,14 @@ browserTest("bank, store, wallet and lender screens", async ({ box, open, pictur
   const store = await start("alfamart");
   assert.equal(await digits(), store.payment_code);
   await picture(page, "store");
-  await press(page, "Pay at the till");
+  await press(page, "Pay at the store");
   await page.getByRole("heading", { name: "Paid" }).waitFor();
 
   const wallet = await box.charge("shopeepay");
   await page.goto(wallet.actions[0].url);
   await picture(page, "wallet");
   await press(page, "Approve");
-  const link = page.getByRole("link", { name: "Back to the shop" });
+  const link = page.getByRole("link", { name: "Back to the merchant" });
   const href = new URL(await link.getAttribute("href"));
   assert.equal(href.origin, "https://shop.example");
   assert.deepEqual(Object.fromEntries(href.searchParams), {
@@ -353,13 +364,13 @@ browserTest("bank, store, wallet and lender screens", async ({ box, open, pictur
   await page.getByRole("heading", { name: "Expired" }).waitFor();
 });
 
-browserTest("QR codes can be scanned, and say what the charge said", async (stage) => {
+browserTest("QR codes: can be scanned and contain the qr_string of the charge", async (stage) => {
   const { box, open, picture } = stage;
-  // A library of its own: what writes the codes must not be what reads them.
+  // A separate library: the codes must not be read by the library that wrote them.
   const { default: jsQR } = await import(JSQR);
   const page = await open("/");
   const scan = async (url: string) => {
-    // The browser reads the picture: dark or not, pixel by pixel.
+    // The browser decodes the image into dark and light pixels.
     const { width, pixels } = await page.evaluate(async (url: string) => {
       const response = await fetch(url);
       if (response.headers.get("content-type") !== "image/png") throw new Error("no picture");
@@ -395,66 +406,72 @@ browserTest("QR codes can be scanned, and say what the charge said", async (stag
   assert.deepEqual({ issuer, transaction_type }, { issuer: "dana", transaction_type: "off-us" });
 });
 
-browserTest("nothing a client sends becomes markup, script or a dangerous link", async (stage) => {
-  const { box, open } = stage;
-  const { transaction_id } = await box.charge("gopay", {
-    transaction_details: { order_id: HOSTILE },
-    gopay: { callback_url: "javascript:alert(2)" },
-    metadata: { "</pre><script>alert(3)</script>": HOSTILE },
-    custom_field1: "<script>alert(4)</script>",
-  });
-  box.receiver.answer = () => new Response("</code><script>alert(5)</script>", { status: 400 });
-  const page = await open("/");
-  await page.getByRole("link", { name: HOSTILE, exact: true }).click();
-  await page.getByText("alert(3)").first().waitFor();
-  await press(page, `Deny ${HOSTILE}`);
-  await page.getByText(`${HOSTILE} is now: deny`).waitFor();
-  await page.getByText("alert(5)").first().waitFor();
-  await page.goto(`${box.url}/pay/${transaction_id}`);
-  await page.getByText(HOSTILE).waitFor();
-  assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
-  assert.equal(await page.getByRole("link", { name: "Back to the shop" }).count(), 0);
-  await page.goto(`${box.url}/?order=${encodeURIComponent(HOSTILE)}&status=${HOSTILE}`);
-  assert.equal(await page.getByLabel("Order", { exact: true }).inputValue(), HOSTILE);
-  assert.equal(await page.locator("img[src=x]").count(), 0);
-});
+browserTest(
+  "pages: values sent by clients never become markup, scripts or dangerous links",
+  async (stage) => {
+    const { box, open } = stage;
+    const { transaction_id } = await box.charge("gopay", {
+      transaction_details: { order_id: HOSTILE },
+      gopay: { callback_url: "javascript:alert(2)" },
+      metadata: { "</pre><script>alert(3)</script>": HOSTILE },
+      custom_field1: "<script>alert(4)</script>",
+    });
+    box.receiver.answer = () => new Response("</code><script>alert(5)</script>", { status: 400 });
+    const page = await open("/");
+    await page.getByRole("link", { name: HOSTILE, exact: true }).click();
+    await page.getByText("alert(3)").first().waitFor();
+    await press(page, `Deny ${HOSTILE}`);
+    await page.getByText(`${HOSTILE} is now: deny`).waitFor();
+    await page.getByText("alert(5)").first().waitFor();
+    await page.goto(`${box.url}/pay/${transaction_id}`);
+    await page.getByText(HOSTILE).waitFor();
+    assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
+    assert.equal(await page.getByRole("link", { name: "Back to the merchant" }).count(), 0);
+    await page.goto(`${box.url}/?order=${encodeURIComponent(HOSTILE)}&status=${HOSTILE}`);
+    assert.equal(await page.getByLabel("Order", { exact: true }).inputValue(), HOSTILE);
+    assert.equal(await page.locator("img[src=x]").count(), 0);
+  },
+);
 
-browserTest("a GoPay account is linked, and asks for the PIN from then on", async (stage) => {
-  const { box, open } = stage;
-  const linking = await box.post("/v2/pay/account", {
-    payment_type: "gopay",
-    gopay_partner: {
-      phone_number: "81234567890",
-      country_code: "62",
-      redirect_url: "https://shop.example/linked",
-    },
-  });
-  const page = await open(linking.actions[0].url);
-  await page.getByLabel("PIN").fill("1");
-  await press(page, "Link the wallet");
-  await page.getByText("That was not it").waitFor();
-  await page.getByLabel("PIN").fill("112233");
-  await press(page, "Link the wallet");
-  await page.getByRole("heading", { name: "The wallet is linked" }).waitFor();
-  const link = page.getByRole("link", { name: "Back to the shop" });
-  assert.equal(await link.getAttribute("href"), "https://shop.example/linked");
+browserTest(
+  "linking page: links a GoPay account, whose charges then require the PIN",
+  async (stage) => {
+    const { box, open } = stage;
+    const linking = await box.post("/v2/pay/account", {
+      payment_type: "gopay",
+      gopay_partner: {
+        phone_number: "81234567890",
+        country_code: "62",
+        redirect_url: "https://shop.example/linked",
+      },
+    });
+    const page = await open(linking.actions[0].url);
+    await page.getByLabel("PIN").fill("1");
+    await press(page, "Link wallet");
+    await page.getByText("Incorrect code").waitFor();
+    await page.getByLabel("PIN").fill("112233");
+    await press(page, "Link wallet");
+    await page.getByRole("heading", { name: "Wallet linked" }).waitFor();
+    const link = page.getByRole("link", { name: "Back to the merchant" });
+    assert.equal(await link.getAttribute("href"), "https://shop.example/linked");
 
-  const { metadata } = await box.get(`/v2/pay/account/${linking.account_id}`);
-  const charge = await box.charge("gopay", {
-    transaction_details: { gross_amount: 250_000 },
-    gopay: {
-      account_id: linking.account_id,
-      payment_option_token: metadata.payment_options[0].token,
-    },
-  });
-  await page.goto(charge.actions[0].url);
-  await page.getByLabel("PIN").fill("000000");
-  await press(page, "Approve");
-  await page.getByText("That was not it").waitFor();
-  await page.getByLabel("PIN").fill("112233");
-  await press(page, "Approve");
-  await page.getByRole("heading", { name: "Paid" }).waitFor();
-});
+    const { metadata } = await box.get(`/v2/pay/account/${linking.account_id}`);
+    const charge = await box.charge("gopay", {
+      transaction_details: { gross_amount: 250_000 },
+      gopay: {
+        account_id: linking.account_id,
+        payment_option_token: metadata.payment_options[0].token,
+      },
+    });
+    await page.goto(charge.actions[0].url);
+    await page.getByLabel("PIN").fill("000000");
+    await press(page, "Approve");
+    await page.getByText("Incorrect code").waitFor();
+    await page.getByLabel("PIN").fill("112233");
+    await press(page, "Approve");
+    await page.getByRole("heading", { name: "Paid" }).waitFor();
+  },
+);
 
 const INVOICE = {
   order_id: "invoice-1",
@@ -468,7 +485,7 @@ const INVOICE = {
   amount: { shipping: 10_000 },
 };
 
-browserTest("an invoice is paid from its link", async ({ box, open, picture }) => {
+browserTest("payment link page: an invoice can be paid", async ({ box, open, picture }) => {
   const invoice = await box.post("/v1/invoices", INVOICE);
   const page = await open(invoice.payment_link_url, { javaScriptEnabled: false });
   await page.getByRole("heading", { name: "Rp 100.000" }).waitFor();
@@ -477,14 +494,14 @@ browserTest("an invoice is paid from its link", async ({ box, open, picture }) =
   await page.getByLabel("QRIS").check();
   await press(page, "Continue");
   await press(page, "Pay Rp 100.000");
-  await page.getByRole("link", { name: "The invoice" }).click();
+  await page.getByRole("link", { name: "View invoice" }).click();
   await page.getByRole("heading", { name: "Paid" }).waitFor();
-  const link = page.getByRole("link", { name: "Back to the shop" });
+  const link = page.getByRole("link", { name: "Back to the merchant" });
   assert.equal(await link.getAttribute("href"), "https://shop.example/thanks");
   assert.equal((await box.get(`/v1/invoices/${invoice.id}`)).status, "paid");
 });
 
-Deno.test("an invoice's PDF holds together, whatever is written in it", async () => {
+Deno.test("invoice PDF: is well-formed with any content", async () => {
   await using box = await openSandbox();
   const { pdf_url, id } = await box.post("/v1/invoices", INVOICE);
   const response = await fetch(pdf_url);
@@ -502,10 +519,10 @@ Deno.test("an invoice's PDF holds together, whatever is written in it", async ()
   assert.ok(content!.includes(String.raw`(For Siti <b>\(é\)</b> ?)`));
   assert.match(content!, /\(Rp 100\.000\)/);
   await box.call("PATCH", `/v1/invoices/${id}/void`, {});
-  assert.match((await box.call("GET", `/payment-links/${id}`)).text, /Voided: nothing to pay/);
+  assert.match((await box.call("GET", `/payment-links/${id}`)).text, /Voided: no payment due/);
 });
 
-Deno.test("every button that a row offers is one that works", async () => {
+Deno.test("dashboard: every button that a row shows works", async () => {
   await using box = await openSandbox();
   for (const kind of Object.keys(KINDS) as Kind[]) {
     const offered = await buttonsOf(await box.charge(kind));

@@ -3,7 +3,7 @@ import { type Kind, linkedAccount, openSandbox } from "../support/gateway/sandbo
 
 const DAY = 86_400;
 
-Deno.test("a partial refund names itself, and the next goes on from there", async () => {
+Deno.test("partial refund: returns its own amount, and the next continues with the rest", async () => {
   await using box = await openSandbox();
   const { transaction_id, order_id } = await box.paid("card");
   const path = `/v2/${order_id}/refund`;
@@ -17,7 +17,7 @@ Deno.test("a partial refund names itself, and the next goes on from there", asyn
     refund_amount: "4000.00",
     refund_key: "one",
   });
-  // One page of the gateway's gives the amount of the call, the other the sum.
+  // Refunds return the amount of the call; direct refunds return the sum.
   const second = await box.post(path, { refund_key: "two", amount: 10_000 });
   assert.deepEqual([second.refund_amount, second.refund_chargeback_id], ["10000.00", 2]);
   const third = await box.post(`${path}/online/direct`, { refund_key: "three", amount: 10_000 });
@@ -43,7 +43,7 @@ Deno.test("a partial refund names itself, and the next goes on from there", asyn
     ],
   );
 
-  // Without an amount: all that is left.
+  // Without an amount the rest is refunded.
   const rest = await box.post(path, {});
   assert.deepEqual([rest.transaction_status, rest.refund_amount], ["refund", "20000.00"]);
   assert.match(rest.refund_key, /./);
@@ -64,7 +64,7 @@ function pick(answer: Record<string, unknown>) {
   };
 }
 
-Deno.test("more than is left is refused with 414, and changes nothing", async () => {
+Deno.test("refund above the remaining amount: is rejected with 414 and changes nothing", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
   const refund = (amount: number) =>
@@ -77,7 +77,7 @@ Deno.test("more than is left is refused with 414, and changes nothing", async ()
   assert.equal((await box.status(order_id)).refund_amount, "40000.00");
 });
 
-Deno.test("a used key is refused with 406, also when all was refunded with it", async () => {
+Deno.test("refund with a used key: is rejected with 406, also after a full refund", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
   const refund = (refund_key: string, amount?: number) =>
@@ -92,11 +92,11 @@ Deno.test("a used key is refused with 406, also when all was refunded with it", 
   assert.equal((await box.status(order_id)).refunds.length, 2);
 });
 
-Deno.test("a direct refund the bank refuses leaves the settlement, and its key may be used again", async () => {
+Deno.test("direct refund declined by the bank: keeps the settlement and does not use up the key", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
   await box.settled();
-  const heard = box.hooks.length;
+  const before = box.hooks.length;
   await box.fault("direct_refund", "bank_refuses");
   const path = `/v2/${order_id}/refund/online/direct`;
   const { http, body } = await box.call("POST", path, { refund_key: "k" });
@@ -106,19 +106,19 @@ Deno.test("a direct refund the bank refuses leaves the settlement, and its key m
   assert.equal(body.transaction_status, "settlement");
   assert.equal(body.refund_amount, "0.00");
   await box.settled();
-  assert.equal(box.hooks.length, heard);
+  assert.equal(box.hooks.length, before);
   assert.equal((await box.post(path, { refund_key: "k" })).status_code, "200");
 });
 
-Deno.test("a refund is told twice, the second time with the bank's confirmation", async () => {
+Deno.test("refund: sends two webhooks, the second with the bank's confirmation", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
   await box.post(`/v2/${order_id}/refund`, { amount: 1_000 });
   await box.post(`/v2/${order_id}/refund`, { amount: 2_000 });
   await box.advance(3_600);
-  const told = box.hooks.map(({ body }) => body).filter(({ refunds }) => refunds);
+  const bodies = box.hooks.map(({ body }) => body).filter(({ refunds }) => refunds);
   assert.deepEqual(
-    told.map(({ refunds, refund_amount, transaction_status, status_code }) => [
+    bodies.map(({ refunds, refund_amount, transaction_status, status_code }) => [
       refunds.map(({ bank_confirmed_at }: Record<string, unknown>) =>
         bank_confirmed_at !== undefined
       ),
@@ -135,7 +135,7 @@ Deno.test("a refund is told twice, the second time with the bank's confirmation"
   );
 });
 
-Deno.test("a confirmation can be had at once", async () => {
+Deno.test("refund confirmation: can be triggered at once", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.paid("gopay");
   await box.post(`/v2/${transaction_id}/refund`, {});
@@ -147,7 +147,7 @@ Deno.test("a confirmation can be had at once", async () => {
 
 const NEVER = { refund: false, direct: false, partial: false, days: 0 };
 
-/** G§4.2: which methods pay back, directly, in part, and for how many days. */
+/** Which methods support refunds, direct refunds and partial refunds, and for how many days. */
 const RULES: [Kind, { refund: boolean; direct: boolean; partial: boolean; days: number }][] = [
   ["card", { refund: true, direct: true, partial: true, days: 180 }],
   ["gopay", { refund: true, direct: true, partial: true, days: 45 }],
@@ -162,7 +162,7 @@ const RULES: [Kind, { refund: boolean; direct: boolean; partial: boolean; days: 
 ];
 
 for (const [kind, { refund, direct, partial, days }] of RULES) {
-  Deno.test(`refunds of ${kind} are as the table has them`, async () => {
+  Deno.test(`refunds of ${kind}: follow the table`, async () => {
     await using box = await openSandbox();
     const code = async (path: string, body: object, daysLater = 0) => {
       const { transaction_id } = await box.paid(kind);
@@ -178,7 +178,7 @@ for (const [kind, { refund, direct, partial, days }] of RULES) {
   });
 }
 
-Deno.test("how long GoPay and QRIS pay back depends on how they were paid", async () => {
+Deno.test("refund period of GoPay and QRIS: depends on how the payment was made", async () => {
   await using box = await openSandbox();
   const gopay = await linkedAccount(box);
   const tokenized = (await box.charge("gopay", { gopay })).transaction_id;
@@ -191,7 +191,7 @@ Deno.test("how long GoPay and QRIS pay back depends on how they were paid", asyn
   assert.equal((await box.post(`/v2/${tokenized}/refund`, {})).status_code, "200");
 });
 
-Deno.test("cards are paid back directly by the acquirers that can", async () => {
+Deno.test("direct refund of cards: is possible at the acquiring banks that support it", async () => {
   await using box = await openSandbox();
   const code = async (bank: string, channel?: string) => {
     const { transaction_id } = await box.paid("card", { credit_card: { bank, channel } });
@@ -203,7 +203,7 @@ Deno.test("cards are paid back directly by the acquirers that can", async () => 
   assert.equal(await code("bni", "dragon"), "412");
 });
 
-Deno.test("GoPay and OVO say more of a refund", async () => {
+Deno.test("refunds of GoPay and OVO: return additional fields", async () => {
   await using box = await openSandbox();
   const gopay = await box.paid("gopay");
   const first = await box.post(`/v2/${gopay.transaction_id}/refund`, {});
@@ -214,7 +214,7 @@ Deno.test("GoPay and OVO say more of a refund", async () => {
   assert.match(second.merchant_invoice, /./);
 });
 
-Deno.test("a refund's key, amount and reason are checked", async () => {
+Deno.test("refund: validates key, amount and reason", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
   const wrong = { refund_key: "no spaces", amount: 1.5, reason: "x".repeat(256) };
@@ -222,7 +222,7 @@ Deno.test("a refund's key, amount and reason are checked", async () => {
   assert.deepEqual([http, body.status_code, body.validation_messages.length], [400, "400", 3]);
 });
 
-Deno.test("a hundred refunds of one transaction are kept and told, however long; then it is enough", async () => {
+Deno.test("refunds of one transaction: one hundred are stored and sent in webhooks, the next is rejected", async () => {
   const path = await Deno.makeTempFile();
   try {
     await using box = await openSandbox({ path });

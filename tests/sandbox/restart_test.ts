@@ -12,10 +12,10 @@ import {
 } from "../support/gateway/sandbox.ts";
 import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 import { startSandbox } from "../../sandbox/sandbox.ts";
-import { openJournal } from "../../sandbox/world/journal.ts";
+import { openJournal } from "../../sandbox/engine/journal.ts";
 import { until } from "../support/until.ts";
 
-/** A file for a sandbox's state, in a folder that goes afterwards. */
+/** A state file in a temporary folder. */
 async function stateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
   const folder = await Deno.makeTempDir({ prefix: "sandbox-" });
   return {
@@ -25,7 +25,7 @@ async function stateFile(): Promise<{ path: string; folder: string } & AsyncDisp
   };
 }
 
-/** What a merchant can see of it all. */
+/** Everything that a merchant can read. */
 async function view(box: TestSandbox, ids: Record<string, string>): Promise<Json> {
   const text = JSON.stringify({
     transactions: await box.get("/_sandbox/transactions"),
@@ -35,11 +35,11 @@ async function view(box: TestSandbox, ids: Record<string, string>): Promise<Json
     account: await box.get(`/v2/pay/account/${ids.account}`),
     settings: await box.get("/_sandbox/settings"),
   });
-  // It listens somewhere else each time, and its receiver, too.
+  // Sandbox and receiver listen on other ports after each start.
   return JSON.parse(text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "url"));
 }
 
-Deno.test("everything survives a restart", async () => {
+Deno.test("restart: keeps all records", async () => {
   await using file = await stateFile();
   const ids: Record<string, string> = {};
   let before: Json;
@@ -73,7 +73,7 @@ Deno.test("everything survives a restart", async () => {
     more.transaction_details.order_id = more.transaction_details.order_id.slice(0, 50);
     assert.equal((await box.charge("card", more)).status_code, "200");
   }
-  // What goes by itself goes on: the refund is confirmed, the subscription is charged.
+  // Scheduled actions continue: the refund is confirmed, the subscription is charged.
   await box.advance(40 * 86_400);
   assert.ok((await box.status("order-3")).refunds[0].bank_confirmed_at);
   const { transaction_ids } = await box.get(`/v1/subscriptions/${ids.subscription}`);
@@ -81,7 +81,7 @@ Deno.test("everything survives a restart", async () => {
   assert.equal((await box.status("order-1")).transaction_status, "expire");
 });
 
-Deno.test("the moved clock survives a restart, also when nothing else happened", async () => {
+Deno.test("restart: keeps the moved clock, also without other changes", async () => {
   await using file = await stateFile();
   {
     await using box = await openSandbox({ path: file.path });
@@ -92,7 +92,7 @@ Deno.test("the moved clock survives a restart, also when nothing else happened",
   assert.match(now, /^2040-01-01T00:0/);
 });
 
-Deno.test("changed settings survive a restart, also when nothing else happened", async () => {
+Deno.test("restart: keeps changed settings, also without other changes", async () => {
   await using file = await stateFile();
   const changed = { reuse_order_id_after_deny: false };
   {
@@ -103,7 +103,7 @@ Deno.test("changed settings survive a restart, also when nothing else happened",
   assert.equal((await box.get("/_sandbox/settings")).reuse_order_id_after_deny, false);
 });
 
-Deno.test("ids do not repeat after a restart, with the same seed, too", async () => {
+Deno.test("restart: does not repeat ids, also with the same seed", async () => {
   await using file = await stateFile();
   const seen: string[] = [];
   for (let run = 0; run < 3; run++) {
@@ -117,7 +117,7 @@ Deno.test("ids do not repeat after a restart, with the same seed, too", async ()
   assert.equal(new Set(seen).size, 6);
 });
 
-Deno.test("ids do not repeat where settings were changed between charges", async () => {
+Deno.test("restart: does not repeat ids if settings were changed between charges", async () => {
   await using file = await stateFile();
   const ids: string[] = [];
   for (let run = 0; run < 3; run++) {
@@ -134,12 +134,12 @@ Deno.test("ids do not repeat where settings were changed between charges", async
   assert.equal(new Set(ids).size, 36);
 });
 
-Deno.test("a webhook whose cause cannot be kept is sent when it can", async () => {
+Deno.test("webhook: is sent only after its event is on disk", async () => {
   await using file = await stateFile();
   const receiver = openReceiver();
   {
-    // The disk's trouble is reported, which is no mistake of the sandbox.
-    const options = { path: file.path, onMistake: () => {} };
+    // The disk error is caused by this test and is not an internal error.
+    const options = { path: file.path, onError: () => {} };
     await using box = await openSandbox(options, receiver);
     await box.charge("bca");
     await box.settled();
@@ -150,20 +150,20 @@ Deno.test("a webhook whose cause cannot be kept is sent when it can", async () =
     });
     assert.equal(http, 500);
     await box.call("POST", "/_sandbox/webhooks/settle");
-    // A jump is not held up by it.
+    // A clock jump is not blocked by it.
     await box.call("POST", "/_sandbox/clock", { advance_seconds: 86_400 });
     mend();
     assert.equal(receiver.hooks.filter(({ body }) => body.order_id === "unkept").length, 0);
   }
   await using box = await openSandbox({ path: file.path });
   await box.settled();
-  // To the first receiver, which is gone.
+  // To the first receiver, which is closed.
   const webhooks: Json[] = await box.get("/_sandbox/webhooks");
   const unkept = webhooks.find(({ payload }) => payload.order_id === "unkept");
   assert.equal(unkept.attempts.length, 1);
 });
 
-Deno.test("a webhook that was sent again very often is kept, and starts no trouble", async () => {
+Deno.test("webhook: stores at most 50 attempts after many resends", async () => {
   await using file = await stateFile();
   {
     await using box = await openSandbox({ path: file.path });
@@ -178,14 +178,14 @@ Deno.test("a webhook that was sent again very often is kept, and starts no troub
   assert.equal((await box.get("/_sandbox/webhooks"))[0].attempts.length, 50);
 });
 
-Deno.test("webhooks that were not delivered are, after the restart", async () => {
+Deno.test("restart: delivers webhooks that were not delivered", async () => {
   await using file = await stateFile();
   const away = openReceiver();
   await away[Symbol.asyncDispose]();
   const settings = { notification_url: away.url };
   {
     await using box = await openSandbox({ path: file.path, settings });
-    // Refused, and to be tried again in some minutes.
+    // Rejected by the receiver, with a retry in a few minutes.
     await box.charge("bca");
     await box.settled();
   }
@@ -196,7 +196,7 @@ Deno.test("webhooks that were not delivered are, after the restart", async () =>
   assert.ok((await box.get("/_sandbox/webhooks"))[0].attempts.length > 1);
 });
 
-Deno.test("a webhook that was under way when the sandbox closed is sent again", async () => {
+Deno.test("restart: repeats a webhook that was being delivered at shutdown", async () => {
   await using file = await stateFile();
   const receiver = openReceiver();
   const arrived = Promise.withResolvers<void>();
@@ -209,14 +209,14 @@ Deno.test("a webhook that was under way when the sandbox closed is sent again", 
   const box = await openSandbox({ path: file.path }, receiver);
   const { transaction_id } = await box.charge("bca");
   await arrived.promise;
-  // Somebody waits for all webhooks to arrive, which must not keep the sandbox from closing.
+  // A control call waits for its webhooks, which must not delay the shutdown.
   const paying = box.control(`transactions/${transaction_id}/pay`);
   await until(
     "it is paid",
     async () => (await box.status(transaction_id)).transaction_status === "settlement",
   );
   const closed = box[Symbol.asyncDispose]();
-  // Its receiver closes with it, and waits for its answer.
+  // The receiver closes with it and waits for its own response.
   await until("the state can be opened", async () => {
     const lock = await Deno.open(`${file.path}.lock`, { write: true });
     const isFree = lock.tryLockSync(true);
@@ -235,31 +235,31 @@ Deno.test("a webhook that was under way when the sandbox closed is sent again", 
     webhooks.map(({ event, state, attempts }) => [event, state, attempts.length]),
     [["settlement", "waiting", 1], ["pending", "waiting", 1]],
   );
-  // The one attempt is that of the second start; the first run gave up on its own without a trace.
+  // The only attempt is from the second start; the first run dropped its own without a record.
   for (const { attempts } of webhooks) assert.doesNotMatch(attempts[0].answer, /timed out/);
 });
 
-Deno.test("what became due while it was closed happens at the start", async () => {
+Deno.test("restart: actions that became due during the downtime run at startup", async () => {
   await using file = await stateFile();
   {
     await using box = await openSandbox({ path: file.path });
-    // So much that reading it takes longer than waiting for the first that is due.
+    // So many records that reading them takes longer than the first one takes to become due.
     await Promise.all(Array.from({ length: 400 }, () => box.charge("gopay")));
     await box.settled();
   }
-  // A clock this fast passes a quarter of an hour before the sandbox has read its state.
+  // At this speed 15 minutes pass before the sandbox has read its state.
   await using box = await openSandbox({ path: file.path, speed: 1_000_000_000 });
   await until(
     "it has expired",
     async () => (await box.status("order-1")).transaction_status === "expire",
   );
   await until(
-    "it is told",
+    "the webhook arrives",
     () => box.hooks.some(({ body }) => body.transaction_status === "expire"),
   );
 });
 
-Deno.test("records longer than the store takes in one piece survive, and shrink again", async () => {
+Deno.test("restart: keeps records larger than one stored value, also after they shrink", async () => {
   await using file = await stateFile();
   const id = await (async () => {
     await using box = await openSandbox({ path: file.path });
@@ -276,11 +276,12 @@ Deno.test("records longer than the store takes in one piece survive, and shrink 
   assert.equal(refunds[89].refund_key, "key-89");
 });
 
-Deno.test("a file that is no state, or a broken one, is told in words, and is free again", async () => {
+Deno.test("state file: an invalid or damaged file is reported and not left locked", async () => {
   await using file = await stateFile();
   const refused = {
     name: "JournalError",
-    message: /state\.kv cannot be used .* Remove the file to begin anew, or choose another\.$/,
+    message:
+      /cannot read its state in .*state\.kv .* Delete the file to start fresh, or choose another file\.$/,
   };
   await Deno.writeTextFile(file.path, "no database".repeat(1000));
   await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
@@ -293,17 +294,15 @@ Deno.test("a file that is no state, or a broken one, is told in words, and is fr
   await using _box = await openSandbox({ path: file.path });
 });
 
-Deno.test("a write that breaks off in the middle leaves whole operations, and no id to repeat", async () => {
+Deno.test("failed commit: leaves complete operations only, and ids are not repeated", async () => {
   await using file = await stateFile();
   const mend = breakCommits(1);
   try {
     let latest = 0;
-    const journal = await openJournal(
-      file.path,
-      () => journal.write(["state", 0], new Uint8Array([latest])),
-    );
+    const journal = await openJournal(file.path);
+    journal.beforeCommit = () => journal.write(["state", 0], new Uint8Array([latest]));
     for (let operation = 1; operation <= 9; operation++) {
-      // As where settings are changed: written by hand, and outdated by what follows.
+      // Like a change of settings: written directly, and replaced by `beforeCommit`.
       if (operation === 1) journal.write(["state", 0], new Uint8Array([0]));
       latest = operation;
       journal.write(["transaction", operation], new Uint8Array(100_000));
@@ -311,7 +310,10 @@ Deno.test("a write that breaks off in the middle leaves whole operations, and no
       journal.checkpoint();
     }
     await assert.rejects(journal.committed(), /disk is full/);
-    await assert.rejects(journal.close(), /could not be kept in .*state\.kv \(The disk is full\)/);
+    await assert.rejects(
+      journal.close(),
+      /could not be written to .*state\.kv \(The disk is full\)/,
+    );
   } finally {
     mend();
   }
@@ -325,7 +327,7 @@ Deno.test("a write that breaks off in the middle leaves whole operations, and no
   assert.ok(state![0]![0]! >= transactions!.length);
 });
 
-/** Until the answer is called, every commit after so many finds the disk full. */
+/** Makes every commit after the given number fail, until the returned function is called. */
 function breakCommits(after = 0): () => void {
   const store = Deno.AtomicOperation.prototype;
   const { commit } = store;
@@ -336,7 +338,7 @@ function breakCommits(after = 0): () => void {
   return () => store.commit = commit;
 }
 
-/** A sandbox of its own process, which a test may kill. */
+/** A sandbox in its own process, which a test can kill. */
 async function startProcess(folder: string, path: string, notification_url: string) {
   const script = join(folder, "sandbox.ts");
   await Deno.writeTextFile(
@@ -368,7 +370,7 @@ console.log(sandbox.url);
   };
 }
 
-Deno.test("kill -9 right after an answer loses nothing that was answered, and repeats no id", async () => {
+Deno.test("kill -9 after a response: loses no acknowledged operation and repeats no id", async () => {
   await using file = await stateFile();
   await using receiver = openReceiver();
   const answered: Json[] = [];
@@ -380,7 +382,7 @@ Deno.test("kill -9 right after an answer loses nothing that was answered, and re
         transaction_details: { order_id, gross_amount: 1_000 },
         bank_transfer: { bank: "bca" },
       });
-    // All at once, and the first that is answered is the end of it.
+    // All at once; the process is killed after the first response.
     const names = Array.from({ length: 20 }, (_, index) => `run-${run}-${index}`);
     const charges = names.map((name) =>
       charge(name).then(({ body }) => answered.push(body), () => {})
@@ -403,19 +405,19 @@ Deno.test("kill -9 right after an answer loses nothing that was answered, and re
   await box.settled();
   const all: Json[] = await box.get("/_sandbox/transactions");
   assert.equal(new Set(all.map(({ transaction_id }) => transaction_id)).size, all.length);
-  // Everybody who was told of a transaction was told of one that is there.
+  // Every transaction in a webhook exists.
   for (const { body } of receiver.hooks) {
     assert.equal((await box.status(body.transaction_id)).order_id, body.order_id);
   }
-  const told = new Set(receiver.hooks.map(({ body }) => body.transaction_id));
-  for (const { transaction_id } of answered) assert.ok(told.has(transaction_id));
+  const notified = new Set(receiver.hooks.map(({ body }) => body.transaction_id));
+  for (const { transaction_id } of answered) assert.ok(notified.has(transaction_id));
 });
 
-Deno.test("kill -9 at the first webhook: nobody was told of what is not there", async () => {
+Deno.test("kill -9 at the first webhook: every notified transaction exists after the restart", async () => {
   await using file = await stateFile();
   await using receiver = openReceiver();
   const process = await startProcess(file.folder, file.path, receiver.url);
-  const { promise: told, resolve } = Promise.withResolvers<void>();
+  const { promise: notified, resolve } = Promise.withResolvers<void>();
   receiver.answer = async () => {
     resolve();
     await process.kill();
@@ -425,10 +427,10 @@ Deno.test("kill -9 at the first webhook: nobody was told of what is not there", 
     call(process.url, "POST", "/v2/charge", {
       payment_type: "gopay",
       transaction_details: { order_id: `order-${index}`, gross_amount: 1_000 },
-      // Takes longer to be written down than to be told.
+      // Takes longer to write than to send.
       metadata: { text: "x".repeat(15_900) },
     }).catch(() => {}));
-  await told;
+  await notified;
   await Promise.all(charges);
   await process.kill();
   const { body } = receiver.hooks[0]!;

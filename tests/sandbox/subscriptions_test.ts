@@ -27,7 +27,8 @@ async function create(box: TestSandbox, more: Json = {}): Promise<Json> {
   return body;
 }
 
-const look = (box: TestSandbox, id: string): Promise<Json> => box.get(`/v1/subscriptions/${id}`);
+const getSubscription = (box: TestSandbox, id: string): Promise<Json> =>
+  box.get(`/v1/subscriptions/${id}`);
 const recurring = (box: TestSandbox): Json[] => bodies(box, "/recurring");
 const payments = (box: TestSandbox): Json[] => bodies(box, "/payment");
 
@@ -35,7 +36,7 @@ function bodies({ hooks }: { hooks: Hook[] }, path: string): Json[] {
   return hooks.filter((hook) => hook.path === path).map(({ body }) => body);
 }
 
-Deno.test("a subscription answers with what was asked, and when it runs", async () => {
+Deno.test("subscription: returns its request and the time of its next charge", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-31T05:00:00.000Z" });
   const start_time = "2031-02-01 07:00:00 +0700";
@@ -60,30 +61,30 @@ Deno.test("a subscription answers with what was asked, and when it runs", async 
     next_execution_at: "2031-02-01T00:00:00.000000Z",
   });
   await box.settled();
-  // The bare subscription, unsigned.
+  // The subscription object itself, unsigned.
   assert.deepEqual(recurring(box), [body]);
 });
 
-Deno.test("without a start time, the first charge is one interval away, without end", async () => {
+Deno.test("subscription without start time: is charged after one interval, without end", async () => {
   await using box = await openSandbox();
   const { id, schedule } = await create(box);
   assert.equal(schedule.max_interval, undefined);
   await box.advance(DAY - 60);
-  assert.equal((await look(box, id)).transaction_ids.length, 0);
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 0);
   await box.advance(61);
-  assert.equal((await look(box, id)).transaction_ids.length, 1);
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
   await box.advance(30 * DAY);
-  const later = await look(box, id);
+  const later = await getSubscription(box, id);
   assert.deepEqual([later.transaction_ids.length, later.status], [31, "active"]);
 });
 
-Deno.test("each cycle is told on both addresses, and its order id has the name and 32 digits", async () => {
+Deno.test("subscription cycle: sends both webhooks; the order id is the name and 32 digits", async () => {
   await using box = await openSandbox();
   const { id } = await create(box);
   await box.advance(DAY + 1);
-  const [, told] = recurring(box);
-  const { transaction_ids: [transactionId], ...subscription } = await look(box, id);
-  assert.deepEqual(told, {
+  const [, webhook] = recurring(box);
+  const { transaction_ids: [transactionId], ...subscription } = await getSubscription(box, id);
+  assert.deepEqual(webhook, {
     event_name: "subscription.charge",
     transaction: {
       transaction_status: "capture",
@@ -94,7 +95,7 @@ Deno.test("each cycle is told on both addresses, and its order id has the name a
     },
     subscription,
   });
-  assert.equal(told.subscription.schedule.current_interval, 1);
+  assert.equal(webhook.subscription.schedule.current_interval, 1);
   const [payment] = payments(box);
   assert.match(payment.order_id, /^MONTHLY_2024\d{32}$/);
   assert.match(payment.signature_key, /^[0-9a-f]{128}$/);
@@ -103,7 +104,7 @@ Deno.test("each cycle is told on both addresses, and its order id has the name a
   assert.equal(status.transaction_id, transactionId);
 });
 
-Deno.test("a month keeps its day, or ends on its last one", async () => {
+Deno.test("monthly subscription: keeps its day or uses the last day of the month", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-01T00:00:00Z" });
   const { id } = await create(box, {
@@ -111,25 +112,25 @@ Deno.test("a month keeps its day, or ends on its last one", async () => {
   });
   const days = [];
   for (let month = 0; month < 4; month++) {
-    const { schedule } = await look(box, id);
+    const { schedule } = await getSubscription(box, id);
     days.push(schedule.next_execution_at.slice(0, 10));
     await box.control("clock", { to: schedule.next_execution_at });
   }
   assert.deepEqual(days, ["2031-01-31", "2031-02-28", "2031-03-31", "2031-04-30"]);
 });
 
-Deno.test("max_interval ends it: 0 runs once, 3 runs three times", async () => {
+Deno.test("subscription max_interval: 0 charges once, 3 charges three times", async () => {
   await using box = await openSandbox();
   for (const [max_interval, cycles] of [[0, 1], [1, 1], [3, 3]] as const) {
     const { id } = await create(box, { schedule: { max_interval } });
     await box.advance(10 * DAY);
-    const { status, transaction_ids, schedule } = await look(box, id);
+    const { status, transaction_ids, schedule } = await getSubscription(box, id);
     assert.deepEqual([status, transaction_ids.length], ["inactive", cycles]);
     assert.equal(schedule.next_execution_at, null);
   }
 });
 
-Deno.test("a declined card is tried again by its schedule, then the subscription ends", async () => {
+Deno.test("declined subscription charge: is retried by its schedule, then the subscription ends", async () => {
   await using box = await openSandbox();
   const { id } = await create(box, {
     token: await savedCard(box, DENIED),
@@ -139,25 +140,25 @@ Deno.test("a declined card is tried again by its schedule, then the subscription
   assert.deepEqual([payments(box).length, recurring(box).length], [1, 1]);
   await box.advance(HOUR);
   assert.deepEqual([payments(box).length, recurring(box).length], [2, 1]);
-  assert.equal((await look(box, id)).status, "active");
+  assert.equal((await getSubscription(box, id)).status, "active");
   await box.advance(HOUR);
   assert.equal(payments(box).length, 3);
   const orders = new Set(payments(box).map(({ order_id }) => order_id));
   assert.equal(orders.size, 3);
-  const told = recurring(box).at(-1);
-  assert.equal(told.event_name, "subscription.charge");
-  assert.deepEqual([told.transaction.transaction_status, told.transaction.status_code], [
+  const webhook = recurring(box).at(-1);
+  assert.equal(webhook.event_name, "subscription.charge");
+  assert.deepEqual([webhook.transaction.transaction_status, webhook.transaction.status_code], [
     "deny",
     "202",
   ]);
-  assert.equal(told.subscription.status, "inactive");
-  const ended = await look(box, id);
+  assert.equal(webhook.subscription.status, "inactive");
+  const ended = await getSubscription(box, id);
   assert.deepEqual([ended.status, ended.transaction_ids], ["inactive", []]);
   await box.advance(30 * DAY);
   assert.equal(payments(box).length, 3);
 });
 
-Deno.test("no retries means none; the usual are three, an hour apart", async () => {
+Deno.test("subscription retries: 0 means none; the default is three, an hour apart", async () => {
   await using box = await openSandbox();
   const token = await savedCard(box, DENIED);
   await create(box, {
@@ -174,7 +175,7 @@ Deno.test("no retries means none; the usual are three, an hour apart", async () 
   assert.equal(payments(box).length, 4);
 });
 
-Deno.test("a token that is none fails with 411 and no transaction", async () => {
+Deno.test("subscription with an unknown token: fails with 411 and creates no transaction", async () => {
   await using box = await openSandbox();
   const { id } = await create(box, { token: "dummy" });
   await box.advance(2 * DAY);
@@ -187,21 +188,21 @@ Deno.test("a token that is none fails with 411 and no transaction", async () => 
   assert.deepEqual([subscription.id, subscription.status], [id, "inactive"]);
 });
 
-Deno.test("disabled: no more cycles, but the retry that is under way still runs", async () => {
+Deno.test("disabled subscription: has no more cycles, but its scheduled retry runs", async () => {
   await using box = await openSandbox();
   const { id } = await create(box, { token: await savedCard(box, DENIED) });
   await box.advance(DAY + 60);
   assert.equal(payments(box).length, 1);
   const { http, body } = await box.call("POST", `/v1/subscriptions/${id}/disable`);
   assert.deepEqual([http, body], [200, { status_message: "Subscription is updated." }]);
-  assert.equal((await look(box, id)).status, "inactive");
+  assert.equal((await getSubscription(box, id)).status, "inactive");
   await box.advance(HOUR);
   assert.equal(payments(box).length, 2);
   await box.advance(10 * DAY);
   assert.equal(payments(box).length, 3);
 });
 
-Deno.test("cancelled: the retries are dropped, too, and nothing brings it back", async () => {
+Deno.test("cancelled subscription: drops its retries and cannot be enabled", async () => {
   await using box = await openSandbox();
   const { id } = await create(box, { token: await savedCard(box, DENIED) });
   await box.advance(DAY + 60);
@@ -211,27 +212,27 @@ Deno.test("cancelled: the retries are dropped, too, and nothing brings it back",
   assert.equal(payments(box).length, 1);
   const enabled = await box.call("POST", `/v1/subscriptions/${id}/enable`);
   assert.equal(enabled.http, 400);
-  assert.equal((await look(box, id)).status, "inactive");
+  assert.equal((await getSubscription(box, id)).status, "inactive");
 });
 
-Deno.test("enabled again: it goes on at its usual time, without what it missed", async () => {
+Deno.test("enabled subscription: continues at its usual time without the missed cycles", async () => {
   await using box = await openSandbox();
   const { id } = await create(box);
   await box.advance(DAY + 60);
   await box.post(`/v1/subscriptions/${id}/disable`);
   await box.advance(5 * DAY);
-  assert.equal((await look(box, id)).transaction_ids.length, 1);
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
   const { body } = await box.call("POST", `/v1/subscriptions/${id}/enable`);
   assert.deepEqual(body, { status_message: "Subscription is updated." });
-  assert.equal((await look(box, id)).status, "active");
-  assert.equal((await look(box, id)).transaction_ids.length, 1);
+  assert.equal((await getSubscription(box, id)).status, "active");
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
   await box.advance(DAY);
-  assert.equal((await look(box, id)).transaction_ids.length, 2);
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 2);
 });
 
 const UPDATE = { name: "NEW_NAME", amount: "20000", currency: "IDR" };
 
-Deno.test("an update changes what may change, and the interval from the next run on", async () => {
+Deno.test("subscription update: changes the allowed fields, and the interval from the next charge on", async () => {
   await using box = await openSandbox();
   const token = await savedCard(box);
   const { id, schedule } = await create(box, { token });
@@ -242,7 +243,7 @@ Deno.test("an update changes what may change, and the interval from the next run
     retry_schedule: { interval: 2, interval_unit: "minute", max_interval: 1 },
   });
   assert.deepEqual([http, body], [200, { status_message: "Subscription is updated." }]);
-  const updated = await look(box, id);
+  const updated = await getSubscription(box, id);
   assert.deepEqual([updated.name, updated.amount, updated.schedule.interval], [
     "NEW_NAME",
     "20000",
@@ -256,19 +257,19 @@ Deno.test("an update changes what may change, and the interval from the next run
   });
   await box.advance(DAY + 60);
   assert.equal(payments(box)[0].gross_amount, "20000.00");
-  const { next_execution_at } = (await look(box, id)).schedule;
+  const { next_execution_at } = (await getSubscription(box, id)).schedule;
   assert.equal(
     Date.parse(next_execution_at) - Date.parse(schedule.next_execution_at),
     3 * DAY * 1000,
   );
 });
 
-Deno.test("an update with a time to come brings an ended one back to life", async () => {
+Deno.test("subscription update with a future time: reactivates an ended subscription", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-01T00:00:00Z" });
   const { id } = await create(box, { token: "dummy" });
   await box.advance(2 * DAY);
-  assert.equal((await look(box, id)).status, "inactive");
+  assert.equal((await getSubscription(box, id)).status, "inactive");
   const token = await savedCard(box);
   const update = (next_execution_at: string) =>
     box.call("PATCH", `/v1/subscriptions/${id}`, {
@@ -281,12 +282,12 @@ Deno.test("an update with a time to come brings an ended one back to life", asyn
     "subscription.schedule.next_execution_at must be in the future",
   ]);
   assert.equal((await update("2031-02-01 00:00:00 +0700")).http, 200);
-  assert.equal((await look(box, id)).status, "active");
+  assert.equal((await getSubscription(box, id)).status, "active");
   await box.control("clock", { to: "2031-02-01T00:00:00Z" });
-  assert.equal((await look(box, id)).transaction_ids.length, 1);
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
 });
 
-Deno.test("what is wrong is named with its path, under a real HTTP 400", async () => {
+Deno.test("subscription: names every invalid field by its path with HTTP 400", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v1/subscriptions", {
     ...SUBSCRIPTION,
@@ -308,7 +309,7 @@ Deno.test("what is wrong is named with its path, under a real HTTP 400", async (
   ]);
 });
 
-Deno.test("an amount is a text without decimals, from almost nothing to very much", async () => {
+Deno.test("subscription amount: is a string without decimals within its limits", async () => {
   await using box = await openSandbox();
   const code = async (amount: unknown) =>
     (await box.call("POST", "/v1/subscriptions", { ...SUBSCRIPTION, amount })).http;
@@ -320,7 +321,7 @@ Deno.test("an amount is a text without decimals, from almost nothing to very muc
   }
 });
 
-Deno.test("a GoPay subscription needs its account and charges it without a PIN", async () => {
+Deno.test("gopay subscription: requires an account and is charged without a PIN", async () => {
   await using box = await openSandbox();
   const { account_id, payment_option_token: token } = await linkedAccount(box);
   const more = { payment_type: "gopay", amount: "150000", token };
@@ -329,10 +330,10 @@ Deno.test("a GoPay subscription needs its account and charges it without a PIN",
   const { id } = await create(box, { ...more, gopay: { account_id } });
   await box.advance(DAY + 60);
   assert.equal(payments(box).at(-1).transaction_status, "settlement");
-  assert.equal((await look(box, id)).transaction_ids.length, 1);
+  assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
 });
 
-Deno.test("an unknown subscription is a real 404 without a code in the body", async () => {
+Deno.test("subscription: returns HTTP 404 without a code in the body for an unknown id", async () => {
   await using box = await openSandbox();
   const calls: [string, string][] = [
     ["GET", ""],
@@ -343,13 +344,13 @@ Deno.test("an unknown subscription is a real 404 without a code in the body", as
   ];
   for (const [method, end] of calls) {
     const body = method === "PATCH" ? { ...UPDATE, token: "t" } : undefined;
-    const answer = await box.call(method, `/v1/subscriptions/nobody${end}`, body);
+    const answer = await box.call(method, `/v1/subscriptions/unknown${end}`, body);
     assert.equal(answer.http, 404);
     assert.deepEqual(answer.body, { status_message: "Subscription doesn't exist." });
   }
 });
 
-Deno.test("a cycle can be run at once, also the retry of one that is disabled", async () => {
+Deno.test("subscription run: charges a cycle at once, also the retry of a disabled one", async () => {
   await using box = await openSandbox();
   const { id } = await create(box);
   assert.equal((await box.control(`subscriptions/${id}/run`)).transaction_ids.length, 1);
@@ -358,7 +359,7 @@ Deno.test("a cycle can be run at once, also the retry of one that is disabled", 
   await box.control(`subscriptions/${other.id}/run`);
   await box.post(`/v1/subscriptions/${other.id}/disable`);
   const before = payments(box).length;
-  const planned = (await look(box, other.id)).schedule;
+  const planned = (await getSubscription(box, other.id)).schedule;
   const { schedule } = await box.control(`subscriptions/${other.id}/run`);
   assert.equal(payments(box).length, before + 1);
   assert.deepEqual(schedule, planned);
@@ -366,7 +367,7 @@ Deno.test("a cycle can be run at once, also the retry of one that is disabled", 
   assert.equal((await box.call("POST", `/_sandbox/subscriptions/${other.id}/run`)).http, 412);
 });
 
-Deno.test("one whose cycles are all over cannot be enabled", async () => {
+Deno.test("completed subscription: cannot be enabled", async () => {
   await using box = await openSandbox();
   const schedule = { interval: 1, interval_unit: "day", max_interval: 1 };
   const token = await savedCard(box);

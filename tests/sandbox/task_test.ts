@@ -12,16 +12,16 @@ async function startAlone(...args: string[]) {
   return await startService({ command: [...TASK, "--port", "0", ...args], cwd: elsewhere.path });
 }
 
-Deno.test("one line in any other folder runs the sandbox alone", async () => {
+Deno.test("sandbox task: runs alone from another folder with one command", async () => {
   await using sandbox = await startAlone("--memory");
   assert.match(sandbox.output(), /SB-Mid-server-sandbox/);
   const page = await fetch(sandbox.url);
   assert.equal(page.status, 200);
-  assert.match(await page.text(), /no money moves/i);
+  assert.match(await page.text(), /no real payments/i);
 });
 
 Deno.test({
-  name: "the guide's first charge works as it stands there, and its customer pays",
+  name: "sandbox guide: its first charge works as written and is paid",
   ignore: !await hasProgram("curl", "the test of the sandbox's first charge is"),
   async fn() {
     await using sandbox = await startAlone("--memory");
@@ -35,16 +35,16 @@ Deno.test({
   },
 });
 
-Deno.test("every control and fault is in the guide", async () => {
+Deno.test("sandbox guide: lists every simulated action and fault", async () => {
   const guide = await Deno.readTextFile(join(PROJECT, "docs/sandbox.md"));
-  const { ANSWER_FAULTS, WEBHOOK_FAULTS } = await import("../../sandbox/world/faults.ts");
-  const { HAPPENINGS } = await import("../../sandbox/control/happenings.ts");
-  for (const name of [...ANSWER_FAULTS, ...WEBHOOK_FAULTS, ...Object.keys(HAPPENINGS)]) {
+  const { RESPONSE_FAULTS, WEBHOOK_FAULTS } = await import("../../sandbox/faults/faults.ts");
+  const { SIMULATED_ACTIONS } = await import("../../sandbox/charges/simulate.ts");
+  for (const name of [...RESPONSE_FAULTS, ...WEBHOOK_FAULTS, ...Object.keys(SIMULATED_ACTIONS)]) {
     assert.ok(guide.includes(`\`${name}\``), name);
   }
 });
 
-Deno.test("other keys, another address and webhooks are a matter of flags", async () => {
+Deno.test("sandbox task: flags set keys, public URL and webhook URL", async () => {
   const { promise: notified, resolve } = Promise.withResolvers<Record<string, string>>();
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using receiver = Deno.serve(options, async (request) => {
@@ -73,21 +73,21 @@ Deno.test("other keys, another address and webhooks are a matter of flags", asyn
   assert.equal((await notified).order_id, "one");
 });
 
-Deno.test("what is wrong with the flags is told in words", async () => {
-  const wrong: [args: string[], says: RegExp][] = [
+Deno.test("sandbox task: reports invalid flags with a message", async () => {
+  const wrong: [args: string[], message: RegExp][] = [
     [["--port", "http"], /--port must be a whole number/],
     [["--speed", "0"], /--speed must be a whole number/],
-    [["--notify", "nowhere"], /--notify must be an http address/],
-    [["--public-url", "http://x/a?b#c"], /--public-url must be an address without/],
-    [["--server-key", "a b"], /--server-key must be a key/],
-    [["--host", "192.0.2.1", "--memory", "--port", "0"], /host is no address of this machine/],
+    [["--notify", "nowhere"], /--notify must be an http or https URL/],
+    [["--public-url", "http://x/a?b#c"], /--public-url must be a URL without/],
+    [["--server-key", "a b"], /--server-key must not contain spaces/],
+    [["--host", "192.0.2.1", "--memory", "--port", "0"], /machine does not have that address/],
     [["--colour"], /Unknown option '--colour'[\s\S]*--port 8001/],
-    [["--data", "/tmp/elsewhere.kv"], /does not allow/],
+    [["--data", "/tmp/elsewhere.kv"], /does not have this permission/],
   ];
-  for (const [args, says] of wrong) {
+  for (const [args, message] of wrong) {
     const { code, stderr } = await runTask(["sandbox", ...args], {});
     assert.equal(code, 1, args.join(" "));
-    assert.match(stderr, says);
+    assert.match(stderr, message);
     assert.doesNotMatch(stderr, /\bat file:|Uncaught/);
   }
   const { code, stdout } = await runTask(["sandbox", "--help"], {});
@@ -95,17 +95,17 @@ Deno.test("what is wrong with the flags is told in words", async () => {
   assert.match(stdout, /--server-key KEY/);
 });
 
-Deno.test("a port that is taken, and a file that is in use, are told in words", async () => {
+Deno.test("sandbox task: reports a port in use and a state file in use", async () => {
   const data = `.data/test-${crypto.randomUUID()}.kv`;
   try {
     await using sandbox = await startAlone("--data", data);
     const { port } = new URL(sandbox.url);
     const taken = await runTask(["sandbox", "--memory", "--port", port], {});
     assert.equal(taken.code, 1);
-    assert.match(taken.stderr, /port is taken/);
+    assert.match(taken.stderr, /port is already in use/);
     const inUse = await runTask(["sandbox", "--data", data, "--port", "0"], {});
     assert.equal(inUse.code, 1);
-    assert.match(inUse.stderr, /Another sandbox has its state in/);
+    assert.match(inUse.stderr, /Another sandbox is using/);
   } finally {
     for (const suffix of ["", ".lock", "-shm", "-wal"]) {
       await Deno.remove(join(PROJECT, data + suffix)).catch(() => {});
@@ -113,7 +113,7 @@ Deno.test("a port that is taken, and a file that is in use, are told in words", 
   }
 });
 
-Deno.test("beside the service it runs with the well-known keys and sends its webhooks there", async () => {
+Deno.test("service with sandbox: uses the default keys and receives its webhooks", async () => {
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   assert.match(service.sandbox, /^http:\/\/127\.0\.0\.1:\d+$/);
@@ -131,7 +131,7 @@ Deno.test("beside the service it runs with the well-known keys and sends its web
   assert.equal(webhooks[0].url, `${service.url}/notification/`);
 });
 
-Deno.test("its state survives the service's end", async () => {
+Deno.test("service with sandbox: keeps the sandbox state after a restart", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path };
   const ask = async (url: string, path: string, init: RequestInit = {}) => {
@@ -150,17 +150,17 @@ Deno.test("its state survives the service's end", async () => {
   assert.equal((await ask(service.sandbox, "/v2/kept/status")).transaction_status, "pending");
 });
 
-Deno.test("a state that another sandbox uses stops the start in one line", async () => {
+Deno.test("service with sandbox: fails with one line if the state file is in use", async () => {
   await using folder = await dataFolder();
   await using _other = await startSandbox({ path: join(folder.path, "sandbox.kv"), port: 0 });
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: "0" };
   const { code, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
-  assert.match(stderr, /^Another sandbox has its state in .*$/m);
+  assert.match(stderr, /^Another sandbox is using .*$/m);
   assert.doesNotMatch(stderr, /\bat file:/);
 });
 
-Deno.test("a sandbox port that is taken stops the start in one line", async () => {
+Deno.test("service with sandbox: fails with one line if the sandbox port is in use", async () => {
   await using folder = await dataFolder();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = String(listener.addr.port);
@@ -170,7 +170,7 @@ Deno.test("a sandbox port that is taken stops the start in one line", async () =
   assert.match(stderr, new RegExp(`Port ${port} is taken: .* set SANDBOX_PORT\\.`));
 });
 
-Deno.test("with a gateway of one's own there is no sandbox", async () => {
+Deno.test("service with its own gateway: starts no sandbox", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
   await using service = await startService({ settings });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { statusAtGateway } from "../../core/invoices/states.ts";
 import type { Database } from "../../db/database.ts";
-import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
 import { type Day, openDay, runDue, scheduleOf } from "../support/simulation/healing_day.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { permissionFlags } from "../../commands/permissions.ts";
 import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
-import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { askService } from "../support/client.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";

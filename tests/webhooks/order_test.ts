@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { createRandom, seededState } from "../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { notified, telling } from "../support/gateway/notifications.ts";

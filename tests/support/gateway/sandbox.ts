@@ -1,4 +1,4 @@
-/** A sandbox in a test: the merchant's calls to it, and the receiver of its webhooks. */
+/** A sandbox for tests: the merchant's calls, and a receiver of its webhooks. */
 
 import assert from "node:assert/strict";
 import { DEFAULT_KEYS, type SandboxOptions, startSandbox } from "../../../sandbox/sandbox.ts";
@@ -6,15 +6,15 @@ import { DEFAULT_KEYS, type SandboxOptions, startSandbox } from "../../../sandbo
 export const SERVER_KEY = DEFAULT_KEYS.server;
 export const CLIENT_KEY = DEFAULT_KEYS.client;
 
-/** What the gateway says is JSON of many shapes; the tests say which. */
-// deno-lint-ignore no-explicit-any -- a type for each answer would say twice what the tests assert
+/** Responses of the gateway have many formats; each test checks its own. */
+// deno-lint-ignore no-explicit-any -- response types would repeat what the tests assert
 export type Json = any;
 
 export interface Reply {
   http: number;
   headers: Headers;
   text: string;
-  /** Undefined where the text is no JSON. */
+  /** Undefined if the text is not JSON. */
   body: Json;
 }
 
@@ -29,9 +29,9 @@ export type Answer = (hook: Hook, number: number) => Response | Promise<Response
 
 export interface Receiver extends AsyncDisposable {
   url: string;
-  /** Everything that arrived, in its order. */
+  /** All received webhooks, in order. */
   hooks: Hook[];
-  /** What arrived is answered by this; 200 unless a test says otherwise. */
+  /** Response of the receiver; 200 by default. */
   answer: Answer;
 }
 
@@ -39,7 +39,7 @@ export function openReceiver(): Receiver {
   const hooks: Hook[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const server = Deno.serve(options, async (request) => {
-    // A sandbox that is killed takes its half of the request with it.
+    // A killed sandbox sends only part of its request.
     const text = await request.text().catch(() => null);
     if (text === null) return new Response(null, { status: 400 });
     const path = new URL(request.url).pathname;
@@ -61,34 +61,34 @@ export interface TestSandbox extends AsyncDisposable {
   receiver: Receiver;
   hooks: Hook[];
   call(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Reply>;
-  /** The body of an answer, whatever it says. */
+  /** The body of the response, also of an error. */
   get(path: string): Promise<Json>;
   post(path: string, body?: unknown, headers?: HeadersInit): Promise<Json>;
   status(id: string): Promise<Json>;
-  /** A call to `/_sandbox/…` that has to succeed. */
+  /** A call to `/_sandbox/…` that must succeed. */
   control(path: string, body?: unknown, method?: string): Promise<Json>;
-  /** A charge of any method by its short name, with an order id of its own. */
+  /** A charge of the given kind with a new order id. */
   charge(kind: Kind, more?: Json, headers?: HeadersInit): Promise<Json>;
-  /** A transaction that was charged and paid. */
+  /** A charged and paid transaction. */
   paid(kind: Kind, more?: Json): Promise<Json>;
   token(cardNumber: string): Promise<string>;
   advance(seconds: number): Promise<void>;
-  /** Comes true when all webhooks so far have arrived. */
+  /** Resolves when all webhooks so far have been attempted. */
   settled(): Promise<void>;
   fault(operation: string, fault: string, more?: Json): Promise<Json>;
 }
 
-/** Mistakes that the sandbox reports of itself fail the test when it closes. */
+/** Internal errors of the sandbox fail the test when it closes. */
 export async function openSandbox(
   options: Partial<SandboxOptions> = {},
   receiver: Receiver = openReceiver(),
 ): Promise<TestSandbox> {
-  const mistakes: unknown[] = [];
+  const internalErrors: unknown[] = [];
   const sandbox = await startSandbox({
     path: null,
     port: 0,
     seed: 1,
-    onMistake: (error) => mistakes.push(error),
+    onError: (error) => internalErrors.push(error),
     ...options,
     settings: {
       notification_url: `${receiver.url}/payment`,
@@ -142,7 +142,7 @@ export async function openSandbox(
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();
-      assert.deepEqual(mistakes, []);
+      assert.deepEqual(internalErrors, []);
     },
   };
   return box;
@@ -195,7 +195,7 @@ export const CUSTOMER = {
   shipping_address: { first_name: "Budi", address: "Jalan 1" },
 };
 
-/** The method's own part of a charge, by the short name the tests use. */
+/** The method's part of a charge request, by the short name that tests use. */
 export const KINDS = {
   card: { payment_type: "credit_card", credit_card: { bank: "bca" } },
   card_3ds: { payment_type: "credit_card", credit_card: { bank: "bca", authentication: true } },
@@ -232,7 +232,7 @@ async function requestOf(box: TestSandbox, kind: Kind, order_id: string): Promis
   return merge(merge(common, KINDS[kind]), { credit_card: { token_id: await box.token(card) } });
 }
 
-/** Objects are merged member by member, everything else is replaced. */
+/** Objects are merged field by field; other values are replaced. */
 export function merge(base: Json, more: Json): Json {
   const isObject = (value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value);
@@ -244,7 +244,7 @@ export function merge(base: Json, more: Json): Json {
   return merged;
 }
 
-/** Links a GoPay account and follows its link; answers with what a charge names it by. */
+/** Links and activates a GoPay account; returns what a charge needs. */
 export async function linkedAccount(
   box: TestSandbox,
   phone_number = "8123456789",
@@ -258,7 +258,7 @@ export async function linkedAccount(
   return { account_id, payment_option_token: metadata.payment_options[0].token };
 }
 
-/** A card that is kept, as subscriptions need it. */
+/** A saved card, as subscriptions need it. */
 export async function savedCard(box: TestSandbox, card_number = ACCEPTED_CARD): Promise<string> {
   const query = new URLSearchParams({
     client_key: CLIENT_KEY,

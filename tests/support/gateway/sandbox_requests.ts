@@ -1,4 +1,4 @@
-/** Requests to the gateway that are as they should be, for tests to change in one place. */
+/** Valid requests to the gateway, for tests to modify. */
 
 export const SUBSCRIPTION = {
   name: "MONTHLY_2024",
@@ -12,7 +12,7 @@ export const SUBSCRIPTION = {
   customer_details: { first_name: "Budi", email: "budi@shop.example", phone: "+62812345678" },
 };
 
-/** The gateway's own sample, as far as its amounts go: they come to 13324. */
+/** The amounts of the gateway's example, which give a total of 13324. */
 export const INVOICE = {
   order_id: "invoice-order-1",
   invoice_number: "INV-1",

@@ -1,6 +1,6 @@
 /** A made-up history of one payment: what happens to it, when and where, all of it from one number. */
 
-import { createRandom, seededState } from "../../../sandbox/world/random.ts";
+import { createRandom, seededState } from "../../../sandbox/engine/random.ts";
 import type { ChargeKind } from "../payments/payments.ts";
 import { ACCEPTED_CARD, AMOUNT, CHALLENGED_CARD, type Json } from "../gateway/sandbox.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";

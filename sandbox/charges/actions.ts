@@ -1,0 +1,116 @@
+/** Calls on a transaction: status, cancel, expire, approve, deny, capture. */
+
+import { invalid, Refusal } from "../http/refusal.ts";
+import { count, object, rupiah, text, validate } from "../http/validate.ts";
+import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
+import type { Transaction } from "../world/transaction.ts";
+import type { World } from "../world/world.ts";
+import { actionResponse, statusResponse } from "./responses.ts";
+
+export function getStatus(world: World, id: string) {
+  return statusResponse(world, findTransaction(world, id));
+}
+
+const Page = object({ page: count(0, 1_000_000), per_page: count(1, 100) });
+
+/** Lists all payments to a virtual account that can be paid more than once. */
+export function getStatusB2b(world: World, id: string, query: Record<string, string>) {
+  const transaction = findTransaction(world, id);
+  if (!["bank_transfer", "permata"].includes(transaction.method)) throw new Refusal(404);
+  const { page, per_page } = validate(Page, {
+    page: Number(query.page ?? 0),
+    per_page: Number(query.per_page ?? 10),
+  });
+  const parentId = transaction.parentId ?? transaction.id;
+  const all = [...world.transactions.newest()].filter((each) =>
+    each.id === parentId || each.parentId === parentId
+  );
+  return {
+    status_code: "200",
+    status_message: "Success, transactions are retrieved",
+    transactions: all.slice(page * per_page, (page + 1) * per_page).map((each) =>
+      statusResponse(world, each)
+    ),
+  };
+}
+
+export function cancel(world: World, id: string) {
+  const transaction = findTransaction(world, id);
+  if (!canCancel(transaction)) throw new Refusal(412);
+  const cancelled = transitionTo(world, transaction, "cancel", "cancel", {
+    details: { ...transaction.details, cancelledFrom: transaction.status },
+  });
+  return actionResponse(world, cancelled, "Success, transaction is canceled");
+}
+
+/** BNI does not cancel authorizations, and Mandiri does not cancel captured pre-authorizations. */
+function canCancel({ status, details }: Transaction): boolean {
+  if (status === "authorize") return details.bank !== "bni";
+  if (status === "capture") return !(details.isPreAuth && details.bank === "mandiri");
+  return status === "pending";
+}
+
+export function expire(world: World, id: string) {
+  const transaction = findTransaction(world, id);
+  if (transaction.status !== "pending") {
+    const { bank, store } = transaction.details;
+    if (bank !== "permata" && store !== "indomaret") throw new Refusal(412);
+    throw new Refusal(412, "Transaction status cannot be updated.");
+  }
+  const expired = transitionTo(world, transaction, "expire", "expire");
+  return actionResponse(world, expired, "Success, transaction has expired");
+}
+
+export function approve(world: World, id: string) {
+  const transaction = findChallenged(world, id);
+  const approved = transaction.status === "capture"
+    ? transitionTo(world, transaction, "capture", "approve", { fraud: "accept" })
+    : updateTransaction(world, transaction, "approve", { fraud: "accept" });
+  return actionResponse(world, approved, "Success, transaction is approved");
+}
+
+export function deny(world: World, id: string) {
+  const transaction = findChallenged(world, id);
+  const denied = transitionTo(world, transaction, "deny", "deny", { fraud: "deny" });
+  return {
+    ...actionResponse(world, denied, "Success, transaction is denied"),
+    // 200, although the status is "deny": the merchant asked for the denial and it succeeded.
+    status_code: "200",
+  };
+}
+
+function findChallenged(world: World, id: string): Transaction {
+  const transaction = findTransaction(world, id);
+  const isOpen = ["capture", "authorize"].includes(transaction.status);
+  if (!isOpen || transaction.fraud !== "challenge") throw new Refusal(412);
+  return transaction;
+}
+
+const Capture = object({ transaction_id: text(255), gross_amount: rupiah().nullish() });
+
+export function capture(world: World, body: unknown, isDeclinedByBank: boolean) {
+  const request = validate(Capture, body);
+  const transaction = findTransaction(world, request.transaction_id);
+  if (transaction.status !== "authorize") throw new Refusal(412);
+  const isGopay = transaction.method === "gopay";
+  const amount = request.gross_amount ?? transaction.amount;
+  const isTooMuch = amount > transaction.amount || (isGopay && amount !== transaction.amount);
+  if (isTooMuch) {
+    throw invalid(`gross_amount must be equal or less than ${transaction.amount}`);
+  }
+  if (isDeclinedByBank) {
+    // The authorization stays, so that the merchant can retry the capture.
+    return {
+      ...actionResponse(world, transaction, "Capture denied by the bank"),
+      status_code: "202",
+      transaction_status: "deny",
+    };
+  }
+  if (isGopay) {
+    const settled = transitionTo(world, transaction, "settlement", "capture");
+    return actionResponse(world, settled, "Success, transaction is captured");
+  }
+  const captured = transitionTo(world, transaction, "capture", "capture", { amount });
+  const statusMessage = "Success, Credit Card capture transaction is successful";
+  return actionResponse(world, captured, statusMessage);
+}

@@ -1,0 +1,125 @@
+/** `POST /v2/charge`: starts a transaction of any payment method. */
+
+import { AUTHORIZATION_HOLD } from "../cards/authorization.ts";
+import { addInterval, parseTime, SECOND } from "../engine/time.ts";
+import { invalid, Refusal } from "../http/refusal.ts";
+import { validate } from "../http/validate.ts";
+import type { MethodName, Transaction, TransactionStart } from "../world/transaction.ts";
+import type { Cause } from "../world/webhook.ts";
+import type { World } from "../world/world.ts";
+import type { ChargeRequest, Method } from "./methods/method.ts";
+import { METHODS, NOT_ACTIVATED } from "./methods/methods.ts";
+import { chargeResponse } from "./responses.ts";
+
+export interface ChargeOptions {
+  notify?: Transaction["notify"];
+  cause?: Cause;
+  subscriptionId?: string;
+  invoiceId?: string;
+}
+
+export function charge(world: World, body: unknown, options: ChargeOptions = {}) {
+  const method = findMethod(body);
+  const request = validate(method.schema, body);
+  checkItemTotal(request);
+  if (!isOrderIdFree(world, request.transaction_details.order_id)) throw new Refusal(406);
+  const { transaction, statusMessage } = startTransaction(world, method, request, options);
+  return chargeResponse(world, transaction, statusMessage);
+}
+
+/** Starts a transaction from a validated request. */
+export function startTransaction(
+  world: World,
+  method: Method,
+  request: ChargeRequest,
+  options: ChargeOptions = {},
+) {
+  const { order_id, gross_amount } = request.transaction_details;
+  const now = world.clock.now();
+  const chosen = requestedLifetime(request, now);
+  const { statusMessage, ...start } = method.start(request, world);
+  const transaction = world.transactions.put({
+    id: world.random.uuid(),
+    orderId: order_id,
+    amount: gross_amount,
+    method: method.name,
+    createdAt: now,
+    expiresAt: expiryTime(method, start, now, chosen),
+    capturedAt: null,
+    settledAt: start.status === "settlement" ? now : null,
+    decidesAt: null,
+    message: null,
+    refunds: [],
+    customFields: customFields(request),
+    metadata: request.metadata ?? null,
+    notify: options.notify ?? { override: [], append: [] },
+    parentId: null,
+    subscriptionId: options.subscriptionId ?? null,
+    invoiceId: options.invoiceId ?? null,
+    ...start,
+  });
+  world.notifier.notifyTransaction(transaction, options.cause ?? "charge");
+  return { transaction, statusMessage };
+}
+
+function findMethod(body: unknown): Method {
+  const type = (body as { payment_type?: unknown } | null)?.payment_type;
+  if (type === undefined || type === null) throw invalid("payment_type is required");
+  if (typeof type === "string" && Object.hasOwn(METHODS, type)) return METHODS[type as MethodName];
+  if (NOT_ACTIVATED.includes(type as string)) throw new Refusal(402);
+  throw invalid("payment_type is not supported");
+}
+
+function checkItemTotal({ item_details, transaction_details }: ChargeRequest): void {
+  if (!item_details || item_details.length === 0) return;
+  const sum = item_details.reduce((total, { price, quantity }) => total + price * quantity, 0);
+  // The gateway's own wording; no token request is involved.
+  if (sum !== transaction_details.gross_amount) {
+    throw invalid("transaction_details.gross_amount must be equal to token request gross_amount");
+  }
+}
+
+/** An order id is in use while its transaction can be paid, and permanently once it was paid. */
+export function isOrderIdFree(world: World, orderId: string): boolean {
+  const latest = world.transactions.get(world.orders.get(orderId)?.id ?? "");
+  if (!latest) return true;
+  const { status, details } = latest;
+  if (status === "deny") return world.settings.reuse_order_id_after_deny;
+  if (status === "cancel") return details.cancelledFrom === "pending";
+  return status === "expire" || status === "failure";
+}
+
+/** Milliseconds until the expiry that the merchant requested; null if none was requested. */
+function requestedLifetime({ custom_expiry }: ChargeRequest, now: number): number | null {
+  if (!custom_expiry) return null;
+  const { order_time, expiry_duration, unit } = custom_expiry;
+  const from = order_time ? parseTime(order_time) : now;
+  if (from === null) throw invalid("custom_expiry.order_time format is invalid");
+  const left = addInterval(from, expiry_duration, unit ?? "minute") - now;
+  if (left < 20 * SECOND) throw invalid("custom_expiry is below minimum threshold");
+  return left;
+}
+
+function expiryTime(
+  method: Method,
+  { status, details }: Omit<TransactionStart, "statusMessage">,
+  now: number,
+  chosen: number | null,
+): number | null {
+  const { standard, max } = method.expiry(details);
+  const life = chosen === null || max === null ? standard : Math.min(chosen, max);
+  if (status === "pending" || (status === "authorize" && method.name === "gopay")) {
+    return now + life;
+  }
+  return method.name === "credit_card" ? now + AUTHORIZATION_HOLD : null;
+}
+
+function customFields(request: ChargeRequest): Record<string, string> {
+  const { custom_field1, custom_field2, custom_field3 } = request;
+  const fields = { custom_field1, custom_field2, custom_field3 };
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, string] =>
+      typeof entry[1] === "string"
+    ),
+  );
+}

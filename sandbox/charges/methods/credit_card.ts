@@ -1,0 +1,147 @@
+/** Credit cards: charged at once, or after 3-D Secure. */
+
+import { authorizeCard, cardDetails } from "../../cards/authorization.ts";
+import { saveCard } from "../../cards/tokens.ts";
+import { DAY, formatWib, MINUTE } from "../../engine/time.ts";
+import { Refusal } from "../../http/refusal.ts";
+import { count, flag, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
+import type { Card } from "../../world/records.ts";
+import type { Details, Transaction, TransactionStart } from "../../world/transaction.ts";
+import type { Identity, World } from "../../world/world.ts";
+import { Common, defineMethod, type View } from "./method.ts";
+
+const OLD_3DS =
+  "Cards with 3DS version 1 or lower are not supported. Please use a card that supports 3DS version 2.";
+
+const BANKS = ["mandiri", "bni", "cimb", "bca", "maybank", "bri", "danamon", "mega"] as const;
+
+/** Whether the acquiring bank supports refunds through the bank. */
+export function canRefundDirectly({ bank, channel }: Details): boolean {
+  if (bank === "bni") return channel === "cybersource";
+  return bank === "bca" || bank === "maybank" || bank === "bri";
+}
+
+export const creditCard = defineMethod({
+  name: "credit_card",
+  paymentType: "credit_card",
+  schema: Common.extend({
+    credit_card: object({
+      token_id: text(255),
+      authentication: flag().nullish(),
+      callback_type: oneOf(["js_event", "form"]).nullish(),
+      bank: oneOf(BANKS).nullish(),
+      channel: text(20).nullish(),
+      installment_term: count(1, 60).nullish(),
+      bins: list(text(20), 100).nullish(),
+      type: oneOf(["authorize"]).nullish(),
+      save_token_id: flag().nullish(),
+      initiated_by: oneOf(["customer", "merchant"]).nullish(),
+      point_redeem_amount: rupiah(-1).nullish(),
+    }),
+  }),
+  start({ credit_card: request, transaction_details: { gross_amount } }, world) {
+    const card = useCard(world, request.token_id);
+    if (request.bins && !request.bins.some((bin) => isOfBin(card, bin))) {
+      return denied(card, "Transaction is denied: the card's BIN is not allowed");
+    }
+    // BNI, the default, cannot cancel an authorization, so authorizations default to BCA.
+    const bank = request.bank ?? (request.type === "authorize" ? "bca" : "bni");
+    const details: Details = {
+      masked: card.masked,
+      behaviour: card.behaviour,
+      bank,
+      isOnUs: card.behaviour.bank === bank,
+      channel: request.channel ?? (bank === "bni" ? "dragon" : "cybersource"),
+      isPreAuth: request.type === "authorize",
+      installment: request.installment_term ?? null,
+      ...request.save_token_id && savedToken(world, card),
+    };
+    if (!request.authentication) return { ...authorizeCard(details, gross_amount, world), details };
+    if (card.behaviour.threeDs === "outdated") throw new Refusal(402, OLD_3DS);
+    return {
+      status: "pending",
+      fraud: "accept",
+      statusMessage: "Success, Credit Card transaction is successful",
+      details: { ...details, threeDs: { token: world.random.hex(32), result: null } },
+    };
+  },
+  fields,
+  expiry: () => ({ standard: 10 * MINUTE, max: null }),
+  refunds: { isDirect: true, isPartial: true, days: () => 180 },
+});
+
+/** Deletes a one-time token: it is valid for one charge. */
+function useCard(world: World, tokenId: string): Card {
+  const card = world.cards.get(tokenId);
+  const isExpired = card?.expiresAt && card.expiresAt <= world.clock.now();
+  if (!card || isExpired) throw new Refusal(411);
+  if (!card.isSaved) world.cards.delete(card.id);
+  return card;
+}
+
+function isOfBin({ masked, behaviour }: Card, bin: string): boolean {
+  return /^\d+$/.test(bin) ? masked.startsWith(bin) : behaviour.bank === bin;
+}
+
+function denied(card: Card, message: string): TransactionStart {
+  return {
+    status: "deny",
+    fraud: "deny",
+    statusMessage: message,
+    message,
+    details: { masked: card.masked, behaviour: card.behaviour, bank: "bni" },
+  };
+}
+
+/** Saves the card for later charges, unless it is saved already. */
+function savedToken(world: World, card: Card) {
+  const { id } = card.isSaved ? card : saveCard(world, card);
+  return { savedTokenId: id, savedUntil: world.clock.now() + 5 * 365 * DAY };
+}
+
+function fields(transaction: Transaction, view: View, world: Identity) {
+  const { status, id } = transaction;
+  const details = cardDetails(transaction);
+  const { threeDs, installment, savedTokenId, savedUntil } = details;
+  const isApproved = !["pending", "deny", "failure", "expire"].includes(status);
+  const [code, message] = channelResponse(transaction);
+  return {
+    masked_card: details.masked,
+    bank: details.bank,
+    card_type: "credit",
+    ...isApproved && { approval_code: approvalCode(id) },
+    ...isApproved && { on_us: details.isOnUs, channel: details.channel },
+    ...status !== "pending" && {
+      channel_response_code: code,
+      channel_response_message: message,
+      eci: threeDs ? threeDs.result === "attempted" ? "06" : "05" : "07",
+    },
+    ...threeDs && { three_ds_version: "2" },
+    ...threeDs?.result && {
+      [view === "notification" ? "three_ds_challenge_completion" : "challenge_completion"]:
+        threeDs.result === "otp",
+    },
+    ...view === "operation" && status === "pending" && threeDs && {
+      redirect_url: `${world.publicUrl()}/v2/3ds/redirect/${threeDs.token}`,
+    },
+    // A string in charge responses, a number elsewhere, as the gateway sends it.
+    ...typeof installment === "number" && {
+      installment_term: view === "operation" ? String(installment) : installment,
+    },
+    ...savedTokenId !== undefined && savedUntil !== undefined && isApproved && {
+      saved_token_id: savedTokenId,
+      saved_token_id_expired_at: formatWib(savedUntil),
+    },
+  };
+}
+
+function channelResponse(transaction: Transaction): [string, string] {
+  const { status } = transaction;
+  if (status !== "deny" && status !== "failure") return ["00", "Approved"];
+  const { outcome } = cardDetails(transaction).behaviour;
+  return outcome === "insufficient_funds" ? ["51", "Insufficient Funds"] : ["05", "Do not honour"];
+}
+
+function approvalCode(id: string): string {
+  return String(parseInt(id.slice(0, 11).replace("-", ""), 16) % 1e13).padStart(13, "1");
+}

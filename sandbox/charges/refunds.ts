@@ -1,0 +1,117 @@
+/** `POST /v2/{id}/refund` and `/refund/online/direct`, and the bank's confirmation. */
+
+import { DAY, SECOND } from "../engine/time.ts";
+import { Refusal } from "../http/refusal.ts";
+import { object, rupiah, text, validate } from "../http/validate.ts";
+import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
+import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.ts";
+import type { World } from "../world/world.ts";
+import { canRefundDirectly } from "./methods/credit_card.ts";
+import { METHODS } from "./methods/methods.ts";
+import { actionResponse } from "./responses.ts";
+
+const Request = object({
+  refund_key: text(255).regex(/^[\w-]+$/, "must have only A-Z a-z 0-9 _ -").nullish(),
+  amount: rupiah(0).nullish(),
+  reason: text(255, 0).nullish(),
+});
+
+/** Limits the size of webhooks, each of which lists all refunds. */
+const MAX_REFUNDS = 100;
+
+/** The bank confirms a refund this long after it was made, with a webhook of its own. */
+const CONFIRMATION_AFTER = 5 * SECOND;
+
+export interface RefundKind {
+  isDirect: boolean;
+  isDeclinedByBank: boolean;
+}
+
+export function refund(world: World, id: string, body: unknown, kind: RefundKind) {
+  const { isDirect } = kind;
+  const request = validate(Request, body ?? {});
+  const transaction = findTransaction(world, id);
+  // Checked before the state: a merchant that repeats a refund after a lost response must get 406,
+  // even if the transaction was refunded completely. A failed refund does not use up its key.
+  const key = request.refund_key ?? `refund-${world.random.hex(16)}`;
+  if (transaction.refunds.some((each) => each.key === key)) {
+    throw new Refusal(406, "Duplicate refund ID");
+  }
+  if (transaction.refunds.length >= MAX_REFUNDS) throw new Refusal(412);
+  if (!canRefund(transaction, isDirect, world.clock.now())) throw new Refusal(412);
+  const left = transaction.amount - sumRefunds(transaction);
+  const amount = request.amount ?? left;
+  const isPartial = METHODS[transaction.method].refunds!.isPartial;
+  if (amount < 1 || amount > left || (!isPartial && amount !== transaction.amount)) {
+    throw new Refusal(414);
+  }
+  if (kind.isDeclinedByBank) {
+    return {
+      ...actionResponse(world, transaction, "Refund denied by the bank"),
+      status_code: "202",
+      refund_amount: "0.00",
+      refund_key: key,
+    };
+  }
+
+  const now = world.clock.now();
+  const made = {
+    id: transaction.refunds.length + 1,
+    key,
+    amount,
+    reason: request.reason || "refund request from merchant",
+    isDirect,
+    createdAt: now,
+    confirmsAt: now + CONFIRMATION_AFTER,
+    confirmedAt: null,
+  };
+  const cause = isDirect ? "direct_refund" : "refund";
+  const refunded = transitionTo(
+    world,
+    transaction,
+    amount === left ? "refund" : "partial_refund",
+    cause,
+    {
+      refunds: [...transaction.refunds, made],
+    },
+  );
+  const statusMessage = isDirect
+    ? "Success, refund request is approved by the bank"
+    : "Success, refund request is approved";
+  return {
+    ...actionResponse(world, refunded, statusMessage),
+    refund_chargeback_id: made.id,
+    ...transaction.method === "gopay" && { refund_chargeback_uuid: world.random.uuid() },
+    // The gateway's pages differ: for direct refunds the sum of all refunds, otherwise this refund.
+    refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
+    refund_key: key,
+    // Refunds of OVO payments also have the fields of the payer's phone.
+    ...transaction.method === "ovo" && METHODS.ovo.fields(refunded, "status", world),
+  };
+}
+
+function canRefund(
+  { status, method, details, settledAt }: Transaction,
+  isDirect: boolean,
+  now: number,
+) {
+  const rules = METHODS[method].refunds;
+  if (!rules || (status !== "settlement" && status !== "partial_refund")) return false;
+  if (now > (settledAt ?? now) + rules.days(details) * DAY) return false;
+  if (!isDirect) return true;
+  return rules.isDirect && (method !== "credit_card" || canRefundDirectly(details));
+}
+
+/** Marks the oldest unconfirmed refund as confirmed by the bank, which sends a second webhook. */
+export function confirmRefund(world: World, transaction: Transaction): Transaction {
+  const confirmed = transaction.refunds.find(isUnconfirmed);
+  return updateTransaction(world, transaction, "confirm_refund", {
+    refunds: transaction.refunds.map((refund) =>
+      refund === confirmed ? { ...refund, confirmedAt: world.clock.now() } : refund
+    ),
+  });
+}
+
+export function isUnconfirmed({ confirmedAt }: { confirmedAt: number | null }): boolean {
+  return confirmedAt === null;
+}

@@ -1,0 +1,154 @@
+/**
+ * A transaction in the gateway's formats: response to a call, response to a status request,
+ * notification.
+ */
+
+import { formatWib } from "../engine/time.ts";
+import { sign } from "../transactions/signature.ts";
+import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.ts";
+import type { Identity } from "../world/world.ts";
+import type { View } from "./methods/method.ts";
+import { METHODS } from "./methods/methods.ts";
+
+/** Response to a charge. */
+export function chargeResponse(world: Identity, transaction: Transaction, statusMessage: string) {
+  return {
+    status_code: statusCode(transaction, "operation"),
+    status_message: statusMessage,
+    ...commonFields(world, transaction),
+    ...expiryField(transaction, "operation"),
+    ...METHODS[transaction.method].fields(transaction, "operation", world),
+  };
+}
+
+/** Response to cancel, expire, approve, deny and capture. */
+export function actionResponse(world: Identity, transaction: Transaction, statusMessage: string) {
+  return {
+    status_code: statusCode(transaction, "operation"),
+    status_message: statusMessage,
+    ...commonFields(world, transaction),
+  };
+}
+
+/** Response to a status request. */
+export function statusResponse(world: Identity, transaction: Transaction) {
+  // The gateway reports pending DANA transactions with 200 and in capitals.
+  const isPendingDana = transaction.method === "dana" && transaction.status === "pending";
+  const code = isPendingDana ? "200" : statusCode(transaction, "status");
+  return {
+    status_code: code,
+    status_message: statusMessageOf(transaction),
+    ...allFields(world, transaction, "status", code),
+    ...isPendingDana && { transaction_status: "PENDING" },
+  };
+}
+
+export function notification(world: Identity, transaction: Transaction) {
+  const code = statusCode(transaction, "notification");
+  return {
+    status_code: code,
+    status_message: "midtrans payment notification",
+    ...allFields(world, transaction, "notification", code),
+  };
+}
+
+function allFields(world: Identity, transaction: Transaction, view: View, code: string) {
+  const { orderId, amount, settledAt, customFields, metadata } = transaction;
+  return {
+    ...commonFields(world, transaction),
+    ...expiryField(transaction, view),
+    ...settledAt !== null && { settlement_time: formatWib(settledAt) },
+    ...refundFields(transaction),
+    ...METHODS[transaction.method].fields(transaction, view, world),
+    ...customFields,
+    ...metadata && { metadata },
+    signature_key: sign(orderId, code, formatMoney(amount), world.merchant.serverKey),
+  };
+}
+
+function commonFields(world: Identity, transaction: Transaction) {
+  const { id, orderId, amount, method, createdAt, status, fraud } = transaction;
+  return {
+    transaction_id: id,
+    order_id: orderId,
+    merchant_id: world.merchant.id,
+    gross_amount: formatMoney(amount),
+    currency: "IDR",
+    payment_type: METHODS[method].paymentType,
+    transaction_time: formatWib(createdAt),
+    transaction_status: status as string,
+    ...fraud !== null && { fraud_status: fraud },
+  };
+}
+
+function expiryField({ method, expiresAt }: Transaction, view: View) {
+  if (expiresAt === null) return {};
+  // In responses to QRIS charges the gateway spells this field differently.
+  const name = method === "qris" && view === "operation" ? "expire_time" : "expiry_time";
+  return { [name]: formatWib(expiresAt) };
+}
+
+function refundFields(transaction: Transaction) {
+  if (transaction.refunds.length === 0) return {};
+  return {
+    refund_amount: formatMoney(sumRefunds(transaction)),
+    refunds: transaction.refunds.map((refund) => ({
+      refund_chargeback_id: refund.id,
+      refund_amount: formatMoney(refund.amount),
+      created_at: formatWib(refund.createdAt),
+      reason: refund.reason,
+      refund_key: refund.key,
+      refund_method: refund.isDirect ? "online" : "offline",
+      ...refund.confirmedAt !== null && { bank_confirmed_at: formatWib(refund.confirmedAt) },
+    })),
+  };
+}
+
+function statusMessageOf({ method, status, message, details }: Transaction): string {
+  const found = "Success, transaction is found";
+  if (method !== "credit_card") return message ?? found;
+  switch (status) {
+    case "authorize":
+    case "settlement":
+      return "Success, Credit Card transaction is successful";
+    case "capture":
+      return details.isPreAuth
+        ? "Success, Credit Card capture transaction is successful"
+        : "Success, Credit Card transaction is successful";
+    case "pending":
+      return "Credit Card transaction is pending";
+    case "cancel":
+      return "Success, transaction is canceled";
+    case "expire":
+      return "Credit Card transaction is expired";
+    case "failure":
+      return "Credit Card transaction is failed";
+    case "refund":
+    case "partial_refund":
+      return "Success, refund request is approved by the bank";
+    default:
+      return message ?? found;
+  }
+}
+
+type State = Pick<Transaction, "status" | "fraud">;
+
+/** The gateway gives a status different codes in responses and in webhooks. */
+function statusCode({ status, fraud }: State, view: View): string {
+  switch (status) {
+    case "pending":
+      return "201";
+    case "capture":
+    case "authorize":
+      return fraud === "challenge" ? "201" : "200";
+    case "deny":
+    case "failure":
+      return "202";
+    case "cancel":
+      return view === "notification" ? "202" : "200";
+    case "expire":
+      return view === "notification" ? "202" : "407";
+    default:
+      return "200";
+  }
+}

@@ -1,0 +1,145 @@
+/** Runs actions when they are due: expiries, settlements, subscription cycles, retries. */
+
+import type { Clock } from "./time.ts";
+
+export interface Schedule {
+  /**
+   * Schedules `key` for the time `at`; earlier entries of the same key stay. Entries that other
+   * requests add during a clock jump wait until it ends, unless `joinsJump` is set: otherwise a
+   * steady stream of new entries could keep the jump from ending.
+   */
+  add(at: number, key: string, joinsJump?: boolean): void;
+  /** Moves the clock to `to` and runs all entries that are due on the way. */
+  advance(to: number): Promise<void>;
+  /** No entry runs before this call: the world must be complete first. */
+  start(): void;
+  close(): void;
+}
+
+interface Entry {
+  at: number;
+  order: number;
+  key: string;
+}
+
+/** Maximum delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * `runDue` is called when an entry is due and checks itself whether there is something to do. A
+ * jump waits for each call, and at its start for `waitForInFlight`. Neither function may throw.
+ */
+export function createSchedule(
+  clock: Clock,
+  runDue: (key: string) => Promise<void>,
+  waitForInFlight: () => Promise<void>,
+): Schedule {
+  const heap: Entry[] = [];
+  let nextOrder = 0;
+  let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let isRunning = false;
+  /** Entries added during a jump; null if no jump is running. */
+  let deferred: Entry[] | null = null;
+  let isRunningEntry = false;
+
+  function arm() {
+    const earliest = heap[0];
+    if (!isRunning || !earliest || (timer && timer.at <= earliest.at)) return;
+    if (timer) clearTimeout(timer.id);
+    const wait = Math.min(clock.realDelay(earliest.at), MAX_TIMER_MS);
+    const id = setTimeout(() => {
+      timer = null;
+      runUntil(clock.now(), false).finally(arm);
+    }, wait);
+    timer = { at: earliest.at, id };
+  }
+
+  /** Runs one at a time: a timer that fires during a jump waits for its end. */
+  function runUntil(to: number, isJump: boolean): Promise<void> {
+    // A failed jump must not block later ones.
+    running = running.catch(() => {}).then(async () => {
+      // Requests in flight finish first: the response of a receiver may schedule a retry.
+      if (isJump) deferred = [];
+      try {
+        if (isJump) await waitForInFlight();
+        await runEntriesUntil(to, isJump);
+      } finally {
+        for (const entry of deferred ?? []) push(heap, entry);
+        deferred = null;
+      }
+    });
+    return running;
+  }
+
+  async function runEntriesUntil(to: number, isJump: boolean): Promise<void> {
+    while (isRunning && heap[0] && heap[0].at <= to) {
+      const { at, key } = pop(heap);
+      clock.set(at);
+      isRunningEntry = true;
+      const caused = runDue(key);
+      isRunningEntry = false;
+      if (isJump) await caused;
+    }
+  }
+
+  return {
+    add(at, key, joinsJump = false) {
+      const entry = { at, order: nextOrder++, key };
+      if (deferred && !isRunningEntry && !joinsJump) {
+        deferred.push(entry);
+        return;
+      }
+      push(heap, entry);
+      arm();
+    },
+    async advance(to) {
+      await runUntil(to, true);
+      clock.set(to);
+      // The timer's delay was computed before the clock moved.
+      if (timer) clearTimeout(timer.id);
+      timer = null;
+      arm();
+    },
+    start() {
+      isRunning = true;
+      arm();
+    },
+    close() {
+      isRunning = false;
+      if (timer) clearTimeout(timer.id);
+    },
+  };
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+function push(heap: Entry[], entry: Entry): void {
+  let i = heap.push(entry) - 1;
+  while (i > 0) {
+    const parent = (i - 1) >> 1;
+    if (!isBefore(entry, heap[parent]!)) break;
+    heap[i] = heap[parent]!;
+    i = parent;
+  }
+  heap[i] = entry;
+}
+
+function pop(heap: Entry[]): Entry {
+  const top = heap[0]!;
+  const last = heap.pop()!;
+  if (heap.length === 0) return top;
+  let i = 0;
+  while (true) {
+    let child = 2 * i + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+    if (!isBefore(heap[child]!, last)) break;
+    heap[i] = heap[child]!;
+    i = child;
+  }
+  heap[i] = last;
+  return top;
+}

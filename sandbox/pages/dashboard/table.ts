@@ -1,0 +1,161 @@
+/** The list: one row per transaction, with its latest webhook and the possible actions. */
+
+import { html } from "hono/html";
+import { isWaitingForThreeDs } from "../../cards/authorization.ts";
+import { SIMULATED_ACTIONS, type SimulatedActionName } from "../../charges/simulate.ts";
+import { formatWib } from "../../engine/time.ts";
+import type { Transaction } from "../../world/transaction.ts";
+import type { Webhook } from "../../world/webhook.ts";
+import type { World } from "../../world/world.ts";
+import { formatRupiah, METHOD_NAMES, methodDetail } from "../shared/format.ts";
+import type { Markup } from "../shared/layout.ts";
+
+export interface Filter {
+  /** Part of the order id; empty matches all. */
+  order: string;
+  status: string;
+}
+
+export interface Row {
+  transaction: Transaction;
+  webhook: Webhook | undefined;
+}
+
+export const MAX_ROWS = 100;
+
+export function findRows(world: World, { order, status }: Filter): Row[] {
+  const wanted = order.trim().toLowerCase();
+  const found: Transaction[] = [];
+  for (const transaction of world.transactions.newest()) {
+    if (status && transaction.status !== status) continue;
+    if (wanted && !transaction.orderId.toLowerCase().includes(wanted)) continue;
+    found.push(transaction);
+    if (found.length >= MAX_ROWS) break;
+  }
+  const webhooks = lastWebhooks(world, found);
+  return found.map((transaction) => ({ transaction, webhook: webhooks.get(transaction.id) }));
+}
+
+/** All webhooks of a transaction, newest first. */
+export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhook[] {
+  const found: Webhook[] = [];
+  for (const webhook of world.webhooks.newest()) {
+    if (webhook.createdAt < createdAt) break;
+    if (webhook.transactionId === id) found.push(webhook);
+  }
+  return found;
+}
+
+function lastWebhooks(world: World, transactions: Transaction[]): Map<string, Webhook> {
+  const missing = new Set(transactions.map(({ id }) => id));
+  // Webhooks older than the oldest transaction in the list cannot belong to any of them.
+  const since = transactions.at(-1)?.createdAt ?? 0;
+  const found = new Map<string, Webhook>();
+  for (const webhook of world.webhooks.newest()) {
+    if (missing.size === 0 || webhook.createdAt < since) break;
+    const id = webhook.transactionId ?? "";
+    if (missing.delete(id)) found.set(id, webhook);
+  }
+  return found;
+}
+
+export function table(rows: Row[]): Markup {
+  return html`
+    <table class="transactions">
+      <thead>
+        <tr>
+          <th scope="col">Order</th>
+          <th scope="col">Method</th>
+          <th scope="col" class="number">Amount</th>
+          <th scope="col">Status</th>
+          <th scope="col">Webhook</th>
+          <th scope="col">Actions</th>
+        </tr>
+      </thead>
+      ${rows.map(tableRow)}
+    </table>
+  `;
+}
+
+/** Each transaction is a `<tbody>`, which has room for the details below the row. */
+function tableRow({ transaction, webhook }: Row): Markup {
+  const { id, orderId, method, amount, status, fraud, createdAt } = transaction;
+  return html`
+    <tbody id="t-${id}">
+      <tr>
+        <td>
+          <a href="/transactions/${id}" data-open="${id}"
+            data-key="open ${id}">${orderId}</a>
+          <small>${formatWib(createdAt)} WIB</small>
+        </td>
+        <td>${METHOD_NAMES[method]}<small>${methodDetail(transaction)}</small></td>
+        <td class="number">${formatRupiah(amount)}</td>
+        <td>
+          <span class="badge ${status}">${status}</span>
+          ${fraud === "challenge" && html`<small>challenge</small>`}
+        </td>
+        <td>${webhook ? lastWebhook(webhook) : html`<span class="hint">none</span>`}</td>
+        <td>
+          <div class="actions">${rowButtons(transaction)}</div>
+        </td>
+      </tr>
+    </tbody>
+  `;
+}
+
+function lastWebhook({ state, event, attempts }: Webhook): Markup {
+  const result = attempts.length > 0 && ` · ${attempts.at(-1)!.status ?? "no response"}`;
+  return html`
+    <span class="state ${state}">${state}${result}</span>
+    <small>${event}</small>
+  `;
+}
+
+function rowButtons(transaction: Transaction): Markup {
+  const { id, orderId, method } = transaction;
+  const screen = method === "credit_card" ? "3-D Secure page" : "Payment screen";
+  return html`
+    ${actionsOf(transaction).map(({ label, action, body }) =>
+      html`
+        <button
+          data-post="/_sandbox/transactions/${id}/${action}"
+          data-body="${JSON.stringify(body ?? {})}"
+          data-key="${label} ${id}"
+          aria-label="${label} ${orderId}"
+        >${label}</button>
+      `
+    )}
+    ${transaction.status === "pending" &&
+      html`
+        <a href="/pay/${id}" data-key="screen ${id}"
+          aria-label="${screen} of ${orderId}">${screen}</a>
+      `}
+  `;
+}
+
+interface RowAction {
+  label: string;
+  /** Name in the control API. */
+  action: SimulatedActionName;
+  body?: Record<string, unknown>;
+}
+
+const ACTIONS: RowAction[] = [
+  { label: "Pay", action: "pay" },
+  { label: "Finish 3DS", action: "three_ds", body: { result: "success" } },
+  { label: "Fail 3DS", action: "three_ds", body: { result: "failure" } },
+  { label: "Deny", action: "deny" },
+  { label: "Expire", action: "expire" },
+  { label: "Settle", action: "settle" },
+  { label: "Chargeback", action: "chargeback" },
+  { label: "Reverse", action: "reverse" },
+  { label: "Confirm refund", action: "confirm_refund" },
+];
+
+function actionsOf(transaction: Transaction): RowAction[] {
+  // For cards, finishing and failing 3-D Secure are the same as paying and denying.
+  const duplicates = isWaitingForThreeDs(transaction) ? ["pay", "deny"] : [];
+  return ACTIONS.filter(({ action }) =>
+    SIMULATED_ACTIONS[action].isPossible(transaction) && !duplicates.includes(action)
+  );
+}

@@ -1,0 +1,99 @@
+/** Shared parts of all pages: layout and security headers, message page, forms, links. */
+
+import type { Context, MiddlewareHandler } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { every } from "hono/combine";
+import { html } from "hono/html";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { isCrossOrigin } from "../../http/request.ts";
+import type { Identity } from "../../world/world.ts";
+
+/** HTML in which every inserted value is escaped. */
+export type Markup = ReturnType<typeof html> | "";
+
+export interface Page {
+  title: string;
+  body: Markup;
+  status?: ContentfulStatusCode;
+  /** Only the dashboard uses scripts. */
+  hasScript?: boolean;
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const HEADERS = {
+  "Content-Security-Policy": POLICY,
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "same-origin",
+  "Cache-Control": "no-store",
+};
+
+export function render(c: Context, { title, body, status = 200, hasScript = false }: Page) {
+  const page = html`
+    <!DOCTYPE html>
+    <html lang="en">
+      <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>${title} · Sandbox</title>
+            <link rel="icon" href="/favicon.ico" type="image/svg+xml">
+            <link rel="stylesheet" href="/assets/sandbox.css">
+            ${hasScript && html`<script src="/assets/sandbox.js" type="module"></script>`}
+          </head>
+      <body>
+        <p class="strip"><a href="/">Sandbox</a>: no real payments</p>
+        <main class="${hasScript ? "wide" : "narrow"}">${body}</main>
+      </body>
+    </html>
+  `;
+  return c.html(page, status, HEADERS);
+}
+
+/** A page with one message and a link to the dashboard. */
+export function message(c: Context, title: string, text: string, status: ContentfulStatusCode) {
+  return render(c, {
+    title,
+    status,
+    body: html`
+      <section class="card screen">
+        <h1>${title}</h1>
+        <p>${text}</p>
+        <p><a href="/">All transactions</a></p>
+      </section>
+    `,
+  });
+}
+
+/** Accepts short forms that were sent from the sandbox's own pages. */
+export function sameOriginForm(world: Identity): MiddlewareHandler {
+  return every(sameOrigin(world), bodyLimit({ maxSize: 10_000 }));
+}
+
+function sameOrigin(world: Identity): MiddlewareHandler {
+  return async (c, next) => {
+    if (!isCrossOrigin(c.req.raw.headers, world.publicUrl())) return await next();
+    return message(c, "Request blocked", "The form was submitted from another site.", 403);
+  };
+}
+
+/** A form field; empty if it is missing or not text. */
+export async function readField(c: Context, name: string): Promise<string> {
+  const value = (await c.req.parseBody())[name];
+  return typeof value === "string" ? value.trim() : "";
+}
+
+/** Only http and https URLs may be linked: a `javascript:` URL would run with the page's rights. */
+export function safeUrl(value: unknown): URL | null {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  return url && /^https?:$/.test(url.protocol) ? url : null;
+}

@@ -1,0 +1,90 @@
+/** Finds transactions and changes their state. */
+
+import { Refusal } from "../http/refusal.ts";
+import type { Status, Transaction } from "../world/transaction.ts";
+import type { Cause } from "../world/webhook.ts";
+import type { World } from "../world/world.ts";
+
+/** Order ids with other characters can be charged but not used in a path. */
+const USABLE_IN_A_PATH = /^[\w~.-]+$/;
+
+export function findTransaction(world: World, id: string): Transaction {
+  const transaction = world.transactions.get(id) ?? byOrder(world, id);
+  if (!transaction) throw new Refusal(404);
+  return transaction;
+}
+
+function byOrder(world: World, orderId: string): Transaction | undefined {
+  if (!USABLE_IN_A_PATH.test(orderId)) return undefined;
+  const transaction = world.transactions.get(world.orders.get(orderId)?.id ?? "");
+  // The gateway finds DANA transactions by transaction id only.
+  return transaction?.method === "dana" ? undefined : transaction;
+}
+
+/** Every change of status that a transaction can make. */
+export const TRANSITIONS: Record<Status, readonly Status[]> = {
+  pending: ["authorize", "capture", "settlement", "deny", "cancel", "expire", "failure"],
+  authorize: ["capture", "settlement", "cancel", "expire", "deny"],
+  // To itself: an accepted challenge.
+  capture: ["capture", "settlement", "deny", "cancel"],
+  // To deny: a provider can reverse a payment minutes later.
+  settlement: ["refund", "partial_refund", "chargeback", "partial_chargeback", "deny"],
+  partial_refund: ["partial_refund", "refund"],
+  partial_chargeback: ["chargeback"],
+  deny: [],
+  cancel: [],
+  expire: [],
+  failure: [],
+  refund: [],
+  chargeback: [],
+};
+
+/** Callers check the state first, so this error is a bug in the sandbox. */
+class InvalidTransition extends Error {
+  override name = "NoSuchEdge";
+}
+
+/** Changes the status of a transaction, and notifies the merchant. */
+export function transitionTo(
+  world: World,
+  transaction: Transaction,
+  to: Status,
+  cause: Cause,
+  changes: Partial<Transaction> = {},
+): Transaction {
+  if (!TRANSITIONS[transaction.status].includes(to)) {
+    throw new InvalidTransition(`${transaction.id}: ${transaction.status} → ${to} (${cause})`);
+  }
+  const now = world.clock.now();
+  const updated = world.transactions.put({
+    ...transaction,
+    status: to,
+    ...to === "settlement" && { settledAt: now },
+    ...to === "capture" && { capturedAt: transaction.capturedAt ?? now },
+    ...changes,
+  });
+  if (to === "settlement" || (to === "capture" && updated.fraud === "accept")) {
+    markInvoicePaid(world, updated);
+  }
+  world.notifier.notifyTransaction(updated, cause);
+  return updated;
+}
+
+/** Changes fields without a transition, and notifies the merchant. */
+export function updateTransaction(
+  world: World,
+  transaction: Transaction,
+  cause: Cause,
+  changes: Partial<Transaction>,
+): Transaction {
+  const updated = world.transactions.put({ ...transaction, ...changes });
+  world.notifier.notifyTransaction(updated, cause);
+  return updated;
+}
+
+/** An invoice becomes paid with its transaction, even if it was voided meanwhile. */
+function markInvoicePaid(world: World, { invoiceId }: Transaction): void {
+  const invoice = invoiceId === null ? undefined : world.invoices.get(invoiceId);
+  if (!invoice || invoice.status === "paid") return;
+  world.invoices.put({ ...invoice, status: "paid", paidAt: world.clock.now() });
+}

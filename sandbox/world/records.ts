@@ -1,0 +1,142 @@
+/** The records that the sandbox stores, except transactions and webhooks. */
+
+import type { Stored } from "../engine/table.ts";
+
+/** A card token. The sandbox stores how the card behaves, never its number. */
+export interface Card extends Stored {
+  masked: string;
+  brand: "visa" | "mastercard" | "jcb" | "amex";
+  behaviour: CardBehaviour;
+  /** Saved tokens stay; one-time tokens end after one charge or when they expire. */
+  isSaved: boolean;
+  expiresAt: number | null;
+}
+
+export interface CardBehaviour {
+  outcome: "accept" | "challenge" | "deny_by_bank" | "deny_by_fds" | "insufficient_funds";
+  /** Amounts up to this are accepted. */
+  deniesAbove?: number;
+  threeDs: ThreeDsFlow;
+  /** The issuing bank, if the card has a specific one. */
+  bank?: string;
+}
+
+/**
+ * `otp`: the customer enters a code. `frictionless`, `attempted`: no code. `slow`: accepted after a
+ * minute. `impossible`: the issuer rejects. `outdated`: 3-D Secure version 1, which is rejected.
+ */
+export type ThreeDsFlow =
+  | "otp"
+  | "frictionless"
+  | "attempted"
+  | "slow"
+  | "impossible"
+  | "outdated";
+
+/** A linked GoPay account. */
+export interface PayAccount extends Stored {
+  status: "PENDING" | "ENABLED" | "DISABLED" | "EXPIRED";
+  phone: string;
+  balance: number;
+  hasPayLater: boolean;
+  redirectUrl: string | null;
+  /** When the activation link expires. */
+  expiresAt: number;
+}
+
+export interface Subscription extends Stored {
+  name: string;
+  amount: number;
+  currency: "IDR";
+  paymentType: "credit_card" | "gopay";
+  token: string;
+  accountId: string | null;
+  status: "active" | "inactive";
+  /** Final: retries are dropped and it cannot be enabled again. */
+  isCancelled: boolean;
+  createdAt: number;
+  schedule: {
+    interval: number;
+    unit: "day" | "week" | "month";
+    /** Maximum number of cycles; null for no limit. */
+    maxInterval: number | null;
+    startAt: number;
+    /** Cycles are counted from here; moves when the interval changes. */
+    anchor: { at: number; cycle: number };
+    /** Number of cycles that have started. */
+    current: number;
+    previousAt: number | null;
+    nextAt: number | null;
+  };
+  retry: { interval: number; unit: "minute" | "hour" | "day"; maxInterval: number };
+  /** The scheduled retry of the current cycle. */
+  retrying: { count: number; nextAt: number } | null;
+  transactionIds: string[];
+  metadata: Record<string, unknown>;
+  customer: Record<string, unknown> | null;
+}
+
+export interface Invoice extends Stored {
+  orderId: string;
+  status: InvoiceStatus;
+  amount: number;
+  dueAt: number;
+  createdAt: number;
+  paidAt: number | null;
+  documentType: "invoice" | "quotation";
+  convertedAt: number | null;
+  voidReason: string | null;
+  /** The create request without computed fields; responses echo it. */
+  request: InvoiceRequest;
+  virtualAccounts: { name: string; bank: string; number: string }[];
+}
+
+export type InvoiceStatus =
+  | "pending"
+  | "published"
+  | "overdue"
+  | "paid"
+  | "voided"
+  | "rejected"
+  | "canceled";
+
+export interface Replayable {
+  /** Failed responses are not stored: a retry with the same key runs again. */
+  isSuccess: boolean;
+}
+
+/** A response that is returned again for the same idempotency key. */
+export interface StoredResponse extends Stored {
+  until: number;
+  answer: Replayable;
+}
+
+/** The fields of the create request that the sandbox reads; responses echo all fields. */
+export interface InvoiceRequest extends Priced {
+  order_id: string;
+  invoice_number: string;
+  due_date: string;
+  customer_details: { name: string; email?: string | null };
+  payment_type: "payment_link" | "virtual_account";
+  payment_link?: { callbacks?: { finish?: string | null } | null } | null;
+}
+
+export interface Priced {
+  item_details: InvoiceItem[];
+  amount?: { discount?: number | null; shipping?: number | null; vat?: number | null } | null;
+  tax_mode?: "exclusive" | "inclusive" | null;
+  taxes?: InvoiceTax[] | null;
+}
+
+export interface InvoiceItem {
+  description: string;
+  price: number;
+  quantity: number;
+  discount_percentage?: number | null;
+}
+
+export interface InvoiceTax {
+  name: string;
+  type: "percentage" | "fixed";
+  value: number;
+}

@@ -1,0 +1,99 @@
+/** A transaction as the sandbox stores it, and its statuses. */
+
+import type { Stored } from "../engine/table.ts";
+
+export const STATUSES = [
+  "pending",
+  "authorize",
+  "capture",
+  "settlement",
+  "deny",
+  "cancel",
+  "expire",
+  "failure",
+  "refund",
+  "partial_refund",
+  "chargeback",
+  "partial_chargeback",
+] as const;
+
+export type Status = (typeof STATUSES)[number];
+export type Fraud = "accept" | "challenge" | "deny";
+
+export interface Transaction extends Stored {
+  orderId: string;
+  /** Whole rupiah: the amount due, or the captured amount. */
+  amount: number;
+  method: MethodName;
+  status: Status;
+  /** Null for methods without fraud detection. */
+  fraud: Fraud | null;
+  createdAt: number;
+  /** When a pending transaction or an authorization expires. */
+  expiresAt: number | null;
+  capturedAt: number | null;
+  settledAt: number | null;
+  /** When a bank or provider decides without an action of the customer. */
+  decidesAt: number | null;
+  /** Reason of a denial, from the bank or provider. */
+  message: string | null;
+  refunds: Refund[];
+  /** Data of the payment method. */
+  details: Details;
+  customFields: Record<string, string>;
+  metadata: Record<string, unknown> | null;
+  /** Webhook URLs instead of, or in addition to, the merchant's own. */
+  notify: { override: string[]; append: string[] };
+  /**
+   * Repeated payments to one virtual account are transactions of their own, with the first as
+   * parent.
+   */
+  parentId: string | null;
+  subscriptionId: string | null;
+  invoiceId: string | null;
+}
+
+export type MethodName =
+  | "credit_card"
+  | "bank_transfer"
+  | "permata"
+  | "echannel"
+  | "gopay"
+  | "shopeepay"
+  | "ovo"
+  | "dana"
+  | "qris"
+  | "cstore"
+  | "akulaku"
+  | "kredivo";
+
+export type Details = Record<string, unknown>;
+
+export interface Refund {
+  id: number;
+  key: string;
+  amount: number;
+  reason: string;
+  isDirect: boolean;
+  createdAt: number;
+  /** When the bank will confirm the refund, and when it has. */
+  confirmsAt: number;
+  confirmedAt: number | null;
+}
+
+export function sumRefunds({ refunds }: Pick<Transaction, "refunds">): number {
+  return refunds.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+/** An amount in the gateway's format. */
+export function formatMoney(amount: number): string {
+  return `${amount}.00`;
+}
+
+export interface TransactionStart extends Partial<Transaction> {
+  status: Transaction["status"];
+  fraud: Transaction["fraud"];
+  /** `status_message` of the response. */
+  statusMessage: string;
+  details: Details;
+}

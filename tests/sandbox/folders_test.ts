@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { dirname, join, relative } from "node:path";
+import { PROJECT } from "../support/service.ts";
+
+/** The folders of the sandbox, top to bottom. Each may import only from the lines below its own. */
+const FLOORS = [
+  ["."],
+  ["pages"],
+  ["pages/customer", "pages/dashboard"],
+  ["pages/documents"],
+  ["pages/shared", "control"],
+  ["api"],
+  ["invoices", "subscriptions", "webhooks"],
+  ["charges"],
+  ["charges/methods"],
+  ["accounts", "cards"],
+  ["transactions"],
+  ["world"],
+  ["faults"],
+  ["engine", "http"],
+];
+
+const SANDBOX = join(PROJECT, "sandbox");
+
+async function* imports(folder = SANDBOX): AsyncIterable<[from: string, to: string]> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) yield* imports(path);
+    if (!name.endsWith(".ts")) continue;
+    const text = await Deno.readTextFile(path);
+    for (const [, target] of text.matchAll(/(?:from|import\()\s*"(\.[^"]+\.ts)"/g)) {
+      yield [path, join(folder, target!)];
+    }
+  }
+}
+
+function folderOf(path: string): string {
+  return relative(SANDBOX, dirname(path)) || ".";
+}
+
+Deno.test("sandbox folders: import only from the floors below", async () => {
+  const floorOf = (path: string) => {
+    const floor = FLOORS.findIndex((folders) => folders.includes(folderOf(path)));
+    assert.ok(floor >= 0, `${path} is in a folder without a floor`);
+    return floor;
+  };
+  let count = 0;
+  for await (const [from, to] of imports()) {
+    count++;
+    if (folderOf(from) === folderOf(to)) continue;
+    assert.ok(floorOf(to) > floorOf(from), `${relative(PROJECT, from)} imports ${to}`);
+  }
+  assert.ok(count > 100);
+});
