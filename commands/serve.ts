@@ -10,7 +10,7 @@ import { createLog, type Log } from "../core/log.ts";
 import { measureStatus } from "../core/status/measure.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { waitAtMost } from "../db/within.ts";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { PROJECT } from "./support/service.ts";
 
 /** From the top down: a file imports from its own floor and those below it. */
-const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db"];
+const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
 
 interface SourceFile {
   path: string;
@@ -125,9 +125,9 @@ Deno.test("a gate alone changes the state of a payment, an invoice, a subscripti
   const writers = house.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
     "db/adopt_payment.ts",
-    "db/side_effects.ts",
     "db/insert_record.ts",
     "db/record_checks.ts",
+    "db/side_effects.ts",
     "db/write_record.ts",
   ]);
 });

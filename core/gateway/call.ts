@@ -5,7 +5,7 @@ import type { Answer } from "./answers.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import { decide } from "./decide.ts";
 import { GatewayAPIError, GatewayError, GatewayRateLimitError } from "./errors.ts";
-import type { InFlight } from "./in_flight.ts";
+import type { Limiter } from "../../concurrency/limiter.ts";
 import type { Pause } from "./pause.ts";
 import type { GatewayRequest } from "./request.ts";
 import { type Limits, type RetryOptions, retryRead } from "./retry.ts";
@@ -15,7 +15,7 @@ export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"
   send: Send;
   breaker: CircuitBreaker;
   pause: Pause;
-  inFlight: InFlight;
+  inFlight: Limiter;
 }
 
 /** The deadline is for all of it: waiting for a place, every try, the last byte of the answer. */
@@ -75,7 +75,7 @@ export function createCall(deps: CallDeps) {
     const askedAt = clock();
     // Asked before the line, too: nobody should stand in one that leads nowhere.
     if (!mayCall()) throw takenToBeDown();
-    const leave = await inFlight.enter(signal).catch(() => {
+    const leave = await inFlight.acquire(signal).catch(() => {
       throw noPlace(signal);
     });
     try {

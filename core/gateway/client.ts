@@ -2,9 +2,10 @@
 
 import { type Clock, systemClock } from "../clock.ts";
 import type { Ask } from "./ask.ts";
+import { sleep } from "../../concurrency/deadlines.ts";
 import { createCall } from "./call.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
-import { createInFlight } from "./in_flight.ts";
+import { createLimiter } from "../../concurrency/limiter.ts";
 import { cardOperations } from "./operations/cards.ts";
 import { invoiceOperations } from "./operations/invoices.ts";
 import { payAccountOperations } from "./operations/pay_accounts.ts";
@@ -40,25 +41,13 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** Of one operation, all tries together. */
 const DEADLINE_MS = 10_000;
 
-/** Nearly every wait is called off, and Node's own makes an error with a stack of each. */
-const waitFor: Wait = async (ms, signal) => {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => {
-    clearTimeout(timer);
-    reject(signal.reason);
-  }, { once: true });
-  await promise;
-};
-
 export function createGatewayClient(options: GatewayClientOptions) {
-  const { baseUrl, serverKey, clock = systemClock, wait = waitFor, random = Math.random } = options;
+  const { baseUrl, serverKey, clock = systemClock, wait = sleep, random = Math.random } = options;
   if (!/^[\x21-\x7e]+$/.test(serverKey)) throw new TypeError("The gateway needs a server key");
   const credentials = credentialsOf(serverKey);
   const breaker = options.breaker ?? createCircuitBreaker({ clock });
   const pause = options.pause ?? createPause(clock);
-  const inFlight = createInFlight(options.maxInFlight ?? 50);
+  const inFlight = createLimiter(options.maxInFlight ?? 50);
   const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
   const call = createCall({ send, breaker, pause, inFlight, clock, wait, random });
 

@@ -7,7 +7,7 @@ import { inProgress } from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
 import type { RecordDeps } from "./deps.ts";
 import { dispatchAfterCommit } from "./dispatch_after_commit.ts";
-import { inTurn } from "./in_turn.ts";
+import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import type { Change, GatewayRecord, Kind } from "./kind.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function changeRecord<R extends GatewayRecord>(
 ): Promise<R> {
   const changed = await tryChange(deps, kind, known, decide);
   // Whoever was too late does not race on: many at once would mostly be in each other's way.
-  return changed ?? await inTurn(known.id, () => changeAgain(deps, kind, known, decide));
+  return changed ?? await serializeByKey(known.id, () => changeAgain(deps, kind, known, decide));
 }
 
 async function changeAgain<R extends GatewayRecord>(
