@@ -9,6 +9,6 @@ export interface Caller {
 }
 
 /** Some text that can be shown: a user's id is logged, listed and answered. */
-export function isShowable(text: string): boolean {
+export function isPrintableText(text: string): boolean {
   return /^(?=.*\S)\P{C}{1,255}$/u.test(text);
 }

@@ -12,7 +12,7 @@ import {
 import type { Clock } from "../clock.ts";
 import type { JwtConfig } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import { type Caller, isShowable } from "./caller.ts";
+import { type Caller, isPrintableText } from "./caller.ts";
 
 /** Never `none`; and never a symmetric one with a JWKS, whose public keys would be the secret. */
 const ASYMMETRIC = [
@@ -64,7 +64,7 @@ export function createJwtVerifier(
         cause: error,
       });
     }
-    if (typeof payload.sub !== "string" || !isShowable(payload.sub)) return null;
+    if (typeof payload.sub !== "string" || !isPrintableText(payload.sub)) return null;
     return {
       userId: payload.sub,
       isStaff: staffClaim !== null && payload[staffClaim] === true,

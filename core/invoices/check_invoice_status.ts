@@ -3,7 +3,7 @@
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import { hasPaymentOfInvoice } from "../../db/payments.ts";
-import { meansUnknown } from "../gateway/errors.ts";
+import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
 import { SLOWNESS_MS, soon } from "../records/check_times.ts";
@@ -105,6 +105,6 @@ async function findItsPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promi
     if (!isItsOwn || !canBeTakenOver(body)) return;
     await takeOver(deps, { answer: body, source: SOURCE }, linkTo(invoice));
   } catch (error) {
-    if (!meansUnknown(error)) throw error;
+    if (!isTransactionNotFound(error)) throw error;
   }
 }

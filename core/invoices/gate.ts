@@ -4,7 +4,7 @@
  */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
-import type { Invoice } from "../gateway/answers.ts";
+import type { Invoice } from "../gateway/responses.ts";
 import { changeRecord } from "../records/change.ts";
 import { nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/deps.ts";

@@ -7,9 +7,9 @@ import {
 } from "../../db/invoices.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Invoice, Transaction } from "../gateway/answers.ts";
-import { id as idField } from "../gateway/fields.ts";
-import { meansNoSuch } from "../gateway/errors.ts";
+import { isResourceNotFound } from "../gateway/errors.ts";
+import { id as idField } from "../gateway/json.ts";
+import type { Invoice, Transaction } from "../gateway/responses.ts";
 import type { Link } from "../payments/gate.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { lookAtInvoice } from "./check_job.ts";
@@ -60,7 +60,7 @@ async function ask({ gateway }: RecordDeps, gatewayId: string): Promise<Invoice 
   try {
     return (await gateway.getInvoice(gatewayId)).body;
   } catch (error) {
-    if (meansNoSuch(error)) return null;
+    if (isResourceNotFound(error)) return null;
     throw error;
   }
 }

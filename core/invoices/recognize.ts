@@ -1,7 +1,7 @@
 /** Tells whether an answer of the gateway is about an invoice, or about somebody else's. */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
-import type { Invoice } from "../gateway/answers.ts";
+import type { Invoice } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { statusAtGateway } from "./states.ts";
 

@@ -1,8 +1,8 @@
 /** Asks the gateway how an invoice stands, and takes its answer over. */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
-import type { Invoice } from "../gateway/answers.ts";
-import { GatewayAPIError, meansNoSuch } from "../gateway/errors.ts";
+import { GatewayAPIError, isResourceNotFound } from "../gateway/errors.ts";
+import type { Invoice } from "../gateway/responses.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { look } from "../records/look.ts";
 import { hear, type Source } from "./gate.ts";
@@ -41,7 +41,7 @@ async function ask({ gateway, log }: RecordDeps, invoice: GatewayInvoice): Promi
     throw error;
   } catch (error) {
     // A wrong key, or a sandbox that began anew: no reason to take it for gone.
-    if (meansNoSuch(error)) alert("invoice_unknown_to_gateway", error);
+    if (isResourceNotFound(error)) alert("invoice_unknown_to_gateway", error);
     throw error;
   }
 }

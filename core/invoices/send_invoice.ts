@@ -1,7 +1,7 @@
 /** How an invoice is sent to the gateway. */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
-import type { Invoice } from "../gateway/answers.ts";
+import type { Invoice } from "../gateway/responses.ts";
 import type { Sending } from "../records/send_creation.ts";
 import type { InvoiceDeps } from "./deps.ts";
 import { hear, hearRefusal } from "./gate.ts";

@@ -2,7 +2,7 @@
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Voided } from "../gateway/answers.ts";
+import type { Voided } from "../gateway/responses.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { act } from "../records/act.ts";
 import type { RecordDeps } from "../records/deps.ts";

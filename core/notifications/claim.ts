@@ -1,9 +1,8 @@
 /** Reads what somebody claims that the gateway tells. */
 
 import { ServiceError } from "../errors.ts";
-import { Transaction } from "../gateway/answers.ts";
-import { storable } from "../gateway/fields.ts";
-import type { JsonObject } from "../gateway/json.ts";
+import { type JsonObject, toStorableText } from "../gateway/json.ts";
+import { Transaction } from "../gateway/responses.ts";
 
 /** A call that has all that a signature is about. */
 export interface Claim {
@@ -64,7 +63,7 @@ function oddityOf(value: unknown): string | null {
   if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
   // In a path they would be the folder above.
   if (/^\.{1,2}$/.test(text)) return "must not be dots alone";
-  return storable(text) === text ? null : "must not hold broken characters";
+  return toStorableText(text) === text ? null : "must not hold broken characters";
 }
 
 function invalid(errors: { field: string; message: string }[]): ServiceError {

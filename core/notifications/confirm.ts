@@ -1,12 +1,12 @@
 /** Asks the gateway about what a notification told, and takes over what it says. */
 
 import { validate as isUuid } from "uuid";
+import { batched } from "../../db/batched.ts";
 import { paymentLookups } from "../../db/find_told_payments.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { batched } from "../../db/batched.ts";
-import type { Transaction } from "../gateway/answers.ts";
-import { meansUnknown } from "../gateway/errors.ts";
+import { isTransactionNotFound } from "../gateway/errors.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { lookAtInvoiceOfOrder } from "../invoices/link.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
 import { endNotification, hear, type Heard } from "../payments/gate.ts";
@@ -86,7 +86,7 @@ async function lookUp(
   try {
     return (await gateway.getStatus(transaction_id ?? order_id)).body;
   } catch (error) {
-    if (meansUnknown(error)) return null;
+    if (isTransactionNotFound(error)) return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** How much of a notification is believed, and what is only a reason to ask (contract 6). */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { foresee } from "../payments/gate.ts";
 import { amountOf } from "../payments/gateway_word.ts";

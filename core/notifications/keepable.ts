@@ -1,8 +1,7 @@
 /** What is kept of a notification's payload: all but its signature, tokens and card numbers. */
 
+import { type Json, type JsonObject, MAX_DEPTH, toStorableText } from "../gateway/json.ts";
 import { isPaymentNumber, isSecretName, maskText } from "../gateway/mask.ts";
-import { type Json, type JsonObject, MAX_DEPTH } from "../gateway/json.ts";
-import { storable } from "../gateway/fields.ts";
 
 /** Only what has one of these can have anything to be masked in it. */
 const SUSPECT = /\d(?:[ -]?\d){12}|[?&"]|3ds|basic|bearer/i;
@@ -27,10 +26,10 @@ function keep(data: Json, depth: number): Json {
 
 function keepMember(name: string, value: Json, depth: number): Json {
   const isNumber = typeof value === "string" && isPaymentNumber(name);
-  return isNumber ? storable(value) : keep(value, depth + 1);
+  return isNumber ? toStorableText(value) : keep(value, depth + 1);
 }
 
 function keepText(text: string): string {
-  const clean = storable(text);
+  const clean = toStorableText(text);
   return SUSPECT.test(clean) ? maskText(clean) : clean;
 }

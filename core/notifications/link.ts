@@ -2,7 +2,7 @@
 
 import { validate as isUuid } from "uuid";
 import { findSubscription } from "../../db/subscriptions.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import * as invoices from "../invoices/link.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
 import type { Link } from "../payments/gate.ts";

@@ -2,7 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
+import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as records from "../records/act.ts";
 import type { PaymentDeps } from "./deps.ts";
@@ -17,9 +17,9 @@ export interface Action {
   /** Throws where the payment's state does not allow it. */
   check(payment: GatewayPayment): void;
   /** The payment's transaction is known. */
-  call(payment: GatewayPayment): Promise<Answer<Transaction>>;
+  call(payment: GatewayPayment): Promise<GatewayResponse<Transaction>>;
   /** Whether the gateway did what it was asked; throws where it says no. */
-  isDone(payment: GatewayPayment, answer: Answer<Transaction>): boolean | Promise<boolean>;
+  isDone(payment: GatewayPayment, answer: GatewayResponse<Transaction>): boolean | Promise<boolean>;
   /** Whether a payment already is what the action would make of it. */
   isIn(payment: GatewayPayment): boolean;
 }

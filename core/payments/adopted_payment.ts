@@ -1,10 +1,10 @@
 /** A payment that was made outside of the service, before anything of its state is taken over. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
+import type { PaymentType } from "./charge_input.ts";
 import { amountOf } from "./gateway_word.ts";
 import { newPayment } from "./new_payment.ts";
-import type { PaymentType } from "./charge_input.ts";
 
 /** Its answer has an order, a transaction and an amount. */
 export function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {

@@ -3,8 +3,7 @@
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { isDenial } from "../gateway/denial.ts";
+import { type GatewayResponse, isDenied, type Transaction } from "../gateway/responses.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { parseMoney } from "../money.ts";
 import { act } from "./act.ts";
@@ -41,7 +40,7 @@ export async function capturePayment(
           idempotencyKey: captureKey(id, denied_captures),
         }),
       async isDone(payment, answer) {
-        if (isDenial(answer)) throw await captureDenied(deps, payment, answer);
+        if (isDenied(answer)) throw await captureDenied(deps, payment, answer);
         return answer.body.transaction_status === "capture" &&
           parseMoney(answer.body.gross_amount) === wanted;
       },
@@ -59,7 +58,7 @@ function captureKey(id: string, denied: number): string {
 async function captureDenied(
   deps: PaymentDeps,
   known: GatewayPayment,
-  { body }: Answer<Transaction>,
+  { body }: GatewayResponse<Transaction>,
 ): Promise<ServiceError> {
   const payment = await changePayment(deps, known, ({ denied_captures }) => ({
     set: { denied_captures: denied_captures + 1 },

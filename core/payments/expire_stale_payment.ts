@@ -2,7 +2,7 @@
 
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
-import { GatewayError, meansUnknown } from "../gateway/errors.ts";
+import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { type JobSubject, newJob } from "../jobs/new_job.ts";
 import type { Task } from "../jobs/task.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
@@ -66,7 +66,7 @@ async function tryToExpire(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // Of a transaction that it does not know the look tells whoever has to hear of that.
-    if (error.statusCode === "412" || meansUnknown(error)) return null;
+    if (error.statusCode === "412" || isTransactionNotFound(error)) return null;
     throw error;
   }
 }

@@ -1,16 +1,16 @@
 /** Looks for the transaction of a payment whose charge was never answered. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { GatewayAPIError, meansUnknown } from "../gateway/errors.ts";
+import { GatewayAPIError, isTransactionNotFound } from "../gateway/errors.ts";
+import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { bearsOurName, isOurs } from "./recognize.ts";
 
 export type Found =
-  | { whose: "ours"; answer: Answer<Transaction> }
+  | { whose: "ours"; answer: GatewayResponse<Transaction> }
   /** The gateway knows no such order, or none yet. */
   | { whose: "nobodys" }
-  | { whose: "anothers"; answer: Answer<Transaction> };
+  | { whose: "anothers"; answer: GatewayResponse<Transaction> };
 
 /** Throws a `GatewayError` where nothing can be made of the answer. */
 export async function findByOrder(
@@ -29,7 +29,7 @@ export async function findByOrder(
     log.error("charge_differs", error, { payment_id: payment.id });
     throw error;
   } catch (error) {
-    if (meansUnknown(error)) return { whose: "nobodys" };
+    if (isTransactionNotFound(error)) return { whose: "nobodys" };
     throw error;
   }
 }

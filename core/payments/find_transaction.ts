@@ -1,7 +1,7 @@
 /** Brings a payment up to date for an action on it. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Outcome } from "../gateway/errors.ts";
+import type { GatewayOutcome } from "../gateway/errors.ts";
 import type { PaymentDeps } from "./deps.ts";
 import type { Source } from "./gate.ts";
 import { notYetKnown, problems } from "./problems.ts";
@@ -24,7 +24,7 @@ export async function refreshed(
   deps: PaymentDeps,
   payment: GatewayPayment,
   source: Source,
-  outcome: Outcome,
+  outcome: GatewayOutcome,
 ): Promise<GatewayPayment> {
   return await problems.asking(
     payment,

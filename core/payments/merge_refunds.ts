@@ -3,7 +3,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { refundsOf } from "./gateway_word.ts";
 
 export interface RefundHearing {

@@ -1,7 +1,7 @@
 /** Tells whether an answer of the gateway is about a payment, or about somebody else's. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { amountOf } from "./gateway_word.ts";
 import { isStatus } from "./states.ts";
 

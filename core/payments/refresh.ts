@@ -2,9 +2,9 @@
 
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { GatewayAPIError, meansUnknown } from "../gateway/errors.ts";
+import { GatewayAPIError, isTransactionNotFound } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
+import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { look } from "../records/look.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { findByOrder } from "./find_by_order.ts";
@@ -55,7 +55,7 @@ function nothingKnown(payment: GatewayPayment): Refreshed {
 async function ask(
   deps: PaymentDeps,
   payment: GatewayPayment,
-): Promise<Answer<Transaction> | null> {
+): Promise<GatewayResponse<Transaction> | null> {
   if (payment.transaction_id !== null) return await askById(deps, payment, payment.transaction_id);
   const found = await findByOrder(deps, payment);
   return found.whose === "ours" ? found.answer : null;
@@ -65,7 +65,7 @@ async function askById(
   { gateway, log }: PaymentDeps,
   payment: GatewayPayment,
   transactionId: string,
-): Promise<Answer<Transaction>> {
+): Promise<GatewayResponse<Transaction>> {
   const alert = (event: string, error: Error) =>
     log.error(event, error, { payment_id: payment.id });
   try {
@@ -80,7 +80,7 @@ async function askById(
     throw error;
   } catch (error) {
     // A wrong key, or a sandbox that began anew: no reason to take it for failed.
-    if (meansUnknown(error)) alert("transaction_unknown_to_gateway", error);
+    if (isTransactionNotFound(error)) alert("transaction_unknown_to_gateway", error);
     throw error;
   }
 }

@@ -3,22 +3,29 @@
 import { validate as isUuid } from "uuid";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { ServiceError } from "../errors.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { isStillRunning } from "../gateway/denial.ts";
-import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import {
+  GatewayDuplicateOrderError,
+  GatewayError,
+  isUnansweredOrRateLimited,
+} from "../gateway/errors.ts";
+import { retryAt } from "../gateway/rate_limit.ts";
+import {
+  type GatewayResponse,
+  isEarlierCallInProgress,
+  type Transaction,
+} from "../gateway/responses.ts";
+import { endUnknown } from "../records/end_unknown.ts";
+import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { changePayment } from "./change.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { endUnknown } from "../records/end_unknown.ts";
 import { findByOrder, type Found } from "./find_by_order.ts";
 import { hear, hearRefusal } from "./gate.ts";
 import { paymentKind } from "./kind.ts";
-import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { gatewayProblem, problems, unexplained } from "./problems.ts";
 import { answersCharge } from "./recognize.ts";
-import { retryAt } from "../retry_at.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 interface Request extends Asker {
@@ -39,7 +46,7 @@ export async function sendCharge(
   isSentBefore: boolean,
 ): Promise<SentCharge> {
   const began = performance.now();
-  let answer: Answer<Transaction>;
+  let answer: GatewayResponse<Transaction>;
   try {
     const payload = chargePayload(request.input, payment);
     answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id });
@@ -51,7 +58,7 @@ export async function sendCharge(
     return { body, gatewayMs };
   }
   const gatewayMs = performance.now() - began;
-  if (isStillRunning(answer) || !answersCharge(payment, answer.body)) {
+  if (isEarlierCallInProgress(answer) || !answersCharge(payment, answer.body)) {
     throw await leaveOpen(deps, request, payment, unexplained(payment, answer.statusCode));
   }
   return { body: await takeChargeOver(deps, request, payment, answer.body, null), gatewayMs };
@@ -113,7 +120,7 @@ async function settle(
   { error, isSentBefore }: Failed,
 ): Promise<Transaction> {
   const isTaken = error instanceof GatewayDuplicateOrderError;
-  const isPutOff = asker.isTriedAgain && wasNotHeard(error);
+  const isPutOff = asker.isTriedAgain && isUnansweredOrRateLimited(error);
   const isRefused = error.outcome === "refused" && !isPutOff;
   const found = isRefused && (isTaken || isSentBefore)
     ? await lookForCharge(deps, asker, payment)

@@ -3,17 +3,25 @@
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { ServiceError } from "../errors.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { isDenial, isStillRunning } from "../gateway/denial.ts";
-import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import {
+  GatewayDuplicateOrderError,
+  GatewayError,
+  isUnansweredOrRateLimited,
+} from "../gateway/errors.ts";
+import {
+  type GatewayResponse,
+  isDenied,
+  isEarlierCallInProgress,
+  type Transaction,
+} from "../gateway/responses.ts";
+import { endUnknown } from "../records/end_unknown.ts";
+import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { changePayment } from "./change.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { endUnknown } from "../records/end_unknown.ts";
 import { hear, type Source } from "./gate.ts";
-import { paymentKind } from "./kind.ts";
 import { refundsOf } from "./gateway_word.ts";
-import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
+import { paymentKind } from "./kind.ts";
 import { sumOf } from "./merge_refunds.ts";
 import { gatewayProblem, invalidState, problemAbout, unexplained } from "./problems.ts";
 import { isAbout } from "./recognize.ts";
@@ -37,15 +45,15 @@ export async function sendRefund(
   payment: GatewayPayment,
 ): Promise<RefundedPayment> {
   const refund = refundIn(payment, sending);
-  let answer: Answer<Transaction>;
+  let answer: GatewayResponse<Transaction>;
   try {
     answer = await call(deps, payment, refund);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return await settle(deps, sending, payment, error);
   }
-  if (isDenial(answer)) throw await endDenied(deps, sending, payment, answer);
-  if (isStillRunning(answer) || !isAnswerTo(payment, refund, answer.body)) {
+  if (isDenied(answer)) throw await endDenied(deps, sending, payment, answer);
+  if (isEarlierCallInProgress(answer) || !isAnswerTo(payment, refund, answer.body)) {
     throw await leaveOpen(deps, sending, payment, unexplained(payment, answer.statusCode));
   }
   return await confirm(deps, sending, payment, answer.body);
@@ -55,7 +63,7 @@ function call(
   { gateway }: PaymentDeps,
   { transaction_id }: GatewayPayment,
   { id, refund_key, amount, reason, is_direct }: GatewayRefund,
-): Promise<Answer<Transaction>> {
+): Promise<GatewayResponse<Transaction>> {
   const operation = is_direct ? gateway.directRefund : gateway.refund;
   return operation(transaction_id!, refund_key, amount, reason ?? "", { idempotencyKey: id });
 }
@@ -111,7 +119,7 @@ async function settle(
   payment: GatewayPayment,
   error: GatewayError,
 ): Promise<RefundedPayment> {
-  const isPutOff = sending.isTriedAgain && wasNotHeard(error);
+  const isPutOff = sending.isTriedAgain && isUnansweredOrRateLimited(error);
   if (error.outcome === "unknown" || isPutOff) {
     throw await leaveOpen(deps, sending, payment, gatewayProblem(error, payment, "unknown"));
   }
@@ -157,7 +165,7 @@ async function endDenied(
   deps: PaymentDeps,
   sending: Sending,
   payment: GatewayPayment,
-  { body: { status_code, status_message } }: Answer<Transaction>,
+  { body: { status_code, status_message } }: GatewayResponse<Transaction>,
 ): Promise<ServiceError> {
   return await end(deps, sending, payment, {
     to: { status: "denied", status_code, status_message },

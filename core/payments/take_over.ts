@@ -1,9 +1,9 @@
 /** Takes over a transaction that was made outside of the service: by a link, or by a subscription. */
 
+import { batched } from "../../db/batched.ts";
 import { paymentLookups } from "../../db/find_told_payments.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { batched } from "../../db/batched.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { adopt, hear, type Heard, type Hearing, type Link, linkPayment } from "./gate.ts";
 import { amountOf } from "./gateway_word.ts";

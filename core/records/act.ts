@@ -1,8 +1,8 @@
 /** What actions on records have in common: one call that moves the record on. */
 
 import type { Caller } from "../auth/caller.ts";
-import type { Answer } from "../gateway/answers.ts";
-import { GatewayError, type Outcome as GatewayOutcome } from "../gateway/errors.ts";
+import { GatewayError, type GatewayOutcome } from "../gateway/errors.ts";
+import type { GatewayResponse } from "../gateway/responses.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
 import { answerAgain } from "./answer_again.ts";
@@ -23,9 +23,9 @@ export interface Action<R extends GatewayRecord, A> {
   ready(record: R): Promise<R>;
   /** What is written before the call, besides when to look what became of it. */
   mark?(record: R): Partial<R>;
-  call(record: R): Promise<Answer<A>>;
+  call(record: R): Promise<GatewayResponse<A>>;
   /** Takes over what the gateway did; null: it does not say. Throws where it says no. */
-  take(record: R, answer: Answer<A>, key: Change<R>["key"]): Promise<R | null>;
+  take(record: R, answer: GatewayResponse<A>, key: Change<R>["key"]): Promise<R | null>;
   /** The gateway does not allow it, for the record stands otherwise there than we believed. */
   isStateRefusal(error: GatewayError): boolean;
   /** The record as the gateway has it now. */
@@ -78,7 +78,7 @@ async function perform<R extends GatewayRecord, A>(
   const record = await action.ready(known);
   action.check(record);
   const marked = await mark(deps, performance, record);
-  let said: Answer<A>;
+  let said: GatewayResponse<A>;
   try {
     said = await action.call(marked);
   } catch (error) {

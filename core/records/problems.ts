@@ -15,7 +15,7 @@ export function createProblems<R>(namesOf: (record: R) => object, stateOf: (reco
   function problemAbout(
     code: ErrorCode,
     record: R,
-    outcome: gateway.Outcome,
+    outcome: gateway.GatewayOutcome,
     options: ServiceErrorOptions = {},
   ): ServiceError {
     return new ServiceError(code, {
@@ -56,7 +56,11 @@ export function createProblems<R>(namesOf: (record: R) => object, stateOf: (reco
       }),
 
     /** The gateway was to be asked; `outcome` is that of what it was asked for. */
-    async asking<T>(record: R, outcome: gateway.Outcome, work: () => Promise<T>): Promise<T> {
+    async asking<T>(
+      record: R,
+      outcome: gateway.GatewayOutcome,
+      work: () => Promise<T>,
+    ): Promise<T> {
       try {
         return await work();
       } catch (error) {

@@ -3,12 +3,12 @@
  * its ends.
  */
 
-import type { Answer } from "../gateway/answers.ts";
-import { GatewayError } from "../gateway/errors.ts";
 import type { ServiceError } from "../errors.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import type { GatewayResponse } from "../gateway/responses.ts";
+import { answerAgain } from "./answer_again.ts";
 import type { Creation } from "./create.ts";
 import type { RecordDeps } from "./deps.ts";
-import { answerAgain } from "./answer_again.ts";
 import { endUnknown } from "./end_unknown.ts";
 import { answeredWith, type Asker, failedWith } from "./keyed_change.ts";
 import type { Change, GatewayRecord, Kind } from "./kind.ts";
@@ -22,7 +22,7 @@ export interface SentRecord extends GatewayRecord {
 export interface Sending<R extends SentRecord, A> {
   /** For how long the gateway knows that it was asked before: then it makes one of two. */
   windowMs: number;
-  call(record: R): Promise<Answer<A>>;
+  call(record: R): Promise<GatewayResponse<A>>;
   /** Whether what it says is an answer to it. */
   isAnswer(record: R, answer: A): boolean;
   hear(record: R, answer: A, key: Change<R>["key"]): Promise<R>;
@@ -80,7 +80,7 @@ export async function sendCreation<R extends SentRecord, A>(
   record: R,
 ): Promise<R> {
   const { asker } = attempt;
-  let answer: Answer<A>;
+  let answer: GatewayResponse<A>;
   try {
     answer = await sending.call(record);
   } catch (error) {

@@ -2,8 +2,8 @@
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Answer, Message } from "../gateway/answers.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import type { GatewayResponse, Message } from "../gateway/responses.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as records from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
@@ -31,7 +31,7 @@ export async function callFor(
   gateway: GatewayClient,
   action: SubscriptionAction,
   { gateway_subscription_id }: GatewaySubscription,
-): Promise<Answer<Message>> {
+): Promise<GatewayResponse<Message>> {
   const operations = {
     disable: gateway.disableSubscription,
     enable: gateway.enableSubscription,
@@ -41,7 +41,7 @@ export async function callFor(
 }
 
 /** Whether the gateway says that it was done (G§7): not every answer does. */
-export function isDone({ statusCode, body }: Answer<Message>): boolean {
+export function isDone({ statusCode, body }: GatewayResponse<Message>): boolean {
   return statusCode === "200" && body.status_message !== null;
 }
 

@@ -5,7 +5,7 @@ import { findPayment } from "../../db/payments.ts";
 import { listUntold } from "../../db/subscription_charges.ts";
 import { noteLook } from "../../db/record_checks.ts";
 import { findSubscription, type GatewaySubscription } from "../../db/subscriptions.ts";
-import { GatewayAPIError, GatewayError, meansNoSuch } from "../gateway/errors.ts";
+import { GatewayAPIError, GatewayError, isResourceNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
@@ -87,7 +87,7 @@ async function findUnanswered(
   if (subscription.status !== "pending") return subscription;
   const answer = namedAs === null ? null : await deps.gateway.getSubscription(namedAs)
     .catch((error) => {
-      if (meansNoSuch(error)) return null;
+      if (isResourceNotFound(error)) return null;
       throw error;
     });
   if (answer && isOurs(subscription, answer.body)) {

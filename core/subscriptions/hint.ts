@@ -8,8 +8,7 @@ import {
   findSubscriptionAtGateway,
   type GatewaySubscription,
 } from "../../db/subscriptions.ts";
-import { id as idField } from "../gateway/fields.ts";
-import type { JsonObject } from "../gateway/json.ts";
+import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { checkJob } from "./check_job.ts";
 

@@ -1,7 +1,7 @@
 /** Tells whether an answer of the gateway is about a subscription, or about somebody else's. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Subscription } from "../gateway/answers.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 
 /** Whether an answer is about the subscription that this one is known to be. */

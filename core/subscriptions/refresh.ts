@@ -1,8 +1,8 @@
 /** Asks the gateway how a subscription stands, and takes its answer over. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Subscription } from "../gateway/answers.ts";
-import { GatewayAPIError, meansNoSuch } from "../gateway/errors.ts";
+import { GatewayAPIError, isResourceNotFound } from "../gateway/errors.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { look } from "../records/look.ts";
 import { hear, type Source } from "./gate.ts";
@@ -51,7 +51,7 @@ async function ask(
     throw error;
   } catch (error) {
     // A wrong key, or a sandbox that began anew: no reason to take it for gone.
-    if (meansNoSuch(error)) alert("subscription_unknown_to_gateway", error);
+    if (isResourceNotFound(error)) alert("subscription_unknown_to_gateway", error);
     throw error;
   }
 }

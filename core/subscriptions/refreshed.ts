@@ -1,7 +1,7 @@
 /** Brings a subscription up to date for a caller. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Outcome } from "../gateway/errors.ts";
+import type { GatewayOutcome } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import type { Source } from "./gate.ts";
 import { problems } from "./problems.ts";
@@ -12,7 +12,7 @@ export async function refreshed(
   deps: RecordDeps,
   subscription: GatewaySubscription,
   source: Source,
-  outcome: Outcome,
+  outcome: GatewayOutcome,
 ): Promise<GatewaySubscription> {
   return await problems.asking(
     subscription,

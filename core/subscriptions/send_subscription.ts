@@ -1,7 +1,7 @@
 /** How a subscription is sent to the gateway. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Subscription } from "../gateway/answers.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import type { Sending } from "../records/send_creation.ts";
 import { hear, hearRefusal } from "./gate.ts";

@@ -2,8 +2,8 @@
 
 import { listUntold } from "../../db/subscription_charges.ts";
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Subscription } from "../gateway/answers.ts";
-import { GatewayAPIError, GatewayError, meansUnknown } from "../gateway/errors.ts";
+import { GatewayAPIError, GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { hearCharged } from "./gate.ts";
@@ -33,7 +33,7 @@ export async function takeCharges(
       if (!(error instanceof GatewayError)) throw error;
       // A gateway that is down answers none of them.
       if (error.failure !== "answered") throw error;
-      if (meansUnknown(error)) tellUnknown(deps, subscription, error);
+      if (isTransactionNotFound(error)) tellUnknown(deps, subscription, error);
       else failures.push(error);
     }
   }

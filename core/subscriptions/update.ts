@@ -2,7 +2,7 @@
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Message } from "../gateway/answers.ts";
+import type { Message } from "../gateway/responses.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { act } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";

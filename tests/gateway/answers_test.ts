@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isDenial, isStillRunning } from "../../core/gateway/denial.ts";
+import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.ts";
 import { answering, clientFor, openGateway } from "../support/gateway/gateway.ts";
 
 async function statusOf(body: object) {
@@ -136,27 +136,27 @@ Deno.test("a 202 is a denial only where the body says so", async () => {
   ];
   for (const body of denials) {
     const answer = await statusOf(body);
-    assert.ok(isDenial(answer), JSON.stringify(body));
-    assert.ok(!isStillRunning(answer));
+    assert.ok(isDenied(answer), JSON.stringify(body));
+    assert.ok(!isEarlierCallInProgress(answer));
   }
   const running = await statusOf({ status_code: "202", status_message: "Still running" });
-  assert.ok(!isDenial(running));
-  assert.ok(isStillRunning(running));
+  assert.ok(!isDenied(running));
+  assert.ok(isEarlierCallInProgress(running));
   const captured = await statusOf({ status_code: "200", transaction_status: "deny" });
-  assert.ok(!isDenial(captured) && !isStillRunning(captured));
+  assert.ok(!isDenied(captured) && !isEarlierCallInProgress(captured));
 });
 
 Deno.test("a bare HTTP 202 means that an earlier call still runs", async () => {
   await using fake = openGateway(() => Response.json({}, { status: 202 }));
   const answer = await clientFor(fake.url).cancel("order-101");
   assert.equal(answer.statusCode, "202");
-  assert.ok(isStillRunning(answer));
+  assert.ok(isEarlierCallInProgress(answer));
 });
 
 Deno.test("a pay account's 202 is a refusal", async () => {
   const body = { status_code: "202", channel_response_code: "105" };
   await using fake = openGateway(answering(body));
   const answer = await clientFor(fake.url).createPayAccount({});
-  assert.ok(isDenial(answer));
-  assert.ok(!isStillRunning(answer));
+  assert.ok(isDenied(answer));
+  assert.ok(!isEarlierCallInProgress(answer));
 });

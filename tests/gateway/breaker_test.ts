@@ -24,7 +24,7 @@ function createTestBreaker() {
 
 /** Five calls in a row that nobody answers. */
 function open(breaker: ReturnType<typeof createCircuitBreaker>) {
-  for (let count = 0; count < 5; count++) breaker.admit()!.unanswered();
+  for (let count = 0; count < 5; count++) breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
 }
 
@@ -34,11 +34,11 @@ function failure(promise: Promise<unknown>): Promise<GatewayError> {
 
 Deno.test("it opens after five calls in a row without an answer, and not before", () => {
   const { breaker } = createTestBreaker();
-  for (let count = 0; count < 4; count++) breaker.admit()!.unanswered();
-  breaker.admit()!.answered();
-  for (let count = 0; count < 4; count++) breaker.admit()!.unanswered();
+  for (let count = 0; count < 4; count++) breaker.admit()!.failed();
+  breaker.admit()!.responded();
+  for (let count = 0; count < 4; count++) breaker.admit()!.failed();
   assert.equal(breaker.state(), "closed");
-  breaker.admit()!.unanswered();
+  breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
   assert.equal(breaker.admit(), null);
 });
@@ -53,7 +53,7 @@ Deno.test("after ten seconds one call goes through, and its answer closes it", (
   const probe = breaker.admit()!;
   assert.equal(breaker.admit(), null);
   assert.equal(breaker.state(), "open", "there is no place for others");
-  probe.answered();
+  probe.responded();
   assert.equal(breaker.state(), "closed");
   open(breaker);
 });
@@ -62,7 +62,7 @@ Deno.test("a probe that is not answered opens it for another ten seconds", () =>
   const { breaker, pass } = createTestBreaker();
   open(breaker);
   pass(10_000);
-  breaker.admit()!.unanswered();
+  breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
   pass(9_999);
   assert.equal(breaker.admit(), null);
@@ -76,7 +76,7 @@ Deno.test("a probe that its caller gave up leaves the place to the next", () => 
   pass(10_000);
   breaker.admit()!.abandoned();
   assert.equal(breaker.state(), "half_open");
-  breaker.admit()!.answered();
+  breaker.admit()!.responded();
   assert.equal(breaker.state(), "closed");
 });
 
@@ -84,14 +84,14 @@ Deno.test("what began before it opened says nothing about now", () => {
   const { breaker, pass } = createTestBreaker();
   const early = Array.from({ length: 3 }, () => breaker.admit()!);
   open(breaker);
-  early[0]!.answered();
+  early[0]!.responded();
   assert.equal(breaker.state(), "open");
   pass(10_000);
   const probe = breaker.admit()!;
-  early[1]!.unanswered();
+  early[1]!.failed();
   early[2]!.abandoned();
   assert.equal(breaker.admit(), null);
-  probe.answered();
+  probe.responded();
   assert.equal(breaker.state(), "closed");
 });
 
@@ -132,7 +132,7 @@ Deno.test("a gateway that is not there is soon not called any more", async () =>
 
 Deno.test("a read stops trying once it is open", async () => {
   const { breaker } = createTestBreaker();
-  for (let count = 0; count < 3; count++) breaker.admit()!.unanswered();
+  for (let count = 0; count < 3; count++) breaker.admit()!.failed();
   const waits = createWaits();
   const error = await failure(clientFor(NOWHERE, { breaker, wait: waits.wait }).getStatus("id"));
   assert.equal(error.failure, "unreachable");

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { openGateway } from "../../commands/gateway.ts";
 import { parseConfig } from "../../core/config.ts";
 import { createGatewayClient, type GatewayClient } from "../../core/gateway/client.ts";
-import { isDenial, isStillRunning } from "../../core/gateway/denial.ts";
 import {
   GatewayAPIError,
   GatewayAuthenticationError,
@@ -11,6 +10,7 @@ import {
   GatewayRateLimitError,
   GatewayValidationError,
 } from "../../core/gateway/errors.ts";
+import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.ts";
 import { createLog } from "../../core/log.ts";
 import { DEFAULT_KEYS, startSandbox } from "../../sandbox/sandbox.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
@@ -164,7 +164,7 @@ Deno.test("a card is charged, captured, refused, challenged, or waits for 3-D Se
 
   const refused = await pair.chargeCard("refused", REFUSED_CARD);
   assert.equal(refused.statusCode, "202");
-  assert.ok(isDenial(refused));
+  assert.ok(isDenied(refused));
 
   const waiting = await pair.chargeCard("waiting", GOOD_CARD, { authentication: true });
   assert.equal(waiting.statusCode, "201");
@@ -225,7 +225,7 @@ Deno.test("cancel, expire, refund and direct refund end as the gateway says", as
 
   const denied = await pair.settleCard("denied");
   await pair.fault("direct_refund", "bank_refuses");
-  assert.ok(isDenial(await client.directRefund(denied, "key-1", 1000)));
+  assert.ok(isDenied(await client.directRefund(denied, "key-1", 1000)));
   assert.equal((await client.getStatus(denied)).body.transaction_status, "settlement");
 });
 
@@ -271,7 +271,7 @@ Deno.test("cards are registered and looked up, wallets linked and unlinked", asy
     payment_type: "gopay",
     gopay_partner: { phone_number: "123450001", country_code: "62" },
   });
-  assert.ok(isDenial(refused));
+  assert.ok(isDenied(refused));
 });
 
 Deno.test("a subscription is made, read, changed, disabled, enabled and cancelled", async () => {
@@ -472,7 +472,7 @@ Deno.test("a key whose first call still runs gets no second transaction, and is 
   const list = async () => await (await fetch(`${pair.url}/_sandbox/transactions`)).json();
   await until("it is charged", async () => (await list()).length === 1);
   const second = await pair.client.charge(payload("two"), { idempotencyKey: "key" });
-  assert.ok(isStillRunning(second));
+  assert.ok(isEarlierCallInProgress(second));
   assert.equal((await list()).length, 1);
   giveUp.abort();
   assert.deepEqual([(await first).failure, (await first).outcome], ["aborted", "unknown"]);

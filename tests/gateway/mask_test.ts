@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { GatewayError } from "../../core/gateway/errors.ts";
-import { logExchanges } from "../../core/gateway/exchange_log.ts";
+import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { maskText } from "../../core/gateway/mask.ts";
 import type { Exchange } from "../../core/gateway/transport.ts";
 import { createLog } from "../../core/log.ts";

@@ -345,23 +345,26 @@ Deno.test("the gateway's pause is as long as it says, a minute where it does not
     header = retryAfter;
     now += 24 * HOUR;
     const client = clientFor(gateway.url, { clock: () => now });
-    assert.equal(client.pauseMs(), 0);
+    assert.equal(client.rateLimitPauseMs(), 0);
     await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
     return client;
   };
-  assert.equal((await pauseAfter("90")).pauseMs(), 90 * SECOND);
-  assert.equal((await pauseAfter(new Date(now + 25 * HOUR).toUTCString())).pauseMs(), HOUR);
-  assert.equal((await pauseAfter(null)).pauseMs(), MINUTE);
+  assert.equal((await pauseAfter("90")).rateLimitPauseMs(), 90 * SECOND);
+  assert.equal(
+    (await pauseAfter(new Date(now + 25 * HOUR).toUTCString())).rateLimitPauseMs(),
+    HOUR,
+  );
+  assert.equal((await pauseAfter(null)).rateLimitPauseMs(), MINUTE);
   const client = await pauseAfter("999999999");
-  assert.equal(client.pauseMs(), HOUR);
+  assert.equal(client.rateLimitPauseMs(), HOUR);
   now += 20 * MINUTE;
-  assert.equal(client.pauseMs(), 40 * MINUTE);
+  assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
   // Told to wait for less, others still have to wait for longer.
   header = "1";
   await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
-  assert.equal(client.pauseMs(), 40 * MINUTE);
+  assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
   now -= 24 * HOUR;
-  assert.equal(client.pauseMs(), 0, "the clock was wrong, not the gateway");
+  assert.equal(client.rateLimitPauseMs(), 0, "the clock was wrong, not the gateway");
 });
 
 Deno.test("callers and tasks share what the gateway said", async () => {
@@ -372,5 +375,5 @@ Deno.test("callers and tasks share what the gateway said", async () => {
   const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
   await using gateway = await openGateway(atRelay, deps.log);
   await assert.rejects(gateway.client.expire("any"), { name: "GatewayRateLimitError" });
-  assert.ok(gateway.background.pauseMs() > 0);
+  assert.ok(gateway.background.rateLimitPauseMs() > 0);
 });

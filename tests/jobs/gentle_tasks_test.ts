@@ -29,7 +29,7 @@ const RESTS = {
     relay.meddle = () =>
       Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "60" } });
     await assert.rejects(app.gateway.getStatus("any"), { name: "GatewayRateLimitError" });
-    assert.ok(app.gateway.pauseMs() > 0);
+    assert.ok(app.gateway.rateLimitPauseMs() > 0);
   },
   "an open breaker": async ({ app, relay }: Busy) => {
     relay.meddle = () => cutOff();

@@ -52,7 +52,7 @@ Deno.test("refunds of different sizes, whose answers get lost, never come to mor
 });
 
 function alwaysClosed() {
-  const permit = { answered() {}, unanswered() {}, abandoned() {} };
+  const permit = { responded() {}, failed() {}, abandoned() {} };
   return { state: () => "closed" as const, admit: () => permit };
 }
 
