@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
 import { logExchanges } from "../core/gateway/instrumentation.ts";

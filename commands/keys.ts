@@ -1,10 +1,10 @@
 /** `deno task keys …`: makes, lists and revokes API keys, whether the service runs or not. */
 
 import { parseArgs } from "node:util";
-import { displayPrefix } from "../core/auth/api_key.ts";
+import { displayPrefix } from "../core/api_key.ts";
 import { isPrintableText } from "../core/auth/caller.ts";
 import { createKey } from "../core/auth/manage_keys.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";

@@ -1,16 +1,16 @@
 /** `deno task start`: opens everything, serves until told to stop, closes everything. */
 
 import { setTimeout as delay } from "node:timers/promises";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 import { ensureKey } from "../core/auth/manage_keys.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { measureStatus } from "../core/status/measure.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { waitAtMost } from "../concurrency/deadlines.ts";
 import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";

@@ -10,7 +10,7 @@ import {
   pruneTable,
 } from "../db/prune.ts";
 import type { Clock } from "./clock.ts";
-import type { Keep } from "./config.ts";
+import type { Keep } from "./config/config.ts";
 import { firstIdAt } from "./first_id_at.ts";
 import { keysSince } from "./idempotency/keys.ts";
 

@@ -1,17 +1,17 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
-import type { Keep } from "./config.ts";
-import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
+import type { Keep } from "./config/config.ts";
 import { createDeliveries } from "./events/deliver.ts";
+import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
+import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
+import { CHECK_INVOICE_STATUS } from "./invoices/check_job.ts";
+import type { InvoiceDeps } from "./invoices/deps.ts";
 import { pauseWhileGatewayDown } from "./jobs/pause_while_gateway_down.ts";
 import type { Tasks } from "./jobs/task.ts";
 import {
   createProcessNotification,
   PROCESS_NOTIFICATION,
 } from "./notifications/process_notification.ts";
-import { CHECK_INVOICE_STATUS } from "./invoices/check_job.ts";
-import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
-import type { InvoiceDeps } from "./invoices/deps.ts";
 import { CHECK_PAYMENT_STATUS } from "./payments/check_job.ts";
 import { createCheckPaymentStatus } from "./payments/check_payment_status.ts";
 import { createExpireStalePayment, EXPIRE_STALE_PAYMENT } from "./payments/expire_stale_payment.ts";

@@ -2,8 +2,8 @@
 
 import { findApiKey } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
+import { hashApiKey } from "../api_key.ts";
 import type { Clock } from "../clock.ts";
-import { hashApiKey } from "./api_key.ts";
 import type { Caller } from "./caller.ts";
 
 /** A revoked key stops working within 5 s: this, and the time a look-up may take. */

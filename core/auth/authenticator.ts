@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
-import type { JwtConfig } from "../config.ts";
+import type { JwtConfig } from "../config/config.ts";
 import { createApiKeyVerifier } from "./api_key_verifier.ts";
 import type { Caller } from "./caller.ts";
 import { createJwtVerifier } from "./jwt_verifier.ts";

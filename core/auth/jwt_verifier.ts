@@ -10,7 +10,7 @@ import {
   type JWTVerifyOptions,
 } from "jose";
 import type { Clock } from "../clock.ts";
-import type { JwtConfig } from "../config.ts";
+import type { JwtConfig } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { type Caller, isPrintableText } from "./caller.ts";
 

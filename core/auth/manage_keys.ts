@@ -2,7 +2,7 @@
 
 import { ensureApiKey } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
-import { displayPrefix, generateApiKey, hashApiKey } from "./api_key.ts";
+import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 
 export interface KeyOwner {
   userId: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { displayPrefix, generateApiKey } from "../../core/auth/api_key.ts";
+import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
 import { ensureKey } from "../../core/auth/manage_keys.ts";
 import { listApiKeys, revokeApiKey } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
+import { parseConfig } from "../../core/config/config.ts";
+import { ConfigError } from "../../core/config/problems.ts";
 import {
-  ConfigError,
-  parseConfig,
   SANDBOX_CLIENT_KEY,
   SANDBOX_SERVER_KEY,
   SETTING_NAMES,
   settingsTable,
-} from "../../core/config.ts";
+} from "../../core/config/settings.ts";
 
 function problemsOf(env: Record<string, string>): string[] {
   try {
@@ -62,7 +62,7 @@ Deno.test("all that is wrong is told at once, each with the problem and an examp
 Deno.test("what is wrong only beside others is not told to be what it is", () => {
   const refused = { HOST: "0.0.0.0" };
   assert.throws(() => parseConfig(refused, "/"), (error: Error) => {
-    assert.match(error.message, /^ {2}HOST {2}must be of this machine alone without .*_KEY$/m);
+    assert.match(error.message, /^ {2}HOST {2}must be a loopback address unless .*_KEY are set$/m);
     return true;
   });
   const missing = { DATABASE_URL: "postgres://127.0.0.1/payments" };

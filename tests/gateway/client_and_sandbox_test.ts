@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openGateway } from "../../commands/gateway.ts";
-import { parseConfig } from "../../core/config.ts";
+import { parseConfig } from "../../core/config/config.ts";
 import { createGatewayClient, type GatewayClient } from "../../core/gateway/client.ts";
 import {
   GatewayAPIError,
