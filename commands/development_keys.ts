@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { generateApiKey } from "../core/api_key.ts";
-import { ensureKey } from "../core/auth/manage_keys.ts";
+import { ensureKey } from "../core/auth/api_keys.ts";
 import type { Database } from "../db/database.ts";
 
 /** The file they are kept in. */

@@ -2,8 +2,8 @@
 
 import { parseArgs } from "node:util";
 import { displayPrefix } from "../core/api_key.ts";
+import { createKey } from "../core/auth/api_keys.ts";
 import { isPrintableText } from "../core/auth/caller.ts";
-import { createKey } from "../core/auth/manage_keys.ts";
 import type { Config } from "../core/config/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
 import { type Database, openDatabase } from "../db/database.ts";

@@ -1,6 +1,6 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
-import type { Keep } from "./config/config.ts";
+import type { RetentionDays } from "./config/config.ts";
 import { createDeliveries } from "./events/deliver.ts";
 import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
@@ -26,7 +26,7 @@ import type { Poster } from "./webhooks/post.ts";
 
 export interface TaskDeps extends InvoiceDeps {
   /** How many days what is over is kept. */
-  keep: Keep;
+  keep: RetentionDays;
   /** Cards' tokens wait in it, and secrets of webhook endpoints. */
   secrets: SecretBox;
   /** Sends webhooks. */

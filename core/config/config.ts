@@ -41,8 +41,8 @@ const ALL_INVOICE_PAYMENTS = [
 /** The job queue backend. */
 export type Queue = "kv" | "postgres";
 
-/** Retention in days. */
-export interface Keep {
+/** How many days finished rows are kept. */
+export interface RetentionDays {
   jobs: number;
   notifications: number;
   keys: number;
@@ -72,7 +72,7 @@ export interface Config {
   /** The gateway's names of the payment methods that invoices offer. */
   invoicePayments: readonly string[];
   queue: Queue;
-  keep: Keep;
+  keep: RetentionDays;
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };

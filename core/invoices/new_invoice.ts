@@ -3,7 +3,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import { dayInWib, endOfDayInWib } from "../gateway/times.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 

@@ -15,7 +15,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
 import type { JobQueue } from "./queue.ts";
 import { find } from "./read.ts";

@@ -1,7 +1,7 @@
 /** A notification that is about to be kept. */
 
 import type { GatewayNotification } from "../../db/notifications.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import type { Claim } from "./claim.ts";
 import { keepable } from "./keepable.ts";
 

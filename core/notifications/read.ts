@@ -6,10 +6,9 @@ import {
   listNotifications as list,
   type NotificationStatus,
 } from "../../db/notifications.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { firstIdAt } from "../first_id_at.ts";
+import { firstIdAt } from "../ids.ts";
 import type { NotificationDeps } from "./deps.ts";
 import { type NotificationView, viewNotification } from "./views.ts";
 

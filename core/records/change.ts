@@ -1,13 +1,13 @@
 /** The one way a record is written: decided on what is known, valid only while that holds. */
 
-import type { GatewayEvent } from "../../db/events.ts";
+import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
+import type { GatewayEvent } from "../../db/events.ts";
 import type { RecordWrite } from "../../db/write_record.ts";
 import { inProgress } from "../idempotency/keys.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import type { RecordDeps } from "./deps.ts";
 import { dispatchAfterCommit } from "./dispatch_after_commit.ts";
-import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import type { Change, GatewayRecord, Kind } from "./kind.ts";
 
 /**

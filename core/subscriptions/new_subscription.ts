@@ -1,7 +1,7 @@
 /** A subscription before anybody else knows of it. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
 

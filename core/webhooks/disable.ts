@@ -7,10 +7,10 @@ import {
   type GatewayWebhookEndpoint,
 } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
-import type { EventPublisher } from "../events/publisher.ts";
 import type { Events } from "../events/hub.ts";
+import type { EventPublisher } from "../events/publisher.ts";
+import { newId } from "../ids.ts";
 import type { JobQueue } from "../jobs/queue.ts";
-import { newId } from "../new_id.ts";
 import { dispatchAfterCommit } from "../records/dispatch_after_commit.ts";
 import { viewEndpoint } from "./views.ts";
 

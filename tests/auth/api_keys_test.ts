@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
-import { ensureKey } from "../../core/auth/manage_keys.ts";
+import { ensureKey } from "../../core/auth/api_keys.ts";
 import { listApiKeys, revokeApiKey } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
 import { MeSchema } from "../../routes/me.ts";

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
+import { permissionFlags } from "../../commands/permissions.ts";
+import { newId } from "../../core/ids.ts";
+import { tick } from "../../core/jobs/schedule.ts";
+import { toObservations } from "../../core/status/metrics.ts";
+import { readWorkload } from "../../core/status/workload.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import { openApp } from "../support/app.ts";
 import { openCollector } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { openApp } from "../support/app.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 import { PROJECT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { permissionFlags } from "../../commands/permissions.ts";
-import { tick } from "../../core/jobs/schedule.ts";
-import { newId } from "../../core/new_id.ts";
-import { observationsOf } from "../../core/status/measure.ts";
-import { readNumbers } from "../../core/status/numbers.ts";
-import { insertJobs } from "../../db/jobs.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -116,14 +116,14 @@ Deno.test("what waits has its age, and a tick both its begin and its end", async
   );
   await begun.promise;
   now += 60_000;
-  const observed = observationsOf(await readNumbers(deps), new Date(now));
+  const observed = toObservations(await readWorkload(deps), new Date(now));
   hanging.resolve();
   await slow;
 
   const valueOf = (gauge: string, task?: string) =>
     observed.find(([name, , of]) => name === gauge && of.task === task)?.[1];
   assert.deepEqual([valueOf("oldestJob"), valueOf("oldestNotification")], [120, 120]);
-  const ticks = ["lastTick", "lastTickEnd", "runningTick", "failedTick"];
-  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);
-  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "smile")), [60, undefined, 1, 0]);
+  const gauges = ["lastRun", "lastRunEnd", "isRunning", "hasFailed"];
+  assert.deepEqual(gauges.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);
+  assert.deepEqual(gauges.map((gauge) => valueOf(gauge, "smile")), [60, undefined, 1, 0]);
 });

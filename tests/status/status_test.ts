@@ -1,21 +1,21 @@
-import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
 import { createEvents } from "../../core/events/hub.ts";
+import { newId } from "../../core/ids.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { newId } from "../../core/new_id.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
-import { readNumbers } from "../../core/status/numbers.ts";
-import { isOverdue } from "../../core/status/overdue.ts";
+import { isOverdue } from "../../core/status/status.ts";
+import { readWorkload } from "../../core/status/workload.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { rowsRead } from "../support/database/rows_read.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const MINUTE_MS = 60_000;
@@ -303,11 +303,11 @@ Deno.test("100,000 finished jobs and 24,000 that wait cost a bounded number of r
          lateral (select ('${prefix()}' || lpad(to_hex(n), 24, '0'))::uuid) ids(id)`,
     );
   const read = async () => {
-    let numbers: Awaited<ReturnType<typeof readNumbers>>;
+    let workload: Awaited<ReturnType<typeof readWorkload>>;
     const rows = await rowsRead(url, async (database) => {
-      numbers = await readNumbers({ database, clock: () => NOW + MINUTE_MS });
+      workload = await readWorkload({ database, clock: () => NOW + MINUTE_MS });
     });
-    return { rows, numbers: numbers! };
+    return { rows, workload: workload! };
   };
   await add("succeeded", "greet", 100_000);
   await ask(
@@ -326,12 +326,12 @@ Deno.test("100,000 finished jobs and 24,000 that wait cost a bounded number of r
   await add("queued", "smile", 12_000);
   await add("queued", "deliver books", 12_000);
   await add("failed", "frown", 3);
-  const { rows, numbers } = await read();
-  const waiting = numbers.jobs.filter(({ status }) => status === "queued");
+  const { rows, workload } = await read();
+  const waiting = workload.jobs.filter(({ status }) => status === "queued");
   assert.equal(waiting.reduce((sum, { count }) => sum + count, 0), 10_001);
-  const failed = numbers.jobs.filter(({ status }) => status === "failed");
+  const failed = workload.jobs.filter(({ status }) => status === "failed");
   assert.deepEqual(failed, [{ task: "frown", status: "failed", count: 3 }]);
-  assert.deepEqual(numbers.oldestDue, new Date(NOW));
-  assert.equal(numbers.undelivered.count, 10_001);
+  assert.deepEqual(workload.oldestDue, new Date(NOW));
+  assert.equal(workload.undelivered.count, 10_001);
   assert.ok(rows < 35_000, `${rows} rows were read`);
 });

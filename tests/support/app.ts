@@ -1,6 +1,6 @@
 /** The app in a test: the real thing on a real database, without a port. */
 
-import { createKey, type KeyOwner } from "../../core/auth/manage_keys.ts";
+import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { createEvents, type Events } from "../../core/events/hub.ts";
 import { createEventPublisher } from "../../core/events/publisher.ts";
