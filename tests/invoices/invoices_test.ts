@@ -35,12 +35,12 @@ async function assertTaken(response: Response, orderId: string): Promise<void> {
 
 /** The gateway refuses the next one outright. */
 function refuseNext({ relay }: TestInvoices): void {
-  const { meddle } = relay;
-  relay.meddle = (request, pass) => {
+  const { intercept } = relay;
+  relay.intercept = (request, pass) => {
     if (!(request.method === "POST" && request.target === "/v1/invoices")) {
-      return meddle(request, pass);
+      return intercept(request, pass);
     }
-    relay.meddle = meddle;
+    relay.intercept = intercept;
     return Response.json({ error_messages: ["customer_details.name is odd"] }, { status: 400 });
   };
 }

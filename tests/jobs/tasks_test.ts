@@ -118,7 +118,7 @@ Deno.test("check_payment_status that fails is tried three times more, further ap
   ahead += 6 * MINUTE;
   assert.equal(await checkPendingPayments(app.deps), 1);
   // An answer, and so nothing to be gentle for.
-  relay.meddle = () =>
+  relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
   const delays: number[] = [];
   for (let tries = 1; tries <= 3; tries++) {

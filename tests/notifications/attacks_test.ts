@@ -61,7 +61,7 @@ Deno.test("no answer that a caller ever gets has anything in it that a notificat
   };
   const orders: { order_id: string; amounts: Set<string> }[] = [];
   let signaturesSeen = 0;
-  relay.meddle = async (_request, pass) => {
+  relay.intercept = async (_request, pass) => {
     const answer = await pass();
     const text = await answer.text();
     if (text.includes("signature_key")) signaturesSeen++;

@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", async () => {
+Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   const ago = new Date(Date.now() - HOUR_MS);
@@ -36,7 +36,7 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     }),
   ];
   await app.database.query((sql) => insertJobs(sql, jobs));
-  // None of the service's own, which would run it meanwhile.
+  // Not a task of the service, which would run it during the test.
   await app.database.query((sql) =>
     sql`
       insert into gateway.cron_runs (task, minute, started_at, finished_at, error)
@@ -61,9 +61,9 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
   try {
     const value = (name: string, attributes = {}) =>
       collector.valueOf(`payment_gateway.${name}`, attributes);
-    // It is due, and its task is not known.
+    // It is due, and its task does not exist.
     await until(
-      "one has failed",
+      "the job has failed",
       () => value("jobs", { task: "nonsense", status: "failed" }) === 1,
     );
     assert.equal(value("jobs", { task: "greet", status: "queued" }), 1);
@@ -80,17 +80,17 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     assert.equal(value("notifications.waiting"), 0);
     assert.equal(value("unanswered", { resource: "payments" }), 0);
     const run = { task: "nonsense", outcome: "failed" };
-    await until("its run is counted", () => {
+    await until("the attempt is counted", () => {
       return collector.countOf("payment_gateway.jobs.duration", run) === 1;
     });
   } finally {
-    // At its end Deno waits for the last export, and now and then for ever (denoland/deno#33157).
+    // At exit Deno waits for the last export, sometimes forever (denoland/deno#33157).
     service.signal("SIGKILL");
     await service.ended;
   }
 });
 
-Deno.test("what waits has its age, and a tick both its begin and its end", async () => {
+Deno.test("metrics: have the age of waiting work, and start and end of scheduled runs", async () => {
   let now = Date.UTC(2026, 5, 1, 12);
   await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
   const { deps } = app;
