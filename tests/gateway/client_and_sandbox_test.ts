@@ -304,7 +304,7 @@ Deno.test("client and sandbox: create, read, update, disable, enable and cancel 
   const wrong = await errorOf(client.createSubscription({ ...payload, amount: undefined }));
   assert.ok(wrong instanceof GatewayValidationError);
   assert.deepEqual(wrong.validationMessages, ["subscription.amount is required"]);
-  const missing = await errorOf(client.getSubscription("nobody"));
+  const missing = await errorOf(client.getSubscription("missing"));
   assert.deepEqual([missing.statusCode, missing.message], ["404", "Subscription doesn't exist."]);
 });
 
@@ -352,7 +352,7 @@ Deno.test("client and sandbox: each refusal has its error class", async () => {
   assert.ok(invalid instanceof GatewayValidationError);
   assert.deepEqual(invalid.validationMessages, ["bank_transfer.bank is required"]);
 
-  const unknown = await errorOf(client.getStatus("nobody"));
+  const unknown = await errorOf(client.getStatus("missing"));
   assert.ok(unknown instanceof GatewayAPIError);
   assert.deepEqual([unknown.statusCode, unknown.message], ["404", "Transaction doesn't exist."]);
 
