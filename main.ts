@@ -1,7 +1,9 @@
 /** The one entry: reads the environment and runs the command asked for; with none, it serves. */
 
 import { Failure } from "./commands/failure.ts";
-import { ConfigError, parseConfig, SETTING_NAMES } from "./core/config.ts";
+import { parseConfig } from "./core/config/config.ts";
+import { ConfigError } from "./core/config/problems.ts";
+import { SETTING_NAMES } from "./core/config/settings.ts";
 
 /** Each is loaded only when it runs, so that no command pays for another's parts. */
 const COMMANDS = {

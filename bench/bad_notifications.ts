@@ -1,6 +1,6 @@
 /** `deno task bench`: what a flood of rubbish at `POST /notification/` leaves behind: nothing. */
 
-import { generateApiKey } from "../core/auth/api_key.ts";
+import { generateApiKey } from "../core/api_key.ts";
 import { ask } from "../tests/support/database/database.ts";
 import { dataFolder } from "../tests/support/service.ts";
 import { createBadBodies } from "./bad_bodies.ts";

@@ -1,7 +1,7 @@
 /** `deno task bench`: charges through the service next to a bare client of the gateway, in turns. */
 
 import postgres from "postgres";
-import { generateApiKey } from "../core/auth/api_key.ts";
+import { generateApiKey } from "../core/api_key.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { dataFolder } from "../tests/support/service.ts";
 import { connect, timed } from "./caller.ts";

@@ -1,16 +1,16 @@
 /** `deno task bench`: notifications through the service next to `pgbench` on the same tables. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../core/auth/api_key.ts";
+import { generateApiKey } from "../core/api_key.ts";
 import { ask } from "../tests/support/database/database.ts";
 import { dataFolder } from "../tests/support/service.ts";
 import { type Caller, connect, timed } from "./caller.ts";
 import { goal, median, milliseconds, percentile, perSecond, ratio, row } from "./figures.ts";
 import { get, post } from "./load.ts";
 import { fill, nthRow, PENDING, settlement } from "./pending_payments.ts";
-import { settleByPgbench, settlePacedByPgbench } from "./settle_by_pgbench.ts";
 import { startPostgres } from "./postgres.ts";
 import { startService } from "./service.ts";
+import { settleByPgbench, settlePacedByPgbench } from "./settle_by_pgbench.ts";
 
 const FEW = 100_000;
 const MANY = 1_000_000;

@@ -1,8 +1,8 @@
 /** `deno task bench`: lists of payments, early and late pages, few rows and many, in turns. */
 
 import postgres from "postgres";
-import { generateApiKey } from "../core/auth/api_key.ts";
-import { createKey } from "../core/auth/manage_keys.ts";
+import { generateApiKey } from "../core/api_key.ts";
+import { createKey } from "../core/auth/api_keys.ts";
 import { openDatabase } from "../db/database.ts";
 import { dataFolder } from "../tests/support/service.ts";
 import { type Caller, connect, timed } from "./caller.ts";

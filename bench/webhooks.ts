@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../core/auth/api_key.ts";
+import { generateApiKey } from "../core/api_key.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { ask as askDatabase } from "../tests/support/database/database.ts";
 import { dataFolder } from "../tests/support/service.ts";

@@ -1,7 +1,7 @@
 /** The database server a command works with: the integrator's own, or the embedded one. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import type { Holder } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
 import { Failure } from "./failure.ts";

@@ -1,8 +1,8 @@
 /** The two keys a newcomer gets in the embedded default: the same at every start. */
 
 import { join } from "node:path";
-import { generateApiKey } from "../core/auth/api_key.ts";
-import { ensureKey } from "../core/auth/manage_keys.ts";
+import { generateApiKey } from "../core/api_key.ts";
+import { ensureKey } from "../core/auth/api_keys.ts";
 import type { Database } from "../db/database.ts";
 
 /** The file they are kept in. */

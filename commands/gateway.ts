@@ -2,11 +2,11 @@
 
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
-import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
+import type { Config } from "../core/config/config.ts";
 import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
-import { createPause } from "../core/gateway/pause.ts";
-import { logExchanges } from "../core/gateway/exchange_log.ts";
+import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
+import { logExchanges } from "../core/gateway/instrumentation.ts";
+import { createRateLimitPause } from "../core/gateway/rate_limit.ts";
 import type { Log } from "../core/log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { Failure } from "./failure.ts";
@@ -37,7 +37,7 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     breaker: createCircuitBreaker(),
-    pause: createPause(systemClock),
+    pause: createRateLimitPause(systemClock),
   };
   return {
     client: createGatewayClient(options),

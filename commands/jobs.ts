@@ -1,17 +1,17 @@
 /** The work of a service that nobody waits for: its queue, its worker and its schedule. */
 
 import { join } from "node:path";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { createEventPublisher, type EventPublisher } from "../core/events/publisher.ts";
-import type { JobQueue, OpenJobQueue } from "../core/jobs/queue.ts";
+import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
+import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
+import type { JobQueue, OpenJobQueue } from "../core/jobs/queue.ts";
 import { tick } from "../core/jobs/schedule.ts";
 import { sweepJobs } from "../core/jobs/sweep.ts";
-import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import { createWorker } from "../core/jobs/worker.ts";
-import { createSchedule } from "../core/schedule.ts";
-import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
+import { createSchedule } from "../core/schedule.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";

@@ -1,10 +1,10 @@
 /** `deno task keys …`: makes, lists and revokes API keys, whether the service runs or not. */
 
 import { parseArgs } from "node:util";
-import { displayPrefix } from "../core/auth/api_key.ts";
-import { isShowable } from "../core/auth/caller.ts";
-import { createKey } from "../core/auth/manage_keys.ts";
-import type { Config } from "../core/config.ts";
+import { displayPrefix } from "../core/api_key.ts";
+import { createKey } from "../core/auth/api_keys.ts";
+import { isPrintableText } from "../core/auth/caller.ts";
+import type { Config } from "../core/config/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -62,7 +62,7 @@ function parse(args: string[]) {
 }
 
 function create(userId: string, isStaff: boolean, name: string | null): Action {
-  if (!isShowable(userId) || (name !== null && !isShowable(name))) {
+  if (!isPrintableText(userId) || (name !== null && !isPrintableText(name))) {
     throw new Failure("A user id, and a name, has 1 to 255 characters, all of which can be shown.");
   }
   return async (database) => {

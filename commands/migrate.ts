@@ -1,6 +1,6 @@
 /** `deno task migrate`: brings the database's schema up to date, and does nothing else. */
 
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { joinServer } from "./database_server.ts";

@@ -1,9 +1,9 @@
 /** `deno task openapi`: writes the document that the service publishes to `openapi/openapi.json`. */
 
-import type { Config } from "../core/config.ts";
 import { systemClock } from "../core/clock.ts";
-import { createEventPublisher } from "../core/events/publisher.ts";
+import type { Config } from "../core/config/config.ts";
 import { createEvents } from "../core/events/hub.ts";
+import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";

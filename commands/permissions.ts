@@ -1,7 +1,8 @@
 /** The permissions the service runs with: what it needs, spelled out, and nothing else. */
 
 import { relative } from "node:path";
-import { type Config, SETTING_NAMES } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
+import { SETTING_NAMES } from "../core/config/settings.ts";
 import { JOBS_FILE } from "../core/jobs/kv_queue.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";

@@ -3,7 +3,8 @@
  * permission flags the service is then started with. Only this short step may write and run freely.
  */
 
-import { type Config, ConfigError } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
+import { ConfigError } from "../core/config/problems.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { permissionFlags } from "./permissions.ts";
 import { say } from "./say.ts";

@@ -1,16 +1,16 @@
 /** `deno task start`: opens everything, serves until told to stop, closes everything. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { ensureKey } from "../core/auth/manage_keys.ts";
+import { waitAtMost } from "../concurrency/deadlines.ts";
+import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
-import type { Config } from "../core/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { createEvents, type Events } from "../core/events/hub.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createLog, type Log } from "../core/log.ts";
-import { measureStatus } from "../core/status/measure.ts";
+import { registerStatusMetrics } from "../core/status/metrics.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { waitAtMost } from "../db/within.ts";
 import { createApp } from "../routes/app.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
@@ -69,7 +69,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const clock = systemClock;
   const { invoicePayments, keep } = config;
   const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
-  resources.use(measureStatus({ database, clock, log }));
+  resources.use(registerStatusMetrics({ database, clock, log }));
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
 

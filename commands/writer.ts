@@ -1,6 +1,6 @@
 /** Writes text out without ever holding anybody up. */
 
-import { waitAtMost } from "../db/within.ts";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 
 /** What may wait to be written; beyond it text is dropped, for memory has an end and logs have none. */
 const MAX_WAITING = 4 * 1024 * 1024;

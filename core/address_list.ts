@@ -1,4 +1,4 @@
-/** A set of IP addresses and networks, as written in a setting: `10.0.0.0/8, ::1`. */
+/** Parses a list of IP addresses and networks, such as `10.0.0.0/8, ::1`. */
 
 import { BlockList, isIP } from "node:net";
 
@@ -6,16 +6,16 @@ export interface AddressList {
   has(address: string): boolean;
 }
 
-/** Null where the text is no such list. */
+/** Null if the text is not a valid list. */
 export function parseAddressList(text: string): AddressList | null {
   const list = new BlockList();
   for (const entry of text.split(",")) {
     const [address = "", length, ...rest] = entry.trim().split("/");
     const family = familyOf(address);
     if (family === null || rest.length > 0) return null;
-    const longest = family === "ipv4" ? 32 : 128;
-    const bits = length === undefined ? longest : /^\d{1,3}$/.test(length) ? Number(length) : NaN;
-    if (!(bits >= 0 && bits <= longest)) return null;
+    const maxBits = family === "ipv4" ? 32 : 128;
+    const bits = length === undefined ? maxBits : /^\d{1,3}$/.test(length) ? Number(length) : NaN;
+    if (!(bits >= 0 && bits <= maxBits)) return null;
     list.addSubnet(address, bits, family);
   }
   return {

@@ -1,4 +1,4 @@
-/** What time it is, as an argument: tests and simulations move it by hand. */
+/** The clock, passed as an argument so that tests can set the time. */
 
 export type Clock = () => number;
 

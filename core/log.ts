@@ -1,14 +1,14 @@
-/** Structured logs: one JSON object a line, written in batches, secrets blotted out. */
+/** Structured logs: one JSON object per line, written in batches, with secrets redacted. */
 
 import { redact } from "./redact.ts";
 
 export interface Log {
-  /** `fields` are trusted to hold no secret: what a caller may have shaped goes through `redact`. */
+  /** `fields` are not redacted: pass text that a caller can influence through `redact` first. */
   info(event: string, fields?: Record<string, unknown>): void;
   error(event: string, error: unknown, fields?: Record<string, unknown>): void;
-  /** The one line a request leaves. */
+  /** Logs one finished HTTP request. */
   request(entry: RequestEntry): void;
-  /** Writes out what is still in the batch. */
+  /** Writes the current batch at once. */
   flush(): void;
 }
 
@@ -21,7 +21,7 @@ export interface RequestEntry {
   requestId: string;
 }
 
-/** Lines wait this long for company: under load, a system call each would cost more than requests. */
+/** Lines are collected this long: under load, a system call per line would cost more than a request. */
 const BATCH_MS = 25;
 
 export function createLog(write: (text: string) => void, now: () => number = Date.now): Log {
@@ -46,7 +46,7 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
     add(JSON.stringify({ time: timestamp(), level, event, ...fields }) + "\n");
   }
 
-  /** Formatting a time is the dearest part of a line, and under load many lines share one. */
+  /** Cached, because formatting is the slowest part of a line, and under load many share a time. */
   function timestamp(): string {
     const at = now();
     if (at !== latest.at) latest = { at, text: new Date(at).toISOString() };
@@ -58,7 +58,7 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
     error: (event, error, fields = {}) =>
       line("error", event, { ...fields, error: describe(error) }),
     request: ({ method, route, status, durationMs, caller, requestId }) =>
-      // By hand, since this is written for every request; only these two can need escaping.
+      // Built by hand for speed, once per request. Only `route` and `caller` can need escaping.
       add(
         `{"time":"${timestamp()}","level":"info","event":"request","method":"${method}","route":${
           JSON.stringify(route)
@@ -70,11 +70,11 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   };
 }
 
-/** Chains of causes are short; one that is not goes in circles. */
+/** Chains of causes are short; a longer one is circular. */
 const MAX_DEPTH = 5;
 
-/** Members by which errors of the database and the system tell more. */
-const TELLING = [
+/** Details that errors of PostgreSQL and of the system have. */
+const DETAIL_FIELDS = [
   "code",
   "detail",
   "constraint_name",
@@ -83,18 +83,18 @@ const TELLING = [
   "where",
 ] as const;
 
-/** Everything an engineer needs of an error, down its chain of causes. */
+/** The error and its chain of causes, redacted. */
 function describe(error: unknown, depth = 0): unknown {
   if (depth > MAX_DEPTH) return "…";
   if (!(error instanceof Error)) return { message: redact(String(error)) };
-  const members = error as Error & Record<string, unknown>;
-  const telling = TELLING.flatMap((name) =>
-    members[name] === undefined ? [] : [[name, redact(String(members[name]))]]
+  const fields = error as Error & Record<string, unknown>;
+  const details = DETAIL_FIELDS.flatMap((name) =>
+    fields[name] === undefined ? [] : [[name, redact(String(fields[name]))]]
   );
   return {
     name: error.name,
     message: redact(error.message),
-    ...Object.fromEntries(telling),
+    ...Object.fromEntries(details),
     stack: redact(error.stack ?? ""),
     errors: error instanceof AggregateError
       ? error.errors.map((each) => describe(each, depth + 1))

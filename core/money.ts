@@ -1,6 +1,6 @@
-/** Money: whole rupiah as integers inside, decimal strings outside; never a fraction in between. */
+/** Money: integers of whole rupiah inside the service, decimal strings in the API and at the gateway. */
 
-/** The most that is taken: 13 digits, far below where integers stop being exact. */
+/** The largest accepted amount: 13 digits, far below the limit of exact integers. */
 export const MAX_AMOUNT = 9_999_999_999_999;
 
 /** `10000` as `"10000.00"`. */
@@ -8,7 +8,7 @@ export function formatMoney(amount: number): string {
   return `${amount}.00`;
 }
 
-/** The whole rupiah of `"10000.00"`; null for anything that is not just that. */
+/** `"10000.00"` as `10000`; null for any other form, and for fractions of a rupiah. */
 export function parseMoney(text: string | null): number | null {
   const [, whole] = text?.match(/^(\d{1,13})(?:\.0+)?$/) ?? [];
   return whole === undefined ? null : Number(whole);

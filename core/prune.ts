@@ -1,4 +1,4 @@
-/** `prune`: deletes what is over and older than it is to be kept, in small steps. */
+/** `prune`: deletes finished rows that are older than their retention, in small batches. */
 
 import { NIL } from "uuid";
 import type { Database } from "../db/database.ts";
@@ -10,41 +10,43 @@ import {
   pruneTable,
 } from "../db/prune.ts";
 import type { Clock } from "./clock.ts";
-import type { Keep } from "./config.ts";
-import { firstIdAt } from "./first_id_at.ts";
+import type { RetentionDays } from "./config/config.ts";
 import { oldestValidKey } from "./idempotency/keys.ts";
+import { firstIdAt } from "./ids.ts";
 
 export interface PruneDeps {
   database: Database;
   clock: Clock;
-  /** How many days what is over is kept. */
-  keep: Keep;
+  keep: RetentionDays;
 }
 
-/** Each step is a statement of its own, and takes some milliseconds; what is left over is for the next run. */
-const STEP = { rows: 500, most: 1_000 };
+/** Each batch is one short statement. Rows beyond the maximum are left to the next run. */
+const BATCHES = { rows: 500, max: 1_000 };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** How many of each were deleted. */
-export async function prune(deps: PruneDeps, step = STEP): Promise<Keep> {
+/** Returns the number of deleted rows of each kind. */
+export async function prune(
+  deps: PruneDeps,
+  batches = BATCHES,
+): Promise<Record<keyof RetentionDays, number>> {
   const deleted = { jobs: 0, notifications: 0, events: 0, keys: 0 };
-  for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, step);
-  deleted.keys = await pruneAllKeys(deps, step);
+  for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
+  deleted.keys = await pruneAllKeys(deps, batches);
   return deleted;
 }
 
 async function pruneAll(
   { database, clock, keep }: PruneDeps,
   table: PrunedTable,
-  step: typeof STEP,
+  batches: typeof BATCHES,
 ): Promise<number> {
   const before = daysBefore(clock(), keep[table]);
   const end = firstIdAt(before);
   let deleted = 0;
   let after: string | null = NIL;
-  for (let count = 0; count < step.most && after !== null; count++) {
-    const range: PruneStep = { after, end, before, limit: step.rows };
+  for (let count = 0; count < batches.max && after !== null; count++) {
+    const range: PruneStep = { after, end, before, limit: batches.rows };
     const done = await database.query((sql) => pruneTable(sql, table, range), `prune ${table}`);
     deleted += done.deleted;
     after = done.last;
@@ -52,21 +54,21 @@ async function pruneAll(
   return deleted;
 }
 
-async function pruneAllKeys({ database, clock, keep }: PruneDeps, step: typeof STEP) {
+async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeof BATCHES) {
   const now = new Date(clock());
-  // Callers were promised that long, whatever is set.
+  // The API promises to keep keys for at least this long, even if KEEP_KEYS_DAYS is shorter.
   const before = new Date(Math.min(+daysBefore(clock(), keep.keys), +oldestValidKey(now)));
   let deleted = 0;
-  for (let count = 0; count < step.most; count++) {
-    const range = { before, now, limit: step.rows };
+  for (let count = 0; count < batches.max; count++) {
+    const range = { before, now, limit: batches.rows };
     const done = await database.query((sql) => pruneKeys(sql, range), "prune keys");
     deleted += done;
-    if (done < step.rows) break;
+    if (done < batches.rows) break;
   }
   return deleted;
 }
 
-/** Never before 1970, where ids begin. */
+/** Not before 1970: the timestamps in ids start there. */
 function daysBefore(now: number, days: number): Date {
   return new Date(Math.max(0, now - days * DAY_MS));
 }

@@ -1,17 +1,17 @@
-/** Blots secrets out of text on its way to a log. */
+/** Redacts secrets in text for logs and stored errors. */
 
 const SECRETS: [pattern: RegExp, replacement: string][] = [
-  // API keys, whole; their public prefix stays to tell which.
+  // API keys; the public prefix stays readable.
   [/(gk_[\w-]{8})[\w-]{10,}/g, "$1…"],
   // JWTs.
   [/eyJ[\w-]+\.[\w-]+\.[\w-]*/g, "[token]"],
-  // `Authorization` values, whatever their scheme.
+  // `Authorization` values of both schemes.
   [/\b(Bearer|Basic)\s+[^\s",]+/gi, "$1 [secret]"],
   // Passwords in URLs.
   [/\b(\w+:\/\/[^\s:@/]*):[^\s@/]*@/g, "$1:[secret]@"],
   // The gateway's keys.
   [/((?:SB-)?Mid-(?:server|client)-)[\w-]+/g, "$1[secret]"],
-  // Card numbers, grouped or not.
+  // Card numbers, with or without separators.
   [/\b\d(?:[ -]?\d){12,18}\b/g, "[number]"],
 ];
 

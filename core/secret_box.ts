@@ -1,12 +1,12 @@
-/** Keeps secrets that have to be stored for a while: who has the database alone cannot read them. */
+/** Encrypts secrets that must be stored for a while, so that the database alone does not reveal them. */
 
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 export interface SecretBox {
-  /** What is sealed for one thing opens for no other: whoever can write rows cannot swap them. */
+  /** `about` is authenticated: a sealed secret copied into another row does not open there. */
   seal(secret: string, about: string): string;
-  /** Null: it was sealed by another key, for something else, or is broken. */
+  /** Null if it was sealed with another key or for another `about`, or is corrupt. */
   open(sealed: string, about: string): string | null;
 }
 
@@ -14,30 +14,30 @@ const ALGORITHM = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What the key is for: from the same server key nothing else gets the same one. */
+/** Makes the derived key differ from other keys derived from the same server key. */
 const PURPOSE = "payment-gateway: secrets in jobs";
 
-/** The server key is the one secret that every instance has and the database has not. */
+/** Every instance has the server key, and the database does not. */
 export function createSecretBox(serverKey: string): SecretBox {
   const key = Buffer.from(hkdfSync("sha256", serverKey, "", PURPOSE, 32));
   return {
     seal(secret, about) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(about));
-      const hidden = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
-      return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString("base64url");
+      const encrypted = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
+      return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString("base64url");
     },
     open(sealed, about) {
       const bytes = Buffer.from(sealed, "base64url");
       const iv = bytes.subarray(0, IV_BYTES);
       const tag = bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES);
-      // A shorter tag would be easier to guess, and is taken by some.
+      // Some implementations accept a shorter tag, which is easier to guess.
       if (tag.length < TAG_BYTES) return null;
       try {
         const decipher = createDecipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(about));
         decipher.setAuthTag(tag);
-        const hidden = bytes.subarray(IV_BYTES + TAG_BYTES);
-        return Buffer.concat([decipher.update(hidden), decipher.final()]).toString("utf8");
+        const encrypted = bytes.subarray(IV_BYTES + TAG_BYTES);
+        return Buffer.concat([decipher.update(encrypted), decipher.final()]).toString("utf8");
       } catch {
         return null;
       }

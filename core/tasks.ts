@@ -1,24 +1,16 @@
 /** The table of tasks: everything that can be done as a job, by name. */
 
-import type { Keep } from "./config.ts";
+import type { RetentionDays } from "./config/config.ts";
 import { createDeliveries } from "./events/deliver.ts";
 import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
 import type { InvoiceDeps } from "./invoices/invoice_record.ts";
 import { pauseWhileGatewayDown } from "./jobs/pause_while_gateway_down.ts";
 import type { Tasks } from "./jobs/task.ts";
-import {
-  CHECK_INVOICE_STATUS,
-  CHECK_PAYMENT_STATUS,
-  CHECK_SUBSCRIPTION_STATUS,
-  PROCESS_NOTIFICATION,
-} from "./jobs/task_names.ts";
+import { CHECK_INVOICE_STATUS, CHECK_PAYMENT_STATUS, CHECK_SUBSCRIPTION_STATUS, PROCESS_NOTIFICATION } from "./jobs/task_names.ts";
 import { createProcessNotification } from "./notifications/process_notification.ts";
 import { createCheckPaymentStatus } from "./payments/check_payment_status.ts";
-import {
-  createExpireStalePayment,
-  EXPIRE_STALE_PAYMENT,
-} from "./payments/expire_stale_payments.ts";
+import { createExpireStalePayment, EXPIRE_STALE_PAYMENT } from "./payments/expire_stale_payments.ts";
 import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
 import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/process_refund_async.ts";
 import type { SecretBox } from "./secret_box.ts";
@@ -29,7 +21,7 @@ import type { Poster } from "./webhooks/post.ts";
 
 export interface TaskDeps extends InvoiceDeps {
   /** How many days what is over is kept. */
-  keep: Keep;
+  keep: RetentionDays;
   /** Cards' tokens wait in it, and secrets of webhook endpoints. */
   secrets: SecretBox;
   /** Sends webhooks. */

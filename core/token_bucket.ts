@@ -1,9 +1,9 @@
-/** Limits how often each key may do something: a steady rate, with room for a burst. */
+/** Rate limits by key: a steady rate with a burst. */
 
 import type { Clock } from "./clock.ts";
 
 export interface TokenBuckets {
-  /** Takes one token; 0 when there was one, else the seconds until there will be. */
+  /** Takes one token. Returns 0, or the seconds until a token is available. */
   take(key: string): number;
 }
 
@@ -11,7 +11,7 @@ export interface BucketOptions {
   perSecond: number;
   burst: number;
   clock: Clock;
-  /** How many keys are remembered at most. */
+  /** The maximum number of keys in memory. */
   capacity?: number;
 }
 
@@ -39,8 +39,8 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
   };
 
   /**
-   * A bucket that is full again says what no bucket says. Only where all are in use are the oldest
-   * forgotten, a tenth at once, so that a flood of new keys does not pay for a sweep each.
+   * A full bucket equals a missing one, so it can be dropped. Only if all buckets are in use are the
+   * oldest dropped: a tenth at once, so that a flood of new keys does not cause a sweep per key.
    */
   function makeRoom(now: number) {
     if (buckets.size < capacity) return;

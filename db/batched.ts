@@ -24,9 +24,9 @@ const MAX_ITEMS = 64;
 const PATIENCE_MS = 20;
 
 // deno-lint-ignore no-explicit-any -- Each statement has a line for what it takes.
-const lines = new WeakMap<Database, Map<Batched<any, any>, Line<any, any>>>();
+const lines = new WeakMap<Database, Map<Batched<any, any>, Batcher<any, any>>>();
 
-type Line<Item, Result> = (item: Item) => Promise<Result>;
+type Batcher<Item, Result> = (item: Item) => Promise<Result>;
 
 export function batched<Item, Result>(
   database: Database,
@@ -36,7 +36,7 @@ export function batched<Item, Result>(
   let ofDatabase = lines.get(database);
   if (!ofDatabase) lines.set(database, ofDatabase = new Map());
   let line = ofDatabase.get(statement);
-  if (!line) ofDatabase.set(statement, line = createLine(database, statement));
+  if (!line) ofDatabase.set(statement, line = createBatcher(database, statement));
   return line(item);
 }
 
@@ -46,10 +46,10 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void;
 }
 
-function createLine<Item, Result>(
+function createBatcher<Item, Result>(
   database: Database,
   { name, touches, run }: Batched<Item, Result>,
-): Line<Item, Result> {
+): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let running = 0;
   let impatience: ReturnType<typeof setTimeout> | undefined;

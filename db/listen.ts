@@ -2,7 +2,7 @@
 
 import postgres from "postgres";
 import { DatabaseUnavailable } from "./database.ts";
-import { waitAtMost } from "./within.ts";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 
 export interface ListenOptions {
   url: string;

@@ -2,7 +2,7 @@
 
 // @ts-types="@types/pg"
 import type { Pool, PoolClient } from "pg";
-import { waitAtMost } from "./within.ts";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 
 export interface QueuePool extends AsyncDisposable {
   pool: Pool;

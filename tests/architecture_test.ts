@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { PROJECT } from "./support/service.ts";
 
 /** From the top down: a file imports from its own floor and those below it. */
-const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db"];
+const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
 
 interface SourceFile {
   path: string;

@@ -1,11 +1,11 @@
-/** Tells who a credential belongs to, be it an API key or a JWT. */
+/** Authenticates a request by its credential, which is an API key or a JWT. */
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
-import type { JwtConfig } from "../config.ts";
-import { createApiKeyVerifier } from "./api_key_verifier.ts";
+import type { JwtConfig } from "../config/config.ts";
+import { createApiKeyVerifier } from "./api_keys.ts";
 import type { Caller } from "./caller.ts";
-import { createJwtVerifier } from "./jwt_verifier.ts";
+import { createJwtVerifier } from "./jwt.ts";
 
 export interface AuthenticatorOptions {
   database: Database;
@@ -14,7 +14,7 @@ export interface AuthenticatorOptions {
   acceptDevelopmentKeys: boolean;
 }
 
-/** Null for a credential that does not hold, whatever the reason; at once where it is known. */
+/** Null if the credential is not valid. Synchronous if the caller is cached. */
 export type Authenticate = (credential: string) => Caller | Promise<Caller | null>;
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {

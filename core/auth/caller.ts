@@ -1,14 +1,20 @@
-/** Who is calling. */
+/** The authenticated caller of a request, and the check for staff. */
+
+import { ServiceError } from "../errors.ts";
 
 export interface Caller {
   userId: string;
   isStaff: boolean;
   credential: "api_key" | "jwt";
-  /** The shown part of the API key; null with a JWT. */
+  /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
 }
 
-/** Some text that can be shown: a user's id is logged, listed and answered. */
-export function isShowable(text: string): boolean {
+/** Required of user ids, because they are logged, listed and returned in responses. */
+export function isPrintableText(text: string): boolean {
   return /^(?=.*\S)\P{C}{1,255}$/u.test(text);
+}
+
+export function requireStaff({ isStaff }: Caller): void {
+  if (!isStaff) throw new ServiceError("forbidden");
 }

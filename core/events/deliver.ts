@@ -1,5 +1,6 @@
 /** `deliver …`: brings the events of one resource to one who listens, one at a time, in their order. */
 
+import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
 import { DELIVER, type GatewayJob, hasToWait, insertJobs, LEFT_OUT } from "../../db/jobs.ts";
@@ -7,7 +8,6 @@ import { noteLeftOut } from "../../db/jobs_to_deliver.ts";
 import type { Clock } from "../clock.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
-import { withTimeLimit } from "../jobs/time_limit.ts";
 import { deliveryJob, type Events, type Subscriber } from "./hub.ts";
 import { viewEvent } from "./views.ts";
 

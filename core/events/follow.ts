@@ -10,7 +10,7 @@ import {
   readEventsAfter,
 } from "../../db/event_places.ts";
 import { listen } from "../../db/listen.ts";
-import { waitAtMost } from "../../db/within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Log } from "../log.ts";
 
 export interface FollowerDeps {

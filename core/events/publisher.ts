@@ -4,7 +4,7 @@ import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { type RankedJob, tellFollowers, wakeJobs } from "../../db/publish.ts";
 import type { Database } from "../../db/database.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
-import { waitAtMost } from "../../db/within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Clock } from "../clock.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import { newJob } from "../jobs/new_job.ts";

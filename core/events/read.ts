@@ -1,8 +1,7 @@
 /** `listEvents`: what happened, for staff; in an order that never changes. */
 
 import { type EventFilter, listEvents as list } from "../../db/events.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { type EventView, viewEvent } from "./views.ts";
 

@@ -8,7 +8,7 @@ import {
   type Place,
   type PlacedEvent,
 } from "../../db/event_places.ts";
-import { waitAtMost } from "../../db/within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { createOutlet } from "./outlet.ts";
 
 export interface EventStream {

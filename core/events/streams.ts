@@ -13,7 +13,7 @@ import {
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
-import { createInFlight } from "../gateway/in_flight.ts";
+import { createLimiter } from "../../concurrency/limiter.ts";
 import { createFollower, type FollowerDeps, type FollowerOptions } from "./follow.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
 import { viewEvent } from "./views.ts";
@@ -64,7 +64,7 @@ export function createEventStreams(
 ): EventStreams {
   const { database, clock, log } = deps;
   const follower = createFollower(deps, options);
-  const readers = createInFlight(READERS);
+  const readers = createLimiter(READERS);
   /** And when each is to end. */
   const streams = new Map<EventStream, number>();
   const frame = frames();
@@ -72,11 +72,11 @@ export function createEventStreams(
   let isClosed = false;
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const leave = await readers.enter(new AbortController().signal);
+    const release = await readers.acquire();
     try {
       return await work();
     } finally {
-      leave();
+      release();
     }
   }
 

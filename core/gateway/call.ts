@@ -1,67 +1,70 @@
-/** One operation from begin to end: its deadline, its place in line, the breaker, and tries again. */
+/** One gateway call from start to end: deadline, concurrency limit, circuit breaker and retries. */
 
-import type { Answered } from "./fields.ts";
-import type { Answer } from "./answers.ts";
+import type { Limiter } from "../../concurrency/limiter.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
-import { decide } from "./decide.ts";
 import { GatewayAPIError, GatewayError, GatewayRateLimitError } from "./errors.ts";
-import type { InFlight } from "./in_flight.ts";
-import type { Pause } from "./pause.ts";
+import { interpretResponse } from "./interpret_response.ts";
+import type { ResponseSchema } from "./json.ts";
+import type { RateLimitPause } from "./rate_limit.ts";
 import type { GatewayRequest } from "./request.ts";
-import { type Limits, type RetryOptions, retryRead } from "./retry.ts";
-import { GivenUp, type Reply, type Send } from "./transport.ts";
+import type { GatewayResponse } from "./responses.ts";
+import { type Deadline, type RetryOptions, retryRead } from "./retry.ts";
+import { CallAbandoned, type RawResponse, type Send } from "./transport.ts";
 
 export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"> {
   send: Send;
   breaker: CircuitBreaker;
-  pause: Pause;
-  inFlight: InFlight;
+  pause: RateLimitPause;
+  limiter: Limiter;
 }
 
-/** The deadline is for all of it: waiting for a place, every try, the last byte of the answer. */
 export interface CallLimits {
+  /** Covers everything: waiting for a slot, all attempts, and reading the response. */
   deadlineMs: number;
-  /** The caller's own way to give up. */
+  /** Lets the caller abort the call. */
   signal?: AbortSignal;
 }
 
 export function createCall(deps: CallDeps) {
-  const { send, breaker, pause, inFlight, clock, wait } = deps;
-  const mayCall = () => breaker.state() !== "open";
+  const { send, breaker, pause, limiter, clock, wait } = deps;
+  const canCall = () => breaker.state() !== "open";
 
   return async function call<T>(
     request: GatewayRequest,
-    schema: Answered<T>,
+    schema: ResponseSchema<T>,
     { deadlineMs, signal }: CallLimits,
-  ): Promise<Answer<T>> {
-    using limits = startDeadline(deadlineMs, signal);
+  ): Promise<GatewayResponse<T>> {
+    using deadline = startDeadline(deadlineMs, signal);
     const attempt = async (number: number) => {
-      const reply = await tryOnce(request, limits, number);
+      const response = await tryOnce(request, deadline, number);
       try {
-        return decide(reply, request, schema, clock());
+        return interpretResponse(response, request, schema, clock());
       } catch (error) {
-        if (error instanceof GatewayRateLimitError) pause.begin(error.retryAfterSeconds);
+        if (error instanceof GatewayRateLimitError) pause.start(error.retryAfterSeconds);
         throw error;
       }
     };
-    // A write is sent once, whatever becomes of it: whoever asked for it knows what a second would do.
+    // A write is never retried here: only the caller knows whether a second one is safe.
     return request.isRead
-      ? await retryRead(attempt, limits, { ...deps, mayCall })
+      ? await retryRead(attempt, deadline, { ...deps, canCall })
       : await attempt(1);
   };
 
-  function startDeadline(deadlineMs: number, caller?: AbortSignal): Limits & Disposable {
-    const givenUp = new AbortController();
+  function startDeadline(deadlineMs: number, caller?: AbortSignal): Deadline & Disposable {
+    const abandon = new AbortController();
     const timer = new AbortController();
-    wait(deadlineMs, timer.signal).then(() => givenUp.abort(new GivenUp("timeout")), () => {});
-    const abort = () => givenUp.abort(new GivenUp("aborted"));
+    wait(deadlineMs, timer.signal).then(
+      () => abandon.abort(new CallAbandoned("timeout")),
+      () => {},
+    );
+    const abort = () => abandon.abort(new CallAbandoned("aborted"));
     if (caller?.aborted) abort();
     caller?.addEventListener("abort", abort);
     return {
-      signal: givenUp.signal,
+      signal: abandon.signal,
       endsAt: clock() + deadlineMs,
       [Symbol.dispose]() {
-        timer.abort(CALLED_OFF);
+        timer.abort(TIMER_CANCELLED);
         caller?.removeEventListener("abort", abort);
       },
     };
@@ -69,56 +72,56 @@ export function createCall(deps: CallDeps) {
 
   async function tryOnce(
     request: GatewayRequest,
-    { signal, endsAt }: Limits,
+    { signal, endsAt }: Deadline,
     attempt: number,
-  ): Promise<Reply> {
-    const askedAt = clock();
-    // Asked before the line, too: nobody should stand in one that leads nowhere.
-    if (!mayCall()) throw takenToBeDown();
-    const leave = await inFlight.enter(signal).catch(() => {
-      throw noPlace(signal);
+  ): Promise<RawResponse> {
+    const startedAt = clock();
+    // Checked before waiting for a slot, too: with the breaker open the wait would be useless.
+    if (!canCall()) throw breakerOpenError();
+    const release = await limiter.acquire(signal).catch(() => {
+      throw noSlotError(signal);
     });
     try {
-      // The place and the end of its time may have come at once.
-      if (signal.aborted) throw noPlace(signal);
+      // The slot and the deadline may have come at the same moment.
+      if (signal.aborted) throw noSlotError(signal);
       const permit = breaker.admit();
-      if (!permit) throw takenToBeDown();
-      // A gateway that is merely busy must not be taken for one that is down.
-      const hadItsTime = endsAt - clock() >= (endsAt - askedAt) / 2;
+      if (!permit) throw breakerOpenError();
+      // Otherwise a queue on our side would make a busy gateway look unresponsive.
+      const hadEnoughTime = endsAt - clock() >= (endsAt - startedAt) / 2;
       try {
-        const reply = await send(request, signal, attempt);
-        permit.answered();
-        return reply;
+        const response = await send(request, signal, attempt);
+        permit.responded();
+        return response;
       } catch (error) {
-        if (isGatewaysFault(error, hadItsTime)) permit.unanswered();
+        if (isGatewayFailure(error, hadEnoughTime)) permit.failed();
         else permit.abandoned();
         throw error;
       }
     } finally {
-      leave();
+      release();
     }
   }
 }
 
-/** Nobody reads it; without a reason of ours an error with a stack would be made for each call. */
-const CALLED_OFF = new GivenUp("aborted");
+/** Shared and never read: without a reason, each abort would create an error with a stack trace. */
+const TIMER_CANCELLED = new CallAbandoned("aborted");
 
-/** A call that spent its time in line and ran out of it says nothing about the gateway. */
-function isGatewaysFault(error: unknown, hadItsTime: boolean): boolean {
+/** A call that spent most of its time waiting for a slot and then timed out does not count. */
+function isGatewayFailure(error: unknown, hadEnoughTime: boolean): boolean {
   if (!(error instanceof GatewayError)) return false;
-  return error.failure === "timeout" ? hadItsTime : error.failure !== "aborted";
+  return error.failure === "timeout" ? hadEnoughTime : error.failure !== "aborted";
 }
 
-function takenToBeDown(): GatewayAPIError {
-  return new GatewayAPIError("The gateway is taken to be down, so it was not called", {
+function breakerOpenError(): GatewayAPIError {
+  return new GatewayAPIError("The gateway is not responding, so the request was not sent", {
     failure: "unreachable",
     outcome: "refused",
   });
 }
 
-function noPlace({ reason }: AbortSignal): GatewayAPIError {
-  return new GatewayAPIError("The call was given up before it was its turn", {
-    failure: reason instanceof GivenUp ? reason.failure : "aborted",
+function noSlotError({ reason }: AbortSignal): GatewayAPIError {
+  return new GatewayAPIError("The call timed out or was aborted before the request was sent", {
+    failure: reason instanceof CallAbandoned ? reason.failure : "aborted",
     outcome: "refused",
   });
 }

@@ -1,53 +1,53 @@
-/** Stops calling a gateway that does not answer, and tries again by itself after a while. */
+/** A circuit breaker: stops calling a gateway that does not respond, and probes it after a while. */
 
 import { type Clock, systemClock } from "../clock.ts";
 
+/** `closed`: calls are made; `open`: none are; `half_open`: one call may probe the gateway. */
 export type BreakerState = "closed" | "open" | "half_open";
 
 export interface CircuitBreaker {
   state(): BreakerState;
-  /** Leave to make one call, to be reported on; null where no call may be made. */
+  /** Permission for one call, whose result must be reported on it; null if calls are not allowed. */
   admit(): Permit | null;
 }
 
-/** How the call went. An error is an answer, too: what counts is that somebody is there. */
+/** An error response counts as a response: the breaker only asks whether the gateway is there. */
 export interface Permit {
-  answered(): void;
-  unanswered(): void;
-  /** The caller went away before it could be known. */
+  responded(): void;
+  failed(): void;
+  /** The caller gave up before the result was known. */
   abandoned(): void;
 }
 
 export interface BreakerOptions {
   clock?: Clock;
-  /** It opens after so many calls in a row without an answer. */
+  /** Consecutive calls without a response that open the breaker. */
   threshold?: number;
-  /** It stays open for so long. */
+  /** How long it stays open. */
   openMs?: number;
 }
 
 export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreaker {
   const { clock = systemClock, threshold = 5, openMs = 10_000 } = options;
-  let unanswered = 0;
+  let failures = 0;
   let openedAt: number | null = null;
   let isProbing = false;
-  /** Calls from before it last opened or closed say nothing about now. */
-  let era = 0;
+  /** Results of calls that started before the last change of state are ignored. */
+  let generation = 0;
 
   function state(): BreakerState {
     if (openedAt === null) return "closed";
     const passed = clock() - openedAt;
-    // Less than nothing: the clock was set back, and nothing may stay open longer for that.
-    const hasRested = passed < 0 || passed >= openMs;
-    // While one call tries, there is no place for others.
-    return hasRested && !isProbing ? "half_open" : "open";
+    // Negative if the clock was set back, which must not prolong the open state.
+    const canProbe = passed < 0 || passed >= openMs;
+    return canProbe && !isProbing ? "half_open" : "open";
   }
 
-  function turn(opened: number | null) {
+  function changeState(opened: number | null) {
     openedAt = opened;
-    unanswered = 0;
+    failures = 0;
     isProbing = false;
-    era++;
+    generation++;
   }
 
   return {
@@ -56,16 +56,16 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
       const current = state();
       if (current === "open") return null;
       const isProbe = isProbing = current === "half_open";
-      const mine = era;
-      const report = (act: () => void) => () => {
-        if (mine === era) act();
+      const startedIn = generation;
+      const unlessOutdated = (act: () => void) => () => {
+        if (startedIn === generation) act();
       };
       return {
-        answered: report(() => isProbe ? turn(null) : unanswered = 0),
-        unanswered: report(() => {
-          if (isProbe || ++unanswered >= threshold) turn(clock());
+        responded: unlessOutdated(() => isProbe ? changeState(null) : failures = 0),
+        failed: unlessOutdated(() => {
+          if (isProbe || ++failures >= threshold) changeState(clock());
         }),
-        abandoned: report(() => isProbing = false),
+        abandoned: unlessOutdated(() => isProbing = false),
       };
     },
   };

@@ -1,34 +1,37 @@
-/** The gateway's client: everything that can be asked of it, by one set of keys and limits. */
+/** The gateway client: every operation of the gateway's API, with one set of keys and limits. */
 
+import { sleep } from "../../concurrency/deadlines.ts";
+import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../clock.ts";
-import type { Ask } from "./ask.ts";
 import { createCall } from "./call.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
-import { createInFlight } from "./in_flight.ts";
-import { cardOperations } from "./operations/cards.ts";
-import { invoiceOperations } from "./operations/invoices.ts";
-import { payAccountOperations } from "./operations/pay_accounts.ts";
-import { paymentOperations } from "./operations/payments.ts";
-import { subscriptionOperations } from "./operations/subscriptions.ts";
-import { createPause, type Pause } from "./pause.ts";
-import { buildRequest, credentialsOf } from "./request.ts";
+import { withSpans } from "./instrumentation.ts";
+import {
+  type CallGateway,
+  cardOperations,
+  invoiceOperations,
+  payAccountOperations,
+  paymentOperations,
+  subscriptionOperations,
+} from "./operations.ts";
+import { createRateLimitPause, type RateLimitPause } from "./rate_limit.ts";
+import { buildRequest, createCredentials } from "./request.ts";
 import type { Wait } from "./retry.ts";
 import { verifySignature } from "./signature.ts";
-import { withSpans } from "./spans.ts";
 import { createTransport, type Exchange } from "./transport.ts";
 
 export interface GatewayClientOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   baseUrl: string;
   serverKey: string;
-  /** Null: operations that need one ask for it. */
+  /** If null, operations that need one take it as an argument. */
   clientKey: string | null;
-  /** To be shared by clients of the same gateway. */
+  /** Share one between clients of the same gateway. */
   breaker?: CircuitBreaker;
-  /** Likewise. */
-  pause?: Pause;
+  /** Share one between clients of the same gateway. */
+  pause?: RateLimitPause;
   maxInFlight?: number;
-  /** Told every exchange, secrets masked. */
+  /** Called for every HTTP exchange, with secrets masked. */
   onExchange?: (exchange: Exchange) => void;
   clock?: Clock;
   wait?: Wait;
@@ -37,47 +40,37 @@ export interface GatewayClientOptions {
 
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
-/** Of one operation, all tries together. */
-const DEADLINE_MS = 10_000;
-
-/** Nearly every wait is called off, and Node's own makes an error with a stack of each. */
-const waitFor: Wait = async (ms, signal) => {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => {
-    clearTimeout(timer);
-    reject(signal.reason);
-  }, { once: true });
-  await promise;
-};
+/** For one operation with all its retries. */
+const DEFAULT_DEADLINE_MS = 10_000;
 
 export function createGatewayClient(options: GatewayClientOptions) {
-  const { baseUrl, serverKey, clock = systemClock, wait = waitFor, random = Math.random } = options;
-  if (!/^[\x21-\x7e]+$/.test(serverKey)) throw new TypeError("The gateway needs a server key");
-  const credentials = credentialsOf(serverKey);
+  const { baseUrl, serverKey, clock = systemClock, wait = sleep, random = Math.random } = options;
+  if (!/^[\x21-\x7e]+$/.test(serverKey)) {
+    throw new TypeError("The gateway client needs a server key without spaces");
+  }
+  const credentials = createCredentials(serverKey);
   const breaker = options.breaker ?? createCircuitBreaker({ clock });
-  const pause = options.pause ?? createPause(clock);
-  const inFlight = createInFlight(options.maxInFlight ?? 50);
+  const pause = options.pause ?? createRateLimitPause(clock);
+  const limiter = createLimiter(options.maxInFlight ?? 50);
   const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
-  const call = createCall({ send, breaker, pause, inFlight, clock, wait, random });
+  const call = createCall({ send, breaker, pause, limiter, clock, wait, random });
 
-  const ask: Ask = async (schema, draft, options = {}) => {
-    const { idempotencyKey, deadlineMs = DEADLINE_MS, signal } = options;
-    const request = buildRequest(draft, credentials, idempotencyKey);
+  const callGateway: CallGateway = async (schema, spec, options = {}) => {
+    const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal } = options;
+    const request = buildRequest(spec, credentials, idempotencyKey);
     return await call(request, schema, { deadlineMs, signal });
   };
 
   return {
     ...withSpans({
-      ...paymentOperations(ask),
-      ...cardOperations(ask, options.clientKey),
-      ...payAccountOperations(ask),
-      ...subscriptionOperations(ask),
-      ...invoiceOperations(ask),
+      ...paymentOperations(callGateway),
+      ...cardOperations(callGateway, options.clientKey),
+      ...payAccountOperations(callGateway),
+      ...subscriptionOperations(callGateway),
+      ...invoiceOperations(callGateway),
     }),
 
-    /** Whether a notification's signature holds, by the configured key unless another is given. */
+    /** Checks a notification's signature, with the configured server key unless another is given. */
     verifySignature: (
       orderId: unknown,
       statusCode: unknown,
@@ -86,10 +79,9 @@ export function createGatewayClient(options: GatewayClientOptions) {
       key = serverKey,
     ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key),
 
-    /** Whether the gateway is being called. */
     breakerState: () => breaker.state(),
 
-    /** For how long the gateway asked to be left alone; callers ask all the same. */
-    pauseMs: () => pause.leftMs(),
+    /** How long background work should make no calls after a 429; calls of callers still go out. */
+    rateLimitPauseMs: () => pause.remainingMs(),
   };
 }

@@ -1,29 +1,29 @@
-/** What goes wrong with the gateway: one kind of error for each thing a caller may do about it. */
+/** Errors of the gateway client: one class for each way in which a caller can react. */
 
-/** Whether anything came of the call: nothing did, or nobody knows. */
-export type Outcome = "refused" | "unknown";
+/** What a failed call did at the gateway: `refused` means nothing, `unknown` means it may have run. */
+export type GatewayOutcome = "refused" | "unknown";
 
-/** How the call ended: with an answer, or why without one. */
-export type Failure = "answered" | "unreachable" | "timeout" | "aborted";
+/** How the call failed: `answered` with an error response, the others without a response. */
+export type FailureKind = "answered" | "unreachable" | "timeout" | "aborted";
 
 export interface GatewayErrorDetails {
-  failure: Failure;
-  outcome: Outcome;
-  /** The gateway's code, of the body or else of HTTP; null without an answer. */
+  failure: FailureKind;
+  outcome: GatewayOutcome;
+  /** The gateway's code, from the body or else from HTTP; null without a response. */
   statusCode?: string | null;
-  /** The answer's body where it was readable. */
+  /** The response body, masked, if it was a JSON object. */
   data?: Record<string, unknown> | null;
   validationMessages?: string[];
-  /** How long the gateway asked to be left alone. */
+  /** From the response's `Retry-After`. */
   retryAfterSeconds?: number | null;
   cause?: Error;
 }
 
-/** Everything in it is fit for a log: whoever makes one has masked the secrets. */
+/** All of its content is safe to log: secrets must be masked before it is created. */
 export class GatewayError extends Error {
   override name = "GatewayError";
-  readonly failure: Failure;
-  readonly outcome: Outcome;
+  readonly failure: FailureKind;
+  readonly outcome: GatewayOutcome;
   readonly statusCode: string | null;
   readonly data: Record<string, unknown> | null;
   readonly validationMessages: string[];
@@ -40,29 +40,12 @@ export class GatewayError extends Error {
   }
 }
 
-/** Whether the gateway itself says that it knows no such thing; a page that says 404 is anybody's. */
-export function meansUnknown(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && error.statusCode === "404" &&
-    error.data?.status_code !== undefined;
-}
-
-/** As above, of invoices and subscriptions, whose answers have no code of their own. */
-export function meansNoSuch(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
-    ("error_messages" in error.data || "status_message" in error.data);
-}
-
-/** Whether the gateway did not hear of it, or did not want to: later it may do the very same. */
-export function wasNotHeard(error: GatewayError): boolean {
-  return error instanceof GatewayRateLimitError || error.failure !== "answered";
-}
-
-/** Whatever none of the others is, no answer at all among it. */
+/** Anything without a class of its own below, and every call without a response. */
 export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";
 }
 
-/** 401: the key is wrong, or of the other environment. */
+/** 401: the server key is wrong, or belongs to the other environment. */
 export class GatewayAuthenticationError extends GatewayError {
   override name = "GatewayAuthenticationError";
 }
@@ -72,12 +55,12 @@ export class GatewayValidationError extends GatewayError {
   override name = "GatewayValidationError";
 }
 
-/** 406: the order id, or the refund key, is taken. */
+/** 406: the order id or the refund key is already in use. */
 export class GatewayDuplicateOrderError extends GatewayError {
   override name = "GatewayDuplicateOrderError";
 }
 
-/** 429: `retryAfterSeconds` says for how long, where the gateway does. */
+/** 429: `retryAfterSeconds` has the time to wait, if the gateway sent one. */
 export class GatewayRateLimitError extends GatewayError {
   override name = "GatewayRateLimitError";
 }
@@ -85,4 +68,24 @@ export class GatewayRateLimitError extends GatewayError {
 /** 403. */
 export class GatewaySignatureError extends GatewayError {
   override name = "GatewaySignatureError";
+}
+
+/**
+ * The gateway does not know the transaction. A 404 without the gateway's `status_code` in its body does
+ * not count: it can come from a proxy.
+ */
+export function isTransactionNotFound(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.statusCode === "404" &&
+    error.data?.status_code !== undefined;
+}
+
+/** The same for invoices and subscriptions, whose responses have no `status_code` in the body. */
+export function isResourceNotFound(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
+    ("error_messages" in error.data || "status_message" in error.data);
+}
+
+/** The gateway gave no verdict on the request itself, so the same request may succeed later. */
+export function isUnansweredOrRateLimited(error: GatewayError): boolean {
+  return error instanceof GatewayRateLimitError || error.failure !== "answered";
 }

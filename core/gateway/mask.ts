@@ -1,47 +1,45 @@
-/** Blots cards, tokens, keys and signatures out of what is said to the gateway and by it. */
+/** Masks card numbers, tokens, keys and signatures in requests to the gateway and its responses. */
 
-import { maskCards } from "./card_number.ts";
 import { type Json, type JsonObject, MAX_DEPTH } from "./json.ts";
 
 const MASK = "[secret]";
 
-/** Members whose values nobody may read, whatever they hold. `card` is a whole card, CVV and all. */
+/** Fields whose values are always masked. `card` is an object with the number and the CVV. */
 const SECRET_NAMES = new Set([
   ...["card", "card_number", "card_cvv", "cvv"],
   ...["token", "token_id", "saved_token_id", "payment_option_token", "bank_one_time_token"],
   ...["signature_key", "client_key", "server_key", "authorization"],
 ]);
 const ANY_SECRET_NAME = [...SECRET_NAMES].join("|");
-const SECRET_MEMBER = new RegExp(`"(?:${ANY_SECRET_NAME})"\\s*:\\s*`, "gi");
+const SECRET_FIELD = new RegExp(`"(?:${ANY_SECRET_NAME})"\\s*:\\s*`, "gi");
 const SECRET_PARAMETER = new RegExp(`([?&](?:${ANY_SECRET_NAME})=)[^&#\\s"]*`, "gi");
 
-/** Numbers for customers to pay with, which may look like a card's. */
+/** Numbers that customers pay with; they can look like card numbers but must stay readable. */
 const PAYMENT_NUMBERS = "va_number|permata_va_number|bill_key|payment_code";
 const PAYMENT_NUMBER = new RegExp(`^(?:${PAYMENT_NUMBERS})$`);
 
-/** 13 digits and more, with single spaces or dashes between them, that are no number to pay with. */
+/** 13 or more digits, with single spaces or dashes between them, outside of payment numbers. */
 const DIGITS = new RegExp(
   `(?<!"(?:${PAYMENT_NUMBERS})"\\s*:\\s*"?)(?<!\\d)\\d(?:[ -]?\\d){12,}`,
   "g",
 );
 
-/** The way into somebody's 3-D Secure page; JSON may escape the slashes. */
+/** The token in the URL of a customer's 3-D Secure page; JSON may escape the slashes. */
 const REDIRECT_TOKEN = /(3ds\\?\/redirect\\?\/)[^"\s/?\\]+/gi;
 
 const AUTHORIZATION = /\b(Basic|Bearer)\s+[\w+/=.~-]{16,}/gi;
 
-/** Works on broken and cut JSON, too. `secrets` are blotted out wherever they occur. */
+/** Also works on invalid and truncated JSON. `secrets` are masked wherever they occur. */
 export function maskText(text: string, secrets: string[] = []): string {
-  return maskMembers(blotOut(text, secrets))
+  return maskSecretFields(maskSecrets(text, secrets))
     .replace(SECRET_PARAMETER, `$1${MASK}`)
     .replace(REDIRECT_TOKEN, `$1${MASK}`)
     .replace(AUTHORIZATION, `$1 ${MASK}`)
-    .replace(DIGITS, (digits) => maskCards(digits, MASK));
+    .replace(DIGITS, (digits) => maskCardNumbers(digits));
 }
 
 /** The same for a parsed body. */
 export function maskData(data: Json, secrets: string[], depth = 0): Json {
-  // Nothing of the gateway's is that deep, and the stack is not endless.
   if (depth > MAX_DEPTH) return "…";
   if (typeof data === "string") return maskText(data, secrets);
   if (typeof data === "number") return maskText(String(data)) === String(data) ? data : MASK;
@@ -53,13 +51,12 @@ export function maskData(data: Json, secrets: string[], depth = 0): Json {
       isSecretName(name) && value !== null
         ? MASK
         : isPaymentNumber(name) && typeof value === "string"
-        ? blotOut(value, secrets)
+        ? maskSecrets(value, secrets)
         : maskData(value, secrets, depth + 1),
     ]),
   );
 }
 
-/** One for customers to pay with. */
 export function isPaymentNumber(name: string): boolean {
   return PAYMENT_NUMBER.test(name);
 }
@@ -68,10 +65,10 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase());
 }
 
-/** Bodies of the gateway's have two or three; one with thousands must not cost a minute to mask. */
+/** The gateway's bodies have two or three; masking with thousands would take minutes. */
 const MAX_SECRETS = 50;
 
-/** The values of a body's secret members. */
+/** The values of a body's secret fields. */
 function secretsIn(data: Json): string[] {
   const found: string[] = [];
   collectSecrets(data, false, 0, found);
@@ -90,38 +87,44 @@ function collectSecrets(data: Json, isSecret: boolean, depth: number, found: str
   }
 }
 
-/** The same list where there is nothing to add: what was made ready for it is found again. */
+/** Returns the same array if there is nothing to add, so that its cached pattern is used again. */
 export function withSecretsIn(secrets: string[], ...bodies: Json[]): string[] {
   const more = bodies.flatMap(secretsIn);
   return more.length > 0 ? [...secrets, ...more] : secrets;
 }
 
-function blotOut(text: string, secrets: string[]): string {
+function maskSecrets(text: string, secrets: string[]): string {
   return secrets.length === 0 ? text : text.replace(patternOf(secrets), MASK);
 }
 
-/** What is shorter than a word could be anything, and what is short only counts as a whole word. */
-const [SHORTEST, SHORT] = [3, 8];
+/**
+ * Shorter secrets than the minimum are ignored, since they would match everywhere; short ones must
+ * match as a whole word.
+ */
+const MIN_SECRET_LENGTH = 3;
+const MIN_PARTIAL_MATCH_LENGTH = 8;
 
-/** A body is masked piece by piece, with the same secrets for all of them. */
+/** A body is masked value by value, always with the same array of secrets. */
 const patterns = new WeakMap<string[], RegExp>();
 
 function patternOf(secrets: string[]): RegExp {
   const known = patterns.get(secrets);
   if (known) return known;
-  // The longest first: a secret inside another must not leave that one's rest behind.
-  const spellings = secrets.filter(({ length }) => length >= SHORTEST).flatMap(spellingsOf)
+  // Longest first: if a secret contains another, masking the inner one first would leave the rest.
+  const encodings = secrets.filter(({ length }) => length >= MIN_SECRET_LENGTH).flatMap(encodingsOf)
     .sort((a, b) => b.length - a.length)
     .map((each) =>
-      each.length < SHORT ? `(?<!\\w)${RegExp.escape(each)}(?!\\w)` : RegExp.escape(each)
+      each.length < MIN_PARTIAL_MATCH_LENGTH
+        ? `(?<!\\w)${RegExp.escape(each)}(?!\\w)`
+        : RegExp.escape(each)
     );
-  const pattern = new RegExp(spellings.join("|") || "(?!)", "g");
+  const pattern = new RegExp(encodings.join("|") || "(?!)", "g");
   patterns.set(secrets, pattern);
   return pattern;
 }
 
-/** As it is, in a URL's path, in a URL's query, and in JSON with slashes escaped or not. */
-function spellingsOf(secret: string): string[] {
+/** Plain, in a URL's path, in a URL's query, and in JSON with and without escaped slashes. */
+function encodingsOf(secret: string): string[] {
   const wellFormed = secret.toWellFormed();
   const json = JSON.stringify(secret).slice(1, -1);
   return [
@@ -134,11 +137,11 @@ function spellingsOf(secret: string): string[] {
   ];
 }
 
-function maskMembers(text: string): string {
+function maskSecretFields(text: string): string {
   let clean = "";
   let from = 0;
-  for (const { index, 0: member } of text.matchAll(SECRET_MEMBER)) {
-    // Inside of one that is masked already.
+  for (const { index, 0: member } of text.matchAll(SECRET_FIELD)) {
+    // Inside a value that is already masked.
     if (index < from) continue;
     const start = index + member.length;
     const end = endOfValue(text, start);
@@ -149,7 +152,7 @@ function maskMembers(text: string): string {
   return clean + text.slice(from);
 }
 
-/** Where the JSON value that starts here ends, or the text does. */
+/** The index after the JSON value that starts at `start`, or the end of the text. */
 function endOfValue(text: string, start: number): number {
   const token = /"[^"\\]*(?:\\[^][^"\\]*)*(?:"|\\?$)|[[{]|[\]}]|[^\s,"[\]{}]+|[\s,]+/y;
   token.lastIndex = start;
@@ -162,4 +165,48 @@ function endOfValue(text: string, start: number): number {
     if (depth === 0) return token.lastIndex;
   }
   return text.length;
+}
+
+const [MIN_CARD_DIGITS, MAX_CARD_DIGITS] = [13, 19];
+
+/** Masks card numbers in groups of digits; other groups may come before and after a card number. */
+function maskCardNumbers(text: string): string {
+  let clean = "";
+  let from = 0;
+  for (const { index: start } of text.matchAll(/\d+/g)) {
+    // Inside a number that is already masked.
+    if (start < from) continue;
+    const end = endOfCardNumber(text, start);
+    if (end === null) continue;
+    clean += text.slice(from, start) + MASK;
+    from = end;
+  }
+  return clean + text.slice(from);
+}
+
+/** The index after the longest card number that starts at `start` and ends with a group; or null. */
+function endOfCardNumber(text: string, start: number): number | null {
+  let digits = "";
+  let end: number | null = null;
+  for (let at = start; at < text.length && digits.length < MAX_CARD_DIGITS; at++) {
+    if (!isDigit(text[at])) continue;
+    digits += text[at];
+    const endsGroup = digits.length >= MIN_CARD_DIGITS && !isDigit(text[at + 1]);
+    if (endsGroup && passesLuhn(digits)) end = at + 1;
+  }
+  return end;
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= "0" && character <= "9";
+}
+
+function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let place = 0; place < digits.length; place++) {
+    const digit = Number(digits[digits.length - 1 - place]);
+    const doubled = place % 2 === 0 ? digit : digit * 2;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
 }

@@ -1,23 +1,23 @@
-/** Tries a read again where the gateway may do better the next time, within what time there is. */
+/** Retries a read after a temporary failure, with backoff, until its deadline. */
 
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "./errors.ts";
 
-/** Resolves after so long; rejects with the signal's reason. */
+/** Resolves after `ms`; rejects with the signal's reason. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export interface RetryOptions {
   clock: Clock;
   wait: Wait;
-  /** From 0 up to 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random: () => number;
-  /** False while the gateway is taken to be down. */
-  mayCall: () => boolean;
+  /** False while the circuit breaker is open. */
+  canCall: () => boolean;
 }
 
-export interface Limits {
+export interface Deadline {
+  /** Aborted with a `CallAbandoned` at the deadline, or when the caller aborts. */
   signal: AbortSignal;
-  /** When the time is up. */
   endsAt: number;
 }
 
@@ -26,29 +26,28 @@ const FIRST_DELAY_MS = 100;
 
 export async function retryRead<T>(
   attempt: (number: number) => Promise<T>,
-  limits: Limits,
-  { clock, wait, random, mayCall }: RetryOptions,
+  deadline: Deadline,
+  { clock, wait, random, canCall }: RetryOptions,
 ): Promise<T> {
   for (let number = 1;; number++) {
     try {
       return await attempt(number);
     } catch (error) {
-      if (!(error instanceof GatewayError) || !isPassing(error)) throw error;
-      if (number > MAX_RETRIES || !mayCall()) throw error;
-      // Full jitter: callers that failed together must not come back together.
+      if (!(error instanceof GatewayError) || !isTemporary(error)) throw error;
+      if (number > MAX_RETRIES || !canCall()) throw error;
+      // Full jitter: callers that failed at the same time must not all retry at the same time.
       const jitter = random() * FIRST_DELAY_MS * 2 ** (number - 1);
-      const pause = (error.retryAfterSeconds ?? 0) * 1000 + jitter;
-      if (clock() + pause >= limits.endsAt) throw error;
-      // Given up meanwhile: what went wrong says more than that nobody waited for better.
-      await wait(pause, limits.signal).catch(() => {
+      const delay = (error.retryAfterSeconds ?? 0) * 1000 + jitter;
+      if (clock() + delay >= deadline.endsAt) throw error;
+      // If the call is aborted during the delay, the last failure says more than the abort.
+      await wait(delay, deadline.signal).catch(() => {
         throw error;
       });
     }
   }
 }
 
-/** Whether the same question may have another answer in a moment. */
-function isPassing({ failure, statusCode }: GatewayError): boolean {
+function isTemporary({ failure, statusCode }: GatewayError): boolean {
   if (failure === "unreachable") return true;
   return failure === "answered" && (statusCode === "429" || Number(statusCode) >= 500);
 }

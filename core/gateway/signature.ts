@@ -1,11 +1,11 @@
-/** Tells whether a notification's signature is the gateway's. */
+/** Verifies the signature of a notification. */
 
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /**
- * The strings count exactly as they came: `44000.00` and `44000` have different signatures. Anything
- * else than strings, and any rubbish of any length, is simply no signature.
+ * The values must be exactly those received: `44000.00` and `44000` have different signatures. False
+ * for anything but strings.
  */
 export function verifySignature(
   orderId: unknown,
@@ -18,11 +18,11 @@ export function verifySignature(
     typeof orderId !== "string" || typeof statusCode !== "string" ||
     typeof grossAmount !== "string" || typeof signatureKey !== "string"
   ) return false;
-  // Without a key anybody could sign.
+  // Anyone could compute a signature with an empty key.
   if (serverKey === "") return false;
   const expected = createHash("sha512").update(orderId + statusCode + grossAmount + serverKey)
     .digest("hex");
   const [ours, theirs] = [Buffer.from(expected), Buffer.from(signatureKey)];
-  // The length is no secret, and only equal ones can be compared.
+  // `timingSafeEqual` requires equal lengths, and the length is not a secret.
   return ours.length === theirs.length && timingSafeEqual(ours, theirs);
 }

@@ -1,18 +1,18 @@
-/** The gateway's times: of Western Indonesia (UTC+7), and mostly not saying so (G§11, G§7). */
+/** The gateway's times: Western Indonesian time (WIB, UTC+7), mostly without an offset in the text. */
 
 const WIB_MS = 7 * 3_600_000;
 
-/** Of transactions: `2026-01-31 17:05:09`; the year 1 is no time. */
-export function parseWib(text: string | null): Date | null {
+/** Transactions have `2026-01-31 17:05:09`. The gateway sends the year 1 for "no time". */
+export function parseTransactionTime(text: string | null): Date | null {
   const [, date, time] = text?.match(/^(2\d{3}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/) ?? [];
   return date ? validDate(`${date}T${time}+07:00`) : null;
 }
 
 /**
- * Of subscriptions, which come in three ways: `2026-01-31T17:05:09.810452`, the same with a `Z`, and
- * `2026-01-31 17:05:09`. Only the second says where; the others are of Western Indonesia.
+ * Subscriptions have three forms: `2026-01-31T17:05:09.810452`, the same with a `Z`, and
+ * `2026-01-31 17:05:09`. Those without an offset are in WIB.
  */
-export function parseTime(text: string | null): Date | null {
+export function parseSubscriptionTime(text: string | null): Date | null {
   const [, date, time, zone] =
     text?.match(/^(2\d{3}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z| ?[+-]\d\d:?\d\d)?$/) ?? [];
   if (!date) return null;
@@ -20,21 +20,21 @@ export function parseTime(text: string | null): Date | null {
   return validDate(`${date}T${time}${offset}`);
 }
 
-/** As requests have it: `2026-01-31 17:05:09 +0700`. */
+/** The form for requests: `2026-01-31 17:05:09 +0700`. */
 export function formatWib(time: Date): string {
   const local = new Date(time.getTime() + WIB_MS).toISOString();
   return `${local.slice(0, 10)} ${local.slice(11, 19)} +0700`;
 }
 
-/** The day that it is there, `2026-01-31`. */
+/** The date in WIB, `2026-01-31`. */
 export function dayInWib(time: Date): string {
   return formatWib(time).slice(0, 10);
 }
 
-/** The last second of a day there; null where there is no such day. */
+/** The last second of a day in WIB; null if the day does not exist. */
 export function endOfDayInWib(day: string): Date | null {
   const end = /^2\d{3}-\d\d-\d\d$/.test(day) ? validDate(`${day}T23:59:59+07:00`) : null;
-  // The 31st of June would be the 1st of July.
+  // `Date` turns June 31 into July 1.
   return end && dayInWib(end) === day ? end : null;
 }
 

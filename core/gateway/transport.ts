@@ -1,33 +1,33 @@
-/** One HTTP exchange with the gateway, and nothing else: no second try, no opinion on the answer. */
+/** One HTTP exchange with the gateway: no retries, and no interpretation of the response. */
 
 import { trace } from "@opentelemetry/api";
 import type { Clock } from "../clock.ts";
 import { ERROR_CODES } from "../errors.ts";
-import { type Failure, GatewayAPIError } from "./errors.ts";
+import { type FailureKind, GatewayAPIError } from "./errors.ts";
 import { parseObject } from "./json.ts";
 import { maskText, withSecretsIn } from "./mask.ts";
 import type { GatewayRequest } from "./request.ts";
 
-export interface Reply {
+export interface RawResponse {
   status: number;
   text: string;
-  /** False for a body that was longer than anybody reads. */
-  isWhole: boolean;
+  /** False if the body was longer than the limit, and so was not read to its end. */
+  isComplete: boolean;
   retryAfter: string | null;
 }
 
-/** What was said, for a debug log: the exact text, but for the secrets, which are masked. */
+/** Request and response for a debug log: the exact text, with secrets masked. */
 export interface Exchange {
   method: string;
   url: string;
   requestHeaders: Record<string, string>;
   requestText: string | null;
-  /** Null where there was no answer; `failure` then says why. */
+  /** Null without a response; `failure` then says why. */
   status: number | null;
   responseText: string | null;
-  failure: Failure;
+  failure: FailureKind;
   durationMs: number;
-  /** 1 for the first try. */
+  /** Starts at 1. */
   attempt: number;
 }
 
@@ -37,95 +37,95 @@ export interface TransportOptions {
   onExchange?: (exchange: Exchange) => void;
 }
 
-/** Why a call was given up: the reason that signals are aborted with. */
-export class GivenUp extends Error {
-  override name = "GivenUp";
+/** The reason that a call's signal is aborted with. */
+export class CallAbandoned extends Error {
+  override name = "CallAbandoned";
   constructor(readonly failure: "timeout" | "aborted") {
     super(failure);
   }
 }
 
-/** No answer of the gateway's comes near this; what is longer would cost dearly to mask. */
+/** Far above the gateway's own responses; masking a longer body would take too long. */
 const MAX_BODY_BYTES = 262_144;
 
 export type Send = (
   request: GatewayRequest,
   signal: AbortSignal,
   attempt: number,
-) => Promise<Reply>;
+) => Promise<RawResponse>;
 
 export function createTransport({ baseUrl, clock, onExchange }: TransportOptions): Send {
-  /** A debug log that fails must not cost a charge its answer. */
-  function tell(exchange: () => Exchange) {
+  /** A debug log that fails must not make a charge fail. */
+  function notify(exchange: () => Exchange) {
     try {
       onExchange?.(exchange());
     } catch {
-      // There is nobody left to tell.
+      // There is no other place to report it to.
     }
   }
 
   return async function send(request, signal, attempt) {
     const startedAt = clock();
-    const report = (failure: Failure, reply?: Reply) =>
-      tell(() => ({
+    const report = (failure: FailureKind, response?: RawResponse) =>
+      notify(() => ({
         method: request.method,
         url: maskText(baseUrl + request.path, request.secrets),
         requestHeaders: mapValues(request.headers, (text) => maskText(text, request.secrets)),
         requestText: request.body && maskText(request.body, request.secrets),
-        status: reply?.status ?? null,
-        responseText: reply ? maskAnswer(reply.text, request) : null,
+        status: response?.status ?? null,
+        responseText: response ? maskResponse(response.text, request) : null,
         failure,
         durationMs: clock() - startedAt,
         attempt,
       }));
-    let reply: Reply;
+    let response: RawResponse;
     try {
-      reply = await exchange(baseUrl + request.path, request, signal);
+      response = await exchange(baseUrl + request.path, request, signal);
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
-      const failure = reason instanceof GivenUp ? reason.failure : "unreachable";
+      const failure = reason instanceof CallAbandoned ? reason.failure : "unreachable";
       report(failure);
       throw new GatewayAPIError(MESSAGES[failure], {
         failure,
-        // It may have arrived all the same.
+        // The gateway may have received and processed it.
         outcome: request.isRead ? "refused" : "unknown",
         cause: signal.aborted ? undefined : withoutSecrets(error, request),
       });
     }
-    report("answered", reply);
-    return reply;
+    report("answered", response);
+    return response;
   };
 }
 
 const MESSAGES = {
   unreachable: ERROR_CODES.gateway_unreachable.title,
   timeout: ERROR_CODES.gateway_timeout.title,
-  aborted: "The call was given up before the gateway answered",
+  aborted: "The call was aborted before the gateway responded",
 };
 
 async function exchange(
   url: string,
   { method, headers, body }: GatewayRequest,
   signal: AbortSignal,
-): Promise<Reply> {
+): Promise<RawResponse> {
   const ours = trace.getActiveSpan();
   const response = await fetch(url, {
-    // Deno tells of each fetch in a span of its own, with the whole URL, which may hold a card. That
-    // span has begun by the time fetch reads what to send, and has not heard of the URL yet: it ends
-    // here, and nothing is added to a span that has ended. Ours says what there is to say.
+    // Deno records a span with the full URL for each fetch, and the URL can contain a card number.
+    // When fetch reads the method, that span exists but has no URL yet. Ending it here prevents the
+    // URL from being recorded; our own span has the outcome.
     get method() {
-      const denos = trace.getActiveSpan();
-      if (denos !== ours) denos?.end();
+      const fetchSpan = trace.getActiveSpan();
+      if (fetchSpan !== ours) fetchSpan?.end();
       return method;
     },
     headers,
-    // When a connection breaks, Deno's fetch sends the request a second time by itself, whatever the
-    // gateway made of the first (denoland/deno#35610): a charge, twice. Streams it cannot repeat.
-    // GETs have no body to stream; those that create something create a card token, and two are as
-    // good as one.
+    // If a connection breaks, Deno's fetch sends the request again by itself, even if the gateway
+    // processed the first one (denoland/deno#35610): a charge would run twice. It cannot repeat a
+    // stream. GETs have no body to stream; the only ones that create something create a card token,
+    // and a second token does no harm.
     body: method === "GET" ? null : ReadableStream.from(body ? [encoder.encode(body)] : []),
     signal,
-    // Followed, a redirect would take the key along to wherever it points.
+    // Following a redirect would send the server key to its target.
     redirect: "manual",
   });
   return {
@@ -137,30 +137,30 @@ async function exchange(
 
 const encoder = new TextEncoder();
 
-async function readText({ body }: Response): Promise<{ text: string; isWhole: boolean }> {
+async function readText({ body }: Response): Promise<{ text: string; isComplete: boolean }> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  // Leaving the loop early cancels the rest, and with it the connection.
+  // Leaving the loop early cancels the body and closes the connection.
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return { text, isWhole: false };
+    if (bytes > MAX_BODY_BYTES) return { text, isComplete: false };
     text += decoder.decode(chunk, { stream: true });
   }
-  return { text: text + decoder.decode(), isWhole: true };
+  return { text: text + decoder.decode(), isComplete: true };
 }
 
-/** The errors of `fetch` name the URL, and that may hold a card: their words are kept without it. */
+/** Errors of `fetch` contain the URL, which can contain a card number; it is removed. */
 function withoutSecrets(error: unknown, { secrets }: GatewayRequest): Error {
-  const words: string[] = [];
-  for (let each = error; each instanceof Error && words.length < 5; each = each.cause) {
-    words.push(each.message.replace(/\bhttps?:\S+/gi, "[url]"));
+  const messages: string[] = [];
+  for (let each = error; each instanceof Error && messages.length < 5; each = each.cause) {
+    messages.push(each.message.replace(/\bhttps?:\S+/gi, "[url]"));
   }
-  return new Error(maskText(words.join(": "), secrets));
+  return new Error(maskText(messages.join(": "), secrets));
 }
 
-/** What an answer has for a secret in one place it may repeat in another. */
-function maskAnswer(text: string, { secrets }: GatewayRequest): string {
+/** A response may repeat the value of a secret field in another place. */
+function maskResponse(text: string, { secrets }: GatewayRequest): string {
   return maskText(text, withSecretsIn(secrets, parseObject(text)));
 }
 

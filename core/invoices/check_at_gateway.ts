@@ -2,8 +2,8 @@
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Invoice } from "../gateway/answers.ts";
-import { GatewayAPIError, meansNoSuch } from "../gateway/errors.ts";
+import { GatewayAPIError, isResourceNotFound } from "../gateway/errors.ts";
+import type { Invoice } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
@@ -45,7 +45,7 @@ async function requestInvoice(
     throw error;
   } catch (error) {
     // The server key is wrong, or the sandbox was reset. The invoice is not gone.
-    if (meansNoSuch(error)) {
+    if (isResourceNotFound(error)) {
       log.error("invoice_unknown_to_gateway", error, { invoice_id: invoice.id });
     }
     throw error;

@@ -3,7 +3,7 @@
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
 import { hasPaymentOfInvoice } from "../../db/payments.ts";
-import { meansUnknown } from "../gateway/errors.ts";
+import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { changeRecord } from "../records/change.ts";
@@ -99,6 +99,6 @@ async function findPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<
     if (!isOfInvoice || !canAdopt(body)) return;
     await adoptTransaction(deps, { answer: body, source: SOURCE }, linkToInvoice(invoice));
   } catch (error) {
-    if (!meansUnknown(error)) throw error;
+    if (!isTransactionNotFound(error)) throw error;
   }
 }

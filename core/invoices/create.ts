@@ -5,29 +5,14 @@ import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { type GatewayInvoice, INVOICE_NUMBER } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
-import type { Answer, Invoice } from "../gateway/answers.ts";
 import { GatewayError } from "../gateway/errors.ts";
+import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
 import { dayInWib, endOfDayInWib, formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  canResend,
-  classifyFailure,
-  type EarlierRecord,
-  endWithoutAnswer,
-  type Insertion,
-  insertRecord,
-  type NewRecord,
-  requireGateway,
-} from "../records/create.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  replyFromRecord,
-  storeError,
-  storeReply,
-} from "../records/keyed_request.ts";
+import { canResend, classifyFailure, type EarlierRecord, endWithoutAnswer, type Insertion, insertRecord, type NewRecord, requireGateway } from "../records/create.ts";
+import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
 import { applyRefusal, applyReport, isAbout } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
@@ -137,7 +122,7 @@ export async function sendInvoice(
   invoice: GatewayInvoice,
   wasSentBefore: boolean,
 ): Promise<GatewayInvoice> {
-  let answer: Answer<Invoice>;
+  let answer: GatewayResponse<Invoice>;
   try {
     const payload = invoicePayload(invoice, deps.invoicePayments);
     answer = await deps.gateway.createInvoice(payload, { idempotencyKey: invoice.id });

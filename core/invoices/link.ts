@@ -1,15 +1,11 @@
 /** Finds the invoice that a transaction was made for. */
 
-import {
-  findInvoiceAtGateway,
-  findInvoiceOfOrder,
-  type GatewayInvoice,
-} from "../../db/invoices.ts";
+import { findInvoiceAtGateway, findInvoiceOfOrder, type GatewayInvoice } from "../../db/invoices.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Invoice, Transaction } from "../gateway/answers.ts";
-import { meansNoSuch } from "../gateway/errors.ts";
-import { id as idField } from "../gateway/fields.ts";
+import { isResourceNotFound } from "../gateway/errors.ts";
+import { id as idField } from "../gateway/json.ts";
+import type { Invoice, Transaction } from "../gateway/responses.ts";
 import type { Link } from "../payments/adopt.ts";
 import { checkInvoiceJob } from "../payments/payment_record.ts";
 import type { RecordDeps } from "../records/record.ts";
@@ -60,7 +56,7 @@ async function requestInvoice({ gateway }: RecordDeps, gatewayId: string): Promi
   try {
     return (await gateway.getInvoice(gatewayId)).body;
   } catch (error) {
-    if (meansNoSuch(error)) return null;
+    if (isResourceNotFound(error)) return null;
     throw error;
   }
 }

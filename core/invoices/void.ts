@@ -2,15 +2,10 @@
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Answer, Voided } from "../gateway/answers.ts";
 import { GatewayError } from "../gateway/errors.ts";
+import type { GatewayResponse, Voided } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import {
-  beginAction,
-  checkAfterCall,
-  classifyActionFailure,
-  endWithError,
-} from "../records/act.ts";
+import { beginAction, checkAfterCall, classifyActionFailure, endWithError } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import { endWithUnknownOutcome, replyFromRecord, storeReply } from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
@@ -48,7 +43,7 @@ export async function voidInvoice(
       requireVoidable(current);
       return { set: { check_at: checkAfterCall(current, deps.clock()) } };
     });
-    let answer: Answer<Voided>;
+    let answer: GatewayResponse<Voided>;
     try {
       const options = { idempotencyKey: `${id}:void` };
       answer = await deps.gateway.voidInvoice(invoice.gateway_invoice_id!, reason, options);

@@ -4,18 +4,12 @@ import { Buffer } from "node:buffer";
 import { askAgain } from "../../db/asked_jobs.ts";
 import type { Database } from "../../db/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
-import {
-  findJob,
-  type GatewayJob,
-  insertJobs,
-  insertKeyedJob,
-  type NewJob,
-} from "../../db/jobs.ts";
+import { findJob, type GatewayJob, insertJobs, insertKeyedJob, type NewJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
-import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import * as keys from "../idempotency/keys.ts";
-import { newId } from "../new_id.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import { newId } from "../ids.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
 import type { JobQueue } from "./queue.ts";
 import { find } from "./read.ts";

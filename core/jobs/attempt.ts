@@ -1,12 +1,12 @@
 /** One attempt at a job: what its task made of it, and how the job is to be left after that. */
 
+import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import type { HeldJob, LeftJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { recordJobRun } from "../telemetry.ts";
 import { errorText } from "./error_text.ts";
 import { findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
-import { withTimeLimit } from "./time_limit.ts";
 
 /** A job whose workers never come back may be what ends them, and must not do so for ever. */
 const MOST_LOST_WORKERS = 3;

@@ -1,7 +1,7 @@
 /** A job that is about to be written. */
 
 import type { NewJob } from "../../db/jobs.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 
 export interface JobSubject {
   id: string;

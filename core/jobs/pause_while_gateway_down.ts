@@ -1,6 +1,6 @@
 /** Keeps what nobody waits for from asking a gateway that is down, or wants to be left alone. */
 
-import { GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import { GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { PostponeJob, type Task } from "./task.ts";
 
@@ -9,7 +9,7 @@ const DOWN_MS = 60_000;
 
 /** For how long nothing should be asked in the background; 0: the gateway is there. */
 export function gatewayPauseMs({ gateway }: Pick<RecordDeps, "gateway">): number {
-  return Math.max(gateway.pauseMs(), gateway.breakerState() === "open" ? DOWN_MS : 0);
+  return Math.max(gateway.rateLimitPauseMs(), gateway.breakerState() === "open" ? DOWN_MS : 0);
 }
 
 /** The task, put off while the gateway is to rest: that is no failure of the job. */
@@ -36,7 +36,7 @@ export function pauseWhileGatewayDown(
 /** Verbs tell of it in words of their own. */
 function isNoAnswer(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
-    if (each instanceof GatewayError) return wasNotHeard(each);
+    if (each instanceof GatewayError) return isUnansweredOrRateLimited(each);
   }
   return false;
 }

@@ -2,7 +2,7 @@
 
 import { openQueuePool } from "../../db/queue_pool.ts";
 import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
-import { waitAtMost } from "../../db/within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Log } from "../log.ts";
 import { type Deliver, isMessage, type OpenJobQueue } from "./queue.ts";
 

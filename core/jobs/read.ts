@@ -2,8 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../../db/jobs.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../records/read.ts";
 import { type JobView, viewJob } from "./views.ts";

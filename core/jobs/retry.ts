@@ -2,8 +2,7 @@
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { type GatewayJob, queueAgain } from "../../db/jobs.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { isTooLate } from "./asked.ts";

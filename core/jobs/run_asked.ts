@@ -4,10 +4,10 @@ import { Buffer } from "node:buffer";
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { RequestKey } from "../idempotency/keys.ts";
+import { retryAt } from "../gateway/rate_limit.ts";
 import * as keys from "../idempotency/keys.ts";
+import type { RequestKey } from "../idempotency/keys.ts";
 import { replay, replyFor } from "../idempotency/reply.ts";
-import { retryAt } from "../retry_at.ts";
 import { type AskedPayload, isTooLate } from "./asked.ts";
 import { PostponeJob, type Task } from "./task.ts";
 

@@ -6,7 +6,7 @@
 import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/due_jobs.ts";
 import { JOB_RANKS, type JobRank } from "../../db/jobs.ts";
-import { waitAtMost } from "../../db/within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Clock } from "../clock.ts";
 import type { Deliver } from "./queue.ts";
 

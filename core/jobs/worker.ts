@@ -16,7 +16,7 @@ import type { Log } from "../log.ts";
 import { attempt } from "./attempt.ts";
 import type { Deliver, JobQueue } from "./queue.ts";
 import { holding } from "./hold.ts";
-import { createLine, type Line } from "./line.ts";
+import { createLane, type Lane } from "../../concurrency/lane.ts";
 import type { Tasks } from "./task.ts";
 
 /**
@@ -54,16 +54,16 @@ export function createWorker(options: WorkerOptions): Worker {
   const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
   // Where a job belongs is soon known, and not held up by any that runs.
-  const sorting = createLine(maxRunning, kindOf);
-  const line = createLine(maxRunning, run);
+  const sorting = createLane(maxRunning, kindOf);
+  const line = createLane(maxRunning, run);
   // Sweeps queue looks by the thousand: they have places to themselves, and fewer.
-  const looks = createLine(Math.ceil(maxRunning / 2), run);
-  const ownLines = new Map<string, Line>();
+  const looks = createLane(Math.ceil(maxRunning / 2), run);
+  const ownLines = new Map<string, Lane>();
   for (const [name, { atOnce }] of Object.entries(options.tasks)) {
-    if (atOnce !== undefined) ownLines.set(name, createLine(atOnce, run));
+    if (atOnce !== undefined) ownLines.set(name, createLane(atOnce, run));
   }
 
-  function lineFor({ task, rank }: JobKind): Line {
+  function lineFor({ task, rank }: JobKind): Lane {
     return rank === JOB_RANKS.look ? looks : ownLines.get(task) ?? line;
   }
 

@@ -7,8 +7,8 @@ import type { NewJob } from "../../db/jobs.ts";
 import { type GatewayNotification, notificationWrites } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { findSubscription } from "../../db/subscriptions.ts";
-import type { Transaction } from "../gateway/answers.ts";
-import { meansUnknown } from "../gateway/errors.ts";
+import { isTransactionNotFound } from "../gateway/errors.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
 import { adoptTransaction, canAdopt, type Link } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
@@ -69,7 +69,7 @@ async function requestTransaction(
   try {
     return (await gateway.getStatus(transaction_id ?? order_id)).body;
   } catch (error) {
-    if (meansUnknown(error)) return null;
+    if (isTransactionNotFound(error)) return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Decides whether a notification is trusted as it is or has to be confirmed by the gateway. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { previewTransition } from "../payments/apply_report.ts";
 import { impliesPaid, isStatus, type PaymentStatus } from "../payments/states.ts";

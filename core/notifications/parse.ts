@@ -2,11 +2,10 @@
 
 import type { GatewayNotification } from "../../db/notifications.ts";
 import { type FieldError, ServiceError } from "../errors.ts";
-import { Transaction } from "../gateway/answers.ts";
-import { storable } from "../gateway/fields.ts";
-import { type Json, type JsonObject, MAX_DEPTH } from "../gateway/json.ts";
+import { type Json, type JsonObject, MAX_DEPTH, toStorableText } from "../gateway/json.ts";
 import { isPaymentNumber, isSecretName, maskText } from "../gateway/mask.ts";
-import { newId } from "../new_id.ts";
+import { Transaction } from "../gateway/responses.ts";
+import { newId } from "../ids.ts";
 
 /** A notification about a transaction. Its signature is not verified yet. */
 export interface SignedNotification {
@@ -72,7 +71,7 @@ function malformedMessage(value: unknown): string | null {
   if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
   // In the path of a request to the gateway, dots would address the parent folder.
   if (/^\.{1,2}$/.test(text)) return "must not consist of dots only";
-  return storable(text) === text ? null : "must not contain invalid characters";
+  return toStorableText(text) === text ? null : "must not contain invalid characters";
 }
 
 function invalid(errors: FieldError[]): ServiceError {
@@ -125,10 +124,10 @@ function clean(data: Json, depth: number): Json {
 
 function cleanMember(name: string, value: Json, depth: number): Json {
   const isNumber = typeof value === "string" && isPaymentNumber(name);
-  return isNumber ? storable(value) : clean(value, depth + 1);
+  return isNumber ? toStorableText(value) : clean(value, depth + 1);
 }
 
 function cleanText(text: string): string {
-  const storableText = storable(text);
+  const storableText = toStorableText(text);
   return SUSPECT.test(storableText) ? maskText(storableText) : storableText;
 }

@@ -1,16 +1,10 @@
 /** `listNotifications` and `replayNotification`, for staff. */
 
-import {
-  findNotification,
-  type GatewayNotification,
-  listNotifications as list,
-  type NotificationStatus,
-} from "../../db/notifications.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { findNotification, type GatewayNotification, listNotifications as list, type NotificationStatus } from "../../db/notifications.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { firstIdAt } from "../first_id_at.ts";
 import { GatewayError } from "../gateway/errors.ts";
+import { firstIdAt } from "../ids.ts";
 import { checkProblem } from "../records/problems.ts";
 import { confirmNotification, type NotificationDeps } from "./confirm.ts";
 

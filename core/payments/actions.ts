@@ -3,37 +3,17 @@
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { isDenial } from "../gateway/denial.ts";
 import { GatewayError } from "../gateway/errors.ts";
+import { type GatewayResponse, isDenied, type Transaction } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
-import {
-  beginAction,
-  checkAfterCall,
-  classifyActionFailure,
-  endWithError,
-} from "../records/act.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  replyFromRecord,
-  storeReply,
-} from "../records/keyed_request.ts";
+import { beginAction, checkAfterCall, classifyActionFailure, endWithError } from "../records/act.ts";
+import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeReply } from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
-import {
-  amountTooHigh,
-  changePayment,
-  gatewayProblem,
-  invalidState,
-  type PaymentDeps,
-  paymentKind,
-  problemAbout,
-  unclearAnswer,
-} from "./payment_record.ts";
+import { amountTooHigh, changePayment, gatewayProblem, invalidState, type PaymentDeps, paymentKind, problemAbout, unclearAnswer } from "./payment_record.ts";
 import { canCancel } from "./states.ts";
 import { isAbout } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
@@ -121,7 +101,7 @@ async function act(
       requireAllowed(action, current);
       return { set: { check_at: checkAfterCall(current, deps.clock()) } };
     });
-    let answer: Answer<Transaction>;
+    let answer: GatewayResponse<Transaction>;
     try {
       answer = await callGateway(deps.gateway, payment, action);
     } catch (error) {
@@ -130,7 +110,7 @@ async function act(
       return { body, isReplayed: false };
     }
     const isAnswer = isAbout(payment, answer.body);
-    if (isAnswer && action.name === "capture" && isDenial(answer)) {
+    if (isAnswer && action.name === "capture" && isDenied(answer)) {
       throw await captureDenied(deps, payment, answer);
     }
     if (!isAnswer || !confirms(answer.body, action, payment)) {
@@ -197,7 +177,7 @@ function callGateway(
   gateway: GatewayClient,
   payment: GatewayPayment,
   action: PaymentAction,
-): Promise<Answer<Transaction>> {
+): Promise<GatewayResponse<Transaction>> {
   const { id, denied_captures } = payment;
   const transactionId = payment.transaction_id!;
   switch (action.name) {
@@ -255,7 +235,7 @@ function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPaymen
 async function captureDenied(
   deps: PaymentDeps,
   known: GatewayPayment,
-  { body }: Answer<Transaction>,
+  { body }: GatewayResponse<Transaction>,
 ): Promise<ServiceError> {
   const payment = await changePayment(deps, known, ({ denied_captures }) => ({
     set: { denied_captures: denied_captures + 1 },

@@ -1,7 +1,7 @@
 /** A payment that was made outside of the service, before anything of its state is taken over. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/answers.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import type { PaymentType } from "./charge_input.ts";
 import { newPayment } from "./new_payment.ts";
 import { amountOf } from "./transaction.ts";

@@ -5,16 +5,10 @@ import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
-import type { Transaction } from "../gateway/answers.ts";
 import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  type AcceptedRefund,
-  type MergedRefunds,
-  mergeRefunds,
-  sumAmounts,
-  sumByStatus,
-} from "./merge_refunds.ts";
+import { type AcceptedRefund, type MergedRefunds, mergeRefunds, sumAmounts, sumByStatus } from "./merge_refunds.ts";
 import { changePayment, type PaymentChange, type PaymentDeps } from "./payment_record.ts";
 import * as states from "./states.ts";
 import { type GatewayFields, readTransaction, type ReportedTransaction } from "./transaction.ts";

@@ -4,40 +4,20 @@ import { validate as isUuid } from "uuid";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { isStillRunning } from "../gateway/denial.ts";
-import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import { GatewayDuplicateOrderError, GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
+import { retryAt } from "../gateway/rate_limit.ts";
+import { type GatewayResponse, isEarlierCallInProgress, type Transaction } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  type EarlierRecord,
-  insertRecord,
-  type NewRecord,
-  requireGateway,
-} from "../records/create.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  replyFromRecord,
-  storeError,
-  storeReply,
-} from "../records/keyed_request.ts";
-import { retryAt } from "../retry_at.ts";
+import { type EarlierRecord, insertRecord, type NewRecord, requireGateway } from "../records/create.ts";
+import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
 import { recordAddedLatency } from "../telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
 import { findByOrder, type FoundByOrder } from "./check_at_gateway.ts";
 import { newPayment } from "./new_payment.ts";
-import {
-  changePayment,
-  checkPaymentJob,
-  gatewayProblem,
-  type PaymentDeps,
-  paymentKind,
-  problems,
-  unclearAnswer,
-} from "./payment_record.ts";
+import { changePayment, checkPaymentJob, gatewayProblem, type PaymentDeps, paymentKind, problems, unclearAnswer } from "./payment_record.ts";
 import { answersCharge } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
@@ -165,7 +145,7 @@ async function sendCharge(
   payment: GatewayPayment,
   { kind, request }: { kind: "new" | "resend"; request: KeyedRequest },
 ): Promise<SentCharge> {
-  let answer: Answer<Transaction>;
+  let answer: GatewayResponse<Transaction>;
   try {
     const payload = chargePayload(input, payment);
     answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id });
@@ -176,7 +156,7 @@ async function sendCharge(
       isRetriedByJob: request.isRetriedByJob ?? false,
     });
   }
-  if (isStillRunning(answer) || !answersCharge(payment, answer.body)) {
+  if (isEarlierCallInProgress(answer) || !answersCharge(payment, answer.body)) {
     return { kind: "unknown", problem: unclearAnswer(payment, answer.statusCode) };
   }
   return { kind: "made", transaction: answer.body, askedAt: null };
@@ -194,7 +174,7 @@ async function classifyError(
     problem: gatewayProblem(error, payment, "unknown"),
   } as const;
   // The job sends the charge again, so a charge that never arrived has not failed.
-  const isPostponed = isRetriedByJob && wasNotHeard(error);
+  const isPostponed = isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome !== "refused" || isPostponed) return isUnknown;
   const isOrderTaken = error instanceof GatewayDuplicateOrderError;
   const found = isOrderTaken || wasSentBefore ? await findOrFail(deps, payment) : null;

@@ -1,7 +1,7 @@
 /** A charge in the gateway's words. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { ChargePayload } from "../gateway/operations/payments.ts";
+import type { ChargePayload } from "../gateway/operations.ts";
 import type { ChargeInput, PaymentType } from "./charge_input.ts";
 
 type OwnPart = (input: ChargeInput, payment: GatewayPayment) => Record<string, unknown>;

@@ -3,9 +3,9 @@
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { GatewayAPIError, meansUnknown, type Outcome } from "../gateway/errors.ts";
+import { GatewayAPIError, type GatewayOutcome, isTransactionNotFound } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
+import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
@@ -51,7 +51,7 @@ export async function checkAtGateway(
 async function requestStatus(
   deps: PaymentDeps,
   payment: GatewayPayment,
-): Promise<Answer<Transaction> | null> {
+): Promise<GatewayResponse<Transaction> | null> {
   if (payment.transaction_id !== null) return await getById(deps, payment, payment.transaction_id);
   const found = await findByOrder(deps, payment);
   return found.kind === "ours" ? found.answer : null;
@@ -61,7 +61,7 @@ async function getById(
   { gateway, log }: PaymentDeps,
   payment: GatewayPayment,
   transactionId: string,
-): Promise<Answer<Transaction>> {
+): Promise<GatewayResponse<Transaction>> {
   try {
     const answer = await gateway.getStatus(transactionId);
     if (isAbout(payment, answer.body)) return answer;
@@ -74,7 +74,7 @@ async function getById(
     throw error;
   } catch (error) {
     // The server key is wrong, or the sandbox was reset. The payment has not failed.
-    if (meansUnknown(error)) {
+    if (isTransactionNotFound(error)) {
       log.error("transaction_unknown_to_gateway", error, { payment_id: payment.id });
     }
     throw error;
@@ -82,11 +82,11 @@ async function getById(
 }
 
 export type FoundByOrder =
-  | { kind: "ours"; answer: Answer<Transaction> }
+  | { kind: "ours"; answer: GatewayResponse<Transaction> }
   /** The gateway has no such order, or does not have it yet. */
   | { kind: "none" }
   /** Another payment, or another system, has a transaction with this order id. */
-  | { kind: "other"; answer: Answer<Transaction> };
+  | { kind: "other"; answer: GatewayResponse<Transaction> };
 
 /**
  * Looks for the transaction of a charge that was not answered. Throws a `GatewayError` if the gateway
@@ -108,7 +108,7 @@ export async function findByOrder(
     log.error("charge_differs", error, { payment_id: payment.id });
     throw error;
   } catch (error) {
-    if (meansUnknown(error)) return { kind: "none" };
+    if (isTransactionNotFound(error)) return { kind: "none" };
     throw error;
   }
 }
@@ -118,7 +118,7 @@ export async function checkForAction(
   deps: PaymentDeps,
   payment: GatewayPayment,
   source: Source,
-  outcome: Outcome,
+  outcome: GatewayOutcome,
 ): Promise<GatewayPayment> {
   try {
     return (await checkAtGateway(deps, payment, source)).payment;

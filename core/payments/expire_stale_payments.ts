@@ -3,7 +3,7 @@
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import { listStalePayments } from "../../db/record_checks.ts";
-import { GatewayError, meansUnknown } from "../gateway/errors.ts";
+import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { type JobSubject, newJob } from "../jobs/new_job.ts";
 import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
 import type { Task } from "../jobs/task.ts";
@@ -86,7 +86,7 @@ async function expireAtGateway(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     // The check logs a transaction that the gateway does not know.
-    if (error.statusCode === "412" || meansUnknown(error)) return null;
+    if (error.statusCode === "412" || isTransactionNotFound(error)) return null;
     throw error;
   }
 }

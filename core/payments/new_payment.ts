@@ -2,9 +2,9 @@
 
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayPaymentItem } from "../../db/payments.ts";
-import { newId } from "../new_id.ts";
-import type { ChargeInput, ItemInput } from "./charge_input.ts";
+import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import type { ChargeInput, ItemInput } from "./charge_input.ts";
 
 export function newPayment(input: ChargeInput, userId: string | null, now: Date): GatewayPayment {
   const id = newId(now);

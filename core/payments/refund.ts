@@ -5,35 +5,18 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
-import type { Answer, Transaction } from "../gateway/answers.ts";
-import { isDenial, isStillRunning } from "../gateway/denial.ts";
-import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import { GatewayDuplicateOrderError, GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
+import { type GatewayResponse, isDenied, isEarlierCallInProgress, type Transaction } from "../gateway/responses.ts";
 import { finishKey, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { beginAction, endWithError } from "../records/act.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  storeError,
-  storeProgress,
-  storeReply,
-} from "../records/keyed_request.ts";
+import { endWithUnknownOutcome, type KeyedRequest, storeError, storeProgress, storeReply } from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import { sumByStatus } from "./merge_refunds.ts";
-import {
-  amountTooHigh,
-  changePayment,
-  checkPaymentJob,
-  gatewayProblem,
-  invalidState,
-  type PaymentDeps,
-  paymentKind,
-  problemAbout,
-  unclearAnswer,
-} from "./payment_record.ts";
+import { amountTooHigh, changePayment, checkPaymentJob, gatewayProblem, invalidState, type PaymentDeps, paymentKind, problemAbout, unclearAnswer } from "./payment_record.ts";
 import { REFUNDABLE } from "./states.ts";
 import { isAbout, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
@@ -181,14 +164,14 @@ export async function sendRefund(
   payment: GatewayPayment,
 ): Promise<RefundedPayment> {
   const refund = refundIn(payment, request);
-  let answer: Answer<Transaction>;
+  let answer: GatewayResponse<Transaction>;
   try {
     answer = await callGateway(deps, payment, refund);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return await handleFailure(deps, request, payment, error);
   }
-  if (isDenial(answer)) {
+  if (isDenied(answer)) {
     const { status_code, status_message } = answer.body;
     throw await endRefund(deps, request, payment, {
       status: "denied",
@@ -196,7 +179,7 @@ export async function sendRefund(
       status_message,
     });
   }
-  if (isStillRunning(answer) || !isAnswerTo(payment, refund, answer.body)) {
+  if (isEarlierCallInProgress(answer) || !isAnswerTo(payment, refund, answer.body)) {
     throw await leaveOpen(deps, request, payment, unclearAnswer(payment, answer.statusCode));
   }
   return await applyRefund(deps, request, payment, answer.body);
@@ -206,7 +189,7 @@ function callGateway(
   { gateway }: PaymentDeps,
   { transaction_id }: GatewayPayment,
   { id, refund_key, amount, reason, is_direct }: GatewayRefund,
-): Promise<Answer<Transaction>> {
+): Promise<GatewayResponse<Transaction>> {
   const operation = is_direct ? gateway.directRefund : gateway.refund;
   return operation(transaction_id!, refund_key, amount, reason ?? "", { idempotencyKey: id });
 }
@@ -265,7 +248,7 @@ async function handleFailure(
 ): Promise<RefundedPayment> {
   const unknown = gatewayProblem(error, payment, "unknown");
   // The job sends the refund again, so a refund that never arrived has not failed.
-  const isPostponed = request.isRetriedByJob && wasNotHeard(error);
+  const isPostponed = request.isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome === "unknown" || isPostponed) {
     throw await leaveOpen(deps, request, payment, unknown);
   }

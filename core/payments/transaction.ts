@@ -1,8 +1,8 @@
 /** Reads a transaction of the gateway: what it reports, and whether it belongs to a payment. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/answers.ts";
-import { parseWib } from "../gateway/times.ts";
+import type { Transaction } from "../gateway/responses.ts";
+import { parseTransactionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
 import { isStatus } from "./states.ts";
 
@@ -80,9 +80,9 @@ function fieldsOf(answer: Transaction): GatewayFields {
     deeplink_url: actionUrl(answer, "deeplink-redirect", "verification-link-app"),
     qr_string: answer.qr_string,
     qr_url: actionUrl(answer, "generate-qr-code-v2", "generate-qr-code"),
-    transaction_time: parseWib(answer.transaction_time),
-    settlement_time: parseWib(answer.settlement_time),
-    expiry_time: parseWib(answer.expiry_time),
+    transaction_time: parseTransactionTime(answer.transaction_time),
+    settlement_time: parseTransactionTime(answer.settlement_time),
+    expiry_time: parseTransactionTime(answer.expiry_time),
   };
 }
 
@@ -103,7 +103,7 @@ export function refundsOf({ refunds }: Transaction): ListedRefund[] {
       amount,
       reason: refund.reason,
       is_direct: refund.refund_method === "online",
-      created_at: parseWib(refund.created_at),
+      created_at: parseTransactionTime(refund.created_at),
     }];
   });
 }

@@ -1,12 +1,12 @@
 /** The only way a record is written: a change decided on one version of it, valid for that version. */
 
-import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
+import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
 import type { GatewayEvent } from "../../db/events.ts";
+import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
 import type { RecordWrite } from "../../db/write_record.ts";
 import { requestInProgress } from "../idempotency/keys.ts";
-import { newId } from "../new_id.ts";
-import { inTurn } from "./in_turn.ts";
+import { newId } from "../ids.ts";
 import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function changeRecord<R extends GatewayRecord>(
 ): Promise<R> {
   const changed = await tryChange(deps, kind, known, decide);
   // Retries of one record run one after the other: in parallel most of them would fail again.
-  return changed ?? await inTurn(known.id, () => changeAgain(deps, kind, known, decide));
+  return changed ?? await serializeByKey(known.id, () => changeAgain(deps, kind, known, decide));
 }
 
 async function changeAgain<R extends GatewayRecord>(

@@ -18,7 +18,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
   function problemAbout(
     code: ErrorCode,
     record: R,
-    outcome: gateway.Outcome,
+    outcome: gateway.GatewayOutcome,
     options: ServiceErrorOptions = {},
   ): ServiceError {
     return new ServiceError(code, {
@@ -59,7 +59,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
       }),
 
     /** A check at the gateway failed; `outcome` is that of the operation that needed the check. */
-    checkFailed: (record: R, outcome: gateway.Outcome, error: unknown) =>
+    checkFailed: (record: R, outcome: gateway.GatewayOutcome, error: unknown) =>
       error instanceof gateway.GatewayError
         ? problemAbout(codeFor(error), record, outcome, optionsFor(error))
         : error,

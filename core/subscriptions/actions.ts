@@ -2,23 +2,13 @@
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Answer, Message } from "../gateway/answers.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { GatewayError, type Outcome } from "../gateway/errors.ts";
+import { GatewayError, type GatewayOutcome } from "../gateway/errors.ts";
+import type { GatewayResponse, Message } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import {
-  beginAction,
-  checkAfterCall,
-  classifyActionFailure,
-  endWithError,
-} from "../records/act.ts";
+import { beginAction, checkAfterCall, classifyActionFailure, endWithError } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  replyFromRecord,
-  storeReply,
-} from "../records/keyed_request.ts";
+import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeReply } from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
 import type { RecordDeps, StoredReply } from "../records/record.ts";
 import { applyAction } from "./apply_report.ts";
@@ -105,7 +95,7 @@ async function act(
       const check_at = checkAfterCall(current, deps.clock());
       return { set: action.name === "update" ? { check_at } : { intent: action.name, check_at } };
     });
-    let answer: Answer<Message>;
+    let answer: GatewayResponse<Message>;
     try {
       answer = await callGateway(deps.gateway, action, subscription);
     } catch (error) {
@@ -182,7 +172,7 @@ async function callGateway(
   gateway: GatewayClient,
   action: Action,
   subscription: GatewaySubscription,
-): Promise<Answer<Message>> {
+): Promise<GatewayResponse<Message>> {
   if (action.name !== "update") return await callForAction(gateway, action.name, subscription);
   const id = subscription.gateway_subscription_id!;
   return await gateway.updateSubscription(id, updatePayload(action.update, subscription));
@@ -193,7 +183,7 @@ export async function callForAction(
   gateway: GatewayClient,
   action: SubscriptionAction,
   { gateway_subscription_id }: GatewaySubscription,
-): Promise<Answer<Message>> {
+): Promise<GatewayResponse<Message>> {
   const operations = {
     disable: gateway.disableSubscription,
     enable: gateway.enableSubscription,
@@ -203,7 +193,7 @@ export async function callForAction(
 }
 
 /** Whether the gateway says that the action was done. Not every 2xx response does. */
-export function confirmsAction({ statusCode, body }: Answer<Message>): boolean {
+export function confirmsAction({ statusCode, body }: GatewayResponse<Message>): boolean {
   return statusCode === "200" && body.status_message !== null;
 }
 
@@ -218,7 +208,7 @@ async function checkForAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,
   { name }: Action,
-  outcome: Outcome,
+  outcome: GatewayOutcome,
 ): Promise<GatewaySubscription> {
   try {
     return (await checkAtGateway(deps, subscription, name)).subscription;

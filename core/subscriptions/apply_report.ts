@@ -3,8 +3,8 @@
 import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Subscription } from "../gateway/answers.ts";
-import { parseTime } from "../gateway/times.ts";
+import type { Subscription } from "../gateway/responses.ts";
+import { parseSubscriptionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
 import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
@@ -171,9 +171,9 @@ function fieldsOf(current: GatewaySubscription, answer: Subscription) {
     interval: validCount(schedule?.interval) ?? current.interval,
     current_interval: validCount(answer.current_interval) ??
       validCount(schedule?.current_interval) ?? current.current_interval,
-    start_time: parseTime(schedule?.start_time ?? null) ?? current.start_time,
+    start_time: parseSubscriptionTime(schedule?.start_time ?? null) ?? current.start_time,
     // Null is a value here: no further charge is planned.
-    next_execution_at: schedule ? parseTime(schedule.next_execution_at) : current.next_execution_at,
+    next_execution_at: schedule ? parseSubscriptionTime(schedule.next_execution_at) : current.next_execution_at,
   };
 }
 

@@ -3,8 +3,8 @@
 import { listUntold } from "../../db/subscription_charges.ts";
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Subscription } from "../gateway/answers.ts";
-import { GatewayAPIError, GatewayError, meansNoSuch, meansUnknown } from "../gateway/errors.ts";
+import { GatewayAPIError, GatewayError, isResourceNotFound, isTransactionNotFound } from "../gateway/errors.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
@@ -55,7 +55,7 @@ async function requestSubscription(
     throw error;
   } catch (error) {
     // The server key is wrong, or the sandbox was reset. The subscription is not gone.
-    if (meansNoSuch(error)) log.error("subscription_unknown_to_gateway", error, about);
+    if (isResourceNotFound(error)) log.error("subscription_unknown_to_gateway", error, about);
     throw error;
   }
 }
@@ -102,7 +102,7 @@ export async function adoptCharges(
       if (!(error instanceof GatewayError)) throw error;
       // If the gateway is down, the other requests would fail too.
       if (error.failure !== "answered") throw error;
-      if (!meansUnknown(error)) failures.push(error);
+      if (!isTransactionNotFound(error)) failures.push(error);
       // The gateway lists the charge but does not know it. Repeating the request would not help.
       else deps.log.error("charge_unknown_to_gateway", error, { subscription_id: subscription.id });
     }

@@ -5,8 +5,8 @@ import { findPayment } from "../../db/payments.ts";
 import { noteLook } from "../../db/record_checks.ts";
 import { listUntold } from "../../db/subscription_charges.ts";
 import { findSubscription, type GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Subscription } from "../gateway/answers.ts";
-import { GatewayAPIError, GatewayError, meansNoSuch } from "../gateway/errors.ts";
+import { GatewayAPIError, GatewayError, isResourceNotFound } from "../gateway/errors.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { changeRecord } from "../records/change.ts";
 import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
@@ -107,7 +107,7 @@ async function requestSubscription(
   try {
     return (await gateway.getSubscription(gatewayId)).body;
   } catch (error) {
-    if (meansNoSuch(error)) return null;
+    if (isResourceNotFound(error)) return null;
     throw error;
   }
 }

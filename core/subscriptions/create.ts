@@ -3,28 +3,14 @@
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
-import type { Answer, Subscription } from "../gateway/answers.ts";
 import { GatewayError } from "../gateway/errors.ts";
+import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
 import { formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  canResend,
-  classifyFailure,
-  type EarlierRecord,
-  endWithoutAnswer,
-  insertRecord,
-  type NewRecord,
-  requireGateway,
-} from "../records/create.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  replyFromRecord,
-  storeError,
-  storeReply,
-} from "../records/keyed_request.ts";
+import { canResend, classifyFailure, type EarlierRecord, endWithoutAnswer, insertRecord, type NewRecord, requireGateway } from "../records/create.ts";
+import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
@@ -109,7 +95,7 @@ async function sendSubscription(
   subscription: GatewaySubscription,
   wasSentBefore: boolean,
 ): Promise<GatewaySubscription> {
-  let answer: Answer<Subscription>;
+  let answer: GatewayResponse<Subscription>;
   try {
     const payload = subscriptionPayload(input, subscription);
     answer = await deps.gateway.createSubscription(payload, { idempotencyKey: subscription.id });

@@ -12,7 +12,7 @@ import {
   type GatewayWebhookEndpoint,
   removeEndpoint,
 } from "../../db/webhook_endpoints.ts";
-import { waitAtMost } from "../../db/within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { PostponeJob, type Task, type TaskContext } from "../jobs/task.ts";
 import { attemptDelivery, type AttemptDeps } from "./attempt_delivery.ts";
 import { createKnownEndpoint, FRESH_MS, type KnownEndpointDeps } from "./known_endpoint.ts";

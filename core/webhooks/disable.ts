@@ -1,16 +1,12 @@
 /** Disables an endpoint that takes nothing any more, and tells of it. */
 
 import type { Database } from "../../db/database.ts";
-import {
-  type DisabledReason,
-  disableEndpoint,
-  type GatewayWebhookEndpoint,
-} from "../../db/webhook_endpoints.ts";
+import { type DisabledReason, disableEndpoint, type GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import type { Events } from "../events/hub.ts";
 import type { EventPublisher } from "../events/publisher.ts";
+import { newId } from "../ids.ts";
 import type { JobQueue } from "../jobs/queue.ts";
-import { newId } from "../new_id.ts";
 import { dispatchAfterCommit } from "../records/change.ts";
 import { viewEndpoint } from "./views.ts";
 

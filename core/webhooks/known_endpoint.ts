@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import { findEndpoint, type GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
-import { inTurn } from "../records/in_turn.ts";
+import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { judge, type JudgeDeps } from "./judge_endpoint.ts";
 import type { Posted } from "./post.ts";
 
@@ -42,7 +42,7 @@ export function createKnownEndpoint(
     outdate: () => void (readAt = -Infinity),
     // One after the other: each by what is known since the one before it.
     judge: (posted) =>
-      inTurn(id, async () => {
+      serializeByKey(id, async () => {
         const known = endpoint;
         const judged = known && await judge(deps, known, posted);
         if (endpoint === known) endpoint = judged;

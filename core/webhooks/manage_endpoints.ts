@@ -9,11 +9,10 @@ import {
   insertEndpoint,
   listEndpoints as list,
 } from "../../db/webhook_endpoints.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import type { EventName } from "../events/names.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import { readPage } from "../records/read.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { checkEndpointUrl } from "./endpoint_url.ts";

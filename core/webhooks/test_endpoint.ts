@@ -1,7 +1,7 @@
 /** `testWebhookEndpoint`: whether an endpoint takes what is sent to it, told at once. */
 
 import type { Caller } from "../auth/caller.ts";
-import { newId } from "../new_id.ts";
+import { newId } from "../ids.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { TEST_EVENT_NAME } from "./event_names.ts";
 import { findForStaff } from "./manage_endpoints.ts";

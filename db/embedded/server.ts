@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { waitAtMost } from "../within.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
 /** A killed server can linger for seconds (as a zombie, or with clients) before a new one may start. */

@@ -1,7 +1,7 @@
 /** Turns away who asks too often, and says when to come back. */
 
 import type { Clock } from "../../core/clock.ts";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../core/config/config.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { createTokenBuckets } from "../../core/token_bucket.ts";
 

@@ -1,7 +1,7 @@
 /** `GET /status/`: how the service stands, at a glance. */
 
 import { createRoute } from "@hono/zod-openapi";
-import { readStatus, type StatusDeps } from "../../core/status/read.ts";
+import { readStatus, type StatusDeps } from "../../core/status/status.ts";
 import { VERSION } from "../../openapi/document.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";

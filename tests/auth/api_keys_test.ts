@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { displayPrefix, generateApiKey } from "../../core/auth/api_key.ts";
-import { ensureKey } from "../../core/auth/manage_keys.ts";
+import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
+import { ensureKey } from "../../core/auth/api_keys.ts";
 import { listApiKeys, revokeApiKey } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
 import { MeSchema } from "../../routes/me.ts";
@@ -11,7 +11,7 @@ import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
 
-/** Counts the round trips that the app makes. */
+/** Counts the app's database queries. */
 function countQueries() {
   const counter = { count: 0 };
   const wrapDatabase = (database: Database): Database => ({
@@ -24,7 +24,7 @@ function countQueries() {
   return { counter, wrapDatabase };
 }
 
-Deno.test("GET /me/ tells whose the key is", async () => {
+Deno.test("GET /me/: returns the owner of the API key", async () => {
   await using app = await openApp({ databaseUrl });
   for (const isStaff of [false, true]) {
     const key = await app.createKey({ userId: "ada", isStaff });
@@ -39,7 +39,7 @@ Deno.test("GET /me/ tells whose the key is", async () => {
   }
 });
 
-Deno.test("a key is 32 random bytes behind gk_, and only its hash is stored", async () => {
+Deno.test("API key: is gk_ and 32 random bytes, and only its hash is stored", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ userId: "hashed" });
   assert.match(key, /^gk_[A-Za-z0-9_-]{43}$/);
@@ -51,7 +51,7 @@ Deno.test("a key is 32 random bytes behind gk_, and only its hash is stored", as
   assert.doesNotMatch(JSON.stringify(row), new RegExp(key.slice(12)));
 });
 
-Deno.test("every credential that does not hold gets the same 401", async () => {
+Deno.test("authentication: every invalid credential gets the same 401", async () => {
   await using app = await openApp({ databaseUrl });
   const revoked = await app.createKey();
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(revoked)));
@@ -75,7 +75,7 @@ Deno.test("every credential that does not hold gets the same 401", async () => {
   assert.equal(answers.size, 1);
 });
 
-Deno.test("the scheme's name is not case-sensitive", async () => {
+Deno.test("authentication: the scheme is not case-sensitive", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey();
   for (const scheme of ["bearer", "BEARER", "Bearer "]) {
@@ -84,7 +84,7 @@ Deno.test("the scheme's name is not case-sensitive", async () => {
   }
 });
 
-Deno.test("a key of the wrong shape, revoked, or for nobody takes the same way: one look-up", async () => {
+Deno.test("API key: a malformed, revoked or unknown one costs exactly one query each time", async () => {
   const { counter, wrapDatabase } = countQueries();
   await using app = await openApp({ databaseUrl, wrapDatabase });
   const revoked = await app.createKey();
@@ -93,12 +93,12 @@ Deno.test("a key of the wrong shape, revoked, or for nobody takes the same way: 
     for (const _attempt of [1, 2]) {
       counter.count = 0;
       assert.equal((await app.as(key, "/me/")).status, 401);
-      assert.equal(counter.count, 1, `one look-up for ${displayPrefix(key)}`);
+      assert.equal(counter.count, 1, `one query for ${displayPrefix(key)}`);
     }
   }
 });
 
-Deno.test("a busy key costs no look-up each time, and stops within 5 s of being revoked", async () => {
+Deno.test("API key: a valid one is cached, and stops working within 5 s of its revocation", async () => {
   const { counter, wrapDatabase } = countQueries();
   let now = Date.now();
   await using app = await openApp({ databaseUrl, wrapDatabase, now: () => now });
@@ -108,12 +108,12 @@ Deno.test("a busy key costs no look-up each time, and stops within 5 s of being 
   assert.equal(counter.count, 1);
 
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
-  // The look-up may itself take up to its deadline: what is remembered must be gone before that.
+  // The query itself may take up to its timeout, so the cache must have expired before that.
   now += 5_000 - 1_800;
   await assertProblem(await app.as(key, "/me/"), 401, "unauthenticated");
 });
 
-Deno.test("the use of a key is noted, at most once a minute", async () => {
+Deno.test("API key: last_used_at is updated at most once a minute", async () => {
   let now = Date.now();
   await using app = await openApp({ databaseUrl, now: () => now });
   const key = await app.createKey();
@@ -137,7 +137,7 @@ Deno.test("the use of a key is noted, at most once a minute", async () => {
   assert.ok(await lastUsed() as Date >= first);
 });
 
-Deno.test("a clock that is set back does not lengthen a revoked key's life", async () => {
+Deno.test("API key: a revoked one does not work longer after the clock was set back", async () => {
   let now = Date.now();
   await using app = await openApp({ databaseUrl, now: () => now });
   const key = await app.createKey();
@@ -147,7 +147,7 @@ Deno.test("a clock that is set back does not lengthen a revoked key's life", asy
   assert.equal((await app.as(key, "/me/")).status, 401);
 });
 
-Deno.test("development keys count in the embedded default alone", async () => {
+Deno.test("development key: is valid in the embedded default only", async () => {
   await using embedded = await openApp({ databaseUrl, env: {} });
   const key = await embedded.createKey({ isDevelopment: true });
   assert.equal((await embedded.as(key, "/me/")).status, 200);
@@ -160,7 +160,7 @@ Deno.test("development keys count in the embedded default alone", async () => {
   }
 });
 
-Deno.test("making sure of a key neither changes nor revives it", async () => {
+Deno.test("ensureKey: neither changes nor reactivates an existing key", async () => {
   await using app = await openApp({ databaseUrl });
   const key = generateApiKey();
   const owner = { userId: "bootstrap", isStaff: true, name: null };

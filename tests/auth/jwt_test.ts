@@ -35,7 +35,7 @@ function sign(
   return new SignJWT(claims).setProtectedHeader(header).sign(key);
 }
 
-/** An identity provider: serves a key set, or whatever it is told to. */
+/** An identity provider that serves a JWK set, or an error after `fail`. */
 async function openIssuer(alg = "RS256", further: object[] = []) {
   const { publicKey, privateKey } = await generateKeyPair(alg);
   const keys = [{ ...await exportJWK(publicKey), kid: "one", alg }, ...further];
@@ -51,7 +51,7 @@ async function openIssuer(alg = "RS256", further: object[] = []) {
   };
 }
 
-Deno.test("a JWT signed with the shared secret is its subject's credential", async () => {
+Deno.test("JWT: signed with the shared secret authenticates its subject", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const response = await app.as(await sign(goodClaims()), "/me/");
   assert.deepEqual(MeSchema.strict().parse(await response.json()), {
@@ -62,7 +62,7 @@ Deno.test("a JWT signed with the shared secret is its subject's credential", asy
   });
 });
 
-Deno.test("only the named claim, and only when true, makes staff", async () => {
+Deno.test("JWT: is staff only if the claim AUTH_STAFF_CLAIM is true", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const isStaff = async (claims: JWTPayload) => {
     const response = await app.as(await sign({ ...goodClaims(), ...claims }), "/me/");
@@ -75,7 +75,7 @@ Deno.test("only the named claim, and only when true, makes staff", async () => {
   assert.equal(await isStaff({ staff: true, is_staff: true, admin: true }), false);
 });
 
-Deno.test("without AUTH_STAFF_CLAIM no JWT is staff", async () => {
+Deno.test("JWT: is never staff without AUTH_STAFF_CLAIM", async () => {
   const { AUTH_STAFF_CLAIM: _, ...env } = WITH_SECRET;
   await using app = await openApp({ databaseUrl, env });
   const response = await app.as(
@@ -85,7 +85,7 @@ Deno.test("without AUTH_STAFF_CLAIM no JWT is staff", async () => {
   assert.equal(MeSchema.parse(await response.json()).is_staff, false);
 });
 
-Deno.test("a JWT that is expired, early, of others or of nobody is refused", async () => {
+Deno.test("JWT: is rejected with missing or wrong claims, expired, or not yet valid", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const { exp: _exp, ...noExpiry } = goodClaims();
   const { sub: _sub, ...noSubject } = goodClaims();
@@ -109,7 +109,7 @@ Deno.test("a JWT that is expired, early, of others or of nobody is refused", asy
   }
 });
 
-Deno.test("a JWT with another signature, another algorithm or none is refused", async () => {
+Deno.test("JWT: is rejected with a wrong signature, another algorithm or none", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const good = await sign(goodClaims());
   const [head, body, signature] = good.split(".") as [string, string, string];
@@ -128,7 +128,7 @@ Deno.test("a JWT with another signature, another algorithm or none is refused", 
 });
 
 for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
-  Deno.test(`a JWT signed by a key of the JWKS is its subject's credential (${alg})`, async () => {
+  Deno.test(`JWT: signed by a key of the JWKS authenticates its subject (${alg})`, async () => {
     await using issuer = await openIssuer(alg);
     await using app = await openApp({ databaseUrl, env: issuer.env });
     const token = await sign(goodClaims(), issuer.privateKey, { alg, kid: "one" });
@@ -136,7 +136,7 @@ for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
   });
 }
 
-Deno.test("with a JWKS a symmetric signature is refused, also one made of the public key", async () => {
+Deno.test("JWT: is rejected with a symmetric signature if a JWKS is configured, even with the public key as secret", async () => {
   await using issuer = await openIssuer();
   await using app = await openApp({ databaseUrl, env: issuer.env });
   const publicJwk = await exportJWK(issuer.publicKey);
@@ -152,7 +152,7 @@ Deno.test("with a JWKS a symmetric signature is refused, also one made of the pu
   }
 });
 
-Deno.test("a JWT that names no key is tried with each of the JWKS", async () => {
+Deno.test("JWT: without a kid is verified with each key of the JWKS", async () => {
   const { publicKey } = await generateKeyPair("RS256");
   const another = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
   await using issuer = await openIssuer("RS256", [another]);
@@ -166,7 +166,7 @@ Deno.test("a JWT that names no key is tried with each of the JWKS", async () => 
   await assertProblem(await app.as(forged, "/me/"), 401, "unauthenticated");
 });
 
-Deno.test("a JWT by a key too weak to be trusted is refused", async () => {
+Deno.test("JWT: is rejected if signed by a weak key", async () => {
   const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
   const jwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "weak", alg: "RS256" };
   await using issuer = await openIssuer("RS256", [jwk]);
@@ -177,7 +177,7 @@ Deno.test("a JWT by a key too weak to be trusted is refused", async () => {
   await assertProblem(await app.as(`${signed}.${signature}`, "/me/"), 401, "unauthenticated");
 });
 
-Deno.test("a JWT that cannot be checked because the JWKS is away is 503, API keys go on", async () => {
+Deno.test("JWT: gets 503 while the JWKS is not available; API keys still work", async () => {
   await using issuer = await openIssuer();
   issuer.fail();
   await using app = await openApp({ databaseUrl, env: issuer.env });
@@ -188,7 +188,7 @@ Deno.test("a JWT that cannot be checked because the JWKS is away is 503, API key
   assert.equal((await app.as(await app.createKey(), "/me/")).status, 200);
 });
 
-Deno.test("without AUTH_JWKS_URL and AUTH_JWT_SECRET no JWT is taken", async () => {
+Deno.test("JWT: is rejected without AUTH_JWKS_URL and AUTH_JWT_SECRET", async () => {
   await using app = await openApp({ databaseUrl });
   await assertProblem(await app.as(await sign(goodClaims()), "/me/"), 401, "unauthenticated");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { SETTING_NAMES } from "../../core/config.ts";
+import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { dataFolder, environment, PROJECT } from "../support/service.ts";
 

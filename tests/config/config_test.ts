@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
+import { parseConfig } from "../../core/config/config.ts";
+import { ConfigError } from "../../core/config/problems.ts";
 import {
-  ConfigError,
-  parseConfig,
   SANDBOX_CLIENT_KEY,
   SANDBOX_SERVER_KEY,
   SETTING_NAMES,
   settingsTable,
-} from "../../core/config.ts";
+} from "../../core/config/settings.ts";
 
 function problemsOf(env: Record<string, string>): string[] {
   try {
@@ -18,7 +18,7 @@ function problemsOf(env: Record<string, string>): string[] {
   return [];
 }
 
-Deno.test("without any setting it is the embedded default on this machine alone", () => {
+Deno.test("config: without settings is the embedded default on a loopback address", () => {
   const config = parseConfig({}, "/project");
   assert.equal(config.isEmbeddedDefault, true);
   assert.equal(config.host, "127.0.0.1");
@@ -28,7 +28,7 @@ Deno.test("without any setting it is the embedded default on this machine alone"
   assert.deepEqual(config.rateLimit, { perSecond: 100, burst: 200 });
 });
 
-Deno.test("a database or a gateway key of one's own ends the embedded default", () => {
+Deno.test("config: a gateway key, with or without a database, ends the embedded default", () => {
   const gateway = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/project");
   assert.equal(gateway.isEmbeddedDefault, false);
   assert.equal(gateway.host, "0.0.0.0");
@@ -36,7 +36,7 @@ Deno.test("a database or a gateway key of one's own ends the embedded default", 
   assert.equal(parseConfig(both, "/project").isEmbeddedDefault, false);
 });
 
-Deno.test("all that is wrong is told at once, each with the problem and an example", () => {
+Deno.test("config: reports all problems at once, each with an example", () => {
   const env = {
     PORT: "eighty",
     HOST: "example.com",
@@ -59,17 +59,17 @@ Deno.test("all that is wrong is told at once, each with the problem and an examp
   });
 });
 
-Deno.test("what is wrong only beside others is not told to be what it is", () => {
+Deno.test("config: shows no example for a value that only conflicts with another setting", () => {
   const refused = { HOST: "0.0.0.0" };
   assert.throws(() => parseConfig(refused, "/"), (error: Error) => {
-    assert.match(error.message, /^ {2}HOST {2}must be of this machine alone without .*_KEY$/m);
+    assert.match(error.message, /^ {2}HOST {2}must be a loopback address unless .*_KEY are set$/m);
     return true;
   });
   const missing = { DATABASE_URL: "postgres://127.0.0.1/payments" };
   assert.throws(() => parseConfig(missing, "/"), /GATEWAY_SERVER_KEY.+is missing.+\(example: /);
 });
 
-Deno.test("no value is echoed, secret or not", () => {
+Deno.test("config: error messages contain no values", () => {
   const env = Object.fromEntries(SETTING_NAMES.map((name) => [name, `hunter2 for ${name}!,`]));
   assert.throws(() => parseConfig(env, "/"), (error: Error) => {
     assert.doesNotMatch(error.message + error.stack, /hunter2/);
@@ -78,12 +78,12 @@ Deno.test("no value is echoed, secret or not", () => {
 });
 
 for (const name of SETTING_NAMES) {
-  Deno.test(`${name} that is set but empty stops the start`, () => {
+  Deno.test(`${name}: is rejected if it is set but empty`, () => {
     for (const empty of ["", "  "]) assert.ok(problemsOf({ [name]: empty }).includes(name));
   });
 }
 
-Deno.test("the sandbox's well-known key never guards anything", () => {
+Deno.test("GATEWAY_SERVER_KEY: rejects the sandbox's public key", () => {
   assert.deepEqual(problemsOf({ GATEWAY_SERVER_KEY: SANDBOX_SERVER_KEY }), ["GATEWAY_SERVER_KEY"]);
   assert.deepEqual(
     problemsOf({ GATEWAY_SERVER_KEY: SANDBOX_SERVER_KEY, DATABASE_URL: "postgres://host/db" }),
@@ -91,11 +91,11 @@ Deno.test("the sandbox's well-known key never guards anything", () => {
   );
 });
 
-Deno.test("a real database needs a gateway key", () => {
+Deno.test("DATABASE_URL: requires GATEWAY_SERVER_KEY", () => {
   assert.deepEqual(problemsOf({ DATABASE_URL: "postgres://host/db" }), ["GATEWAY_SERVER_KEY"]);
 });
 
-Deno.test("the embedded default listens on loopback only", () => {
+Deno.test("HOST: must be a loopback address in the embedded default", () => {
   for (const HOST of ["0.0.0.0", "::", "192.168.1.1"]) {
     assert.deepEqual(problemsOf({ HOST }), ["HOST"]);
   }
@@ -105,7 +105,7 @@ Deno.test("the embedded default listens on loopback only", () => {
   assert.deepEqual(problemsOf({ HOST: "0.0.0.0", GATEWAY_SERVER_KEY: "Mid-server-x" }), []);
 });
 
-Deno.test("the embedded default talks to its own sandbox, with the keys that everybody knows", () => {
+Deno.test("config: the embedded default uses its own sandbox with the sandbox's keys", () => {
   const config = parseConfig({}, "/project");
   assert.equal(config.sandboxPort, 8001);
   assert.equal(config.logGateway, false);
@@ -121,7 +121,7 @@ Deno.test("the embedded default talks to its own sandbox, with the keys that eve
   assert.equal(other.logGateway, true);
 });
 
-Deno.test("the gateway's environment gives its address, unless there is one of its own", () => {
+Deno.test("GATEWAY_ENV: sets the base URL unless GATEWAY_BASE_URL is set", () => {
   const baseUrlOf = (env: Record<string, string>) =>
     parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x", ...env }, "/project").gateway.baseUrl;
   assert.equal(baseUrlOf({}), "https://api.sandbox.midtrans.com");
@@ -132,7 +132,7 @@ Deno.test("the gateway's environment gives its address, unless there is one of i
   assert.equal(baseUrlOf({ GATEWAY_BASE_URL: "http://127.0.0.1:9/" }), "http://127.0.0.1:9");
 });
 
-Deno.test("keys of the gateway are taken as they are", () => {
+Deno.test("GATEWAY_SERVER_KEY and GATEWAY_CLIENT_KEY: are used unchanged", () => {
   const env = {
     GATEWAY_SERVER_KEY: "newer-key",
     GATEWAY_CLIENT_KEY: "client",
@@ -146,7 +146,7 @@ Deno.test("keys of the gateway are taken as they are", () => {
   assert.equal(config.sandboxPort, null);
 });
 
-Deno.test("what is said about a gateway of one's own needs its key", () => {
+Deno.test("config: settings of the gateway require GATEWAY_SERVER_KEY", () => {
   const env = {
     GATEWAY_CLIENT_KEY: "client",
     GATEWAY_ENV: "production",
@@ -156,13 +156,13 @@ Deno.test("what is said about a gateway of one's own needs its key", () => {
   assert.deepEqual(problemsOf({ ...env, GATEWAY_SERVER_KEY: "Mid-server-x" }), []);
 });
 
-Deno.test("production takes no key that says it is a sandbox's", () => {
+Deno.test("GATEWAY_ENV: production rejects sandbox keys", () => {
   const env = { GATEWAY_SERVER_KEY: "SB-Mid-server-x", GATEWAY_CLIENT_KEY: "SB-Mid-client-x" };
   assert.deepEqual(problemsOf(env), []);
   assert.deepEqual(problemsOf({ ...env, GATEWAY_ENV: "production" }), Object.keys(env));
 });
 
-Deno.test("the sandbox has a port of its own, and only where there is a sandbox", () => {
+Deno.test("SANDBOX_PORT: must differ from PORT, and is rejected without a sandbox", () => {
   const key = { GATEWAY_SERVER_KEY: "Mid-server-x" };
   assert.deepEqual(problemsOf({ SANDBOX_PORT: "8101", ...key }), ["SANDBOX_PORT"]);
   assert.deepEqual(problemsOf({ SANDBOX_PORT: "8000" }), ["SANDBOX_PORT"]);
@@ -171,7 +171,7 @@ Deno.test("the sandbox has a port of its own, and only where there is a sandbox"
   assert.deepEqual(problemsOf({ PORT: "0", SANDBOX_PORT: "0" }), []);
 });
 
-Deno.test("JWT settings come whole and from one source of trust", () => {
+Deno.test("config: JWT settings must be complete, with either a JWKS or a secret", () => {
   const rest = { AUTH_JWT_ISSUER: "i", AUTH_JWT_AUDIENCE: "a" };
   const AUTH_JWT_SECRET = "x".repeat(32);
   const AUTH_JWKS_URL = "https://id.example.com/jwks";
@@ -190,7 +190,7 @@ function withSslMode(mode: string) {
   return { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x" };
 }
 
-Deno.test("values on the edge", () => {
+Deno.test("config: accepts and rejects boundary values", () => {
   const good: Record<string, string>[] = [
     ...[{ PORT: "0" }, { PORT: "65535" }, { BASE_PATH: "/a" }, { BASE_PATH: "/a/b.c~d-e_f" }],
     ...[{ DATA_DIR: "/x/y" }, { DATABASE_POOL_SIZE: "1" }, { TRUST_PROXY: "10.0.0.0/8,::1/128" }],
@@ -221,7 +221,7 @@ Deno.test("values on the edge", () => {
   for (const env of bad) assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));
 });
 
-Deno.test("webhook endpoints may be private where the service is tried out, and where it is said", () => {
+Deno.test("WEBHOOK_ALLOW_PRIVATE: defaults to true in the embedded default only", () => {
   const real = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const allows = (env: Record<string, string>) => parseConfig(env, "/project").webhookAllowPrivate;
   assert.deepEqual([allows({}), allows(real)], [true, false]);
@@ -229,7 +229,7 @@ Deno.test("webhook endpoints may be private where the service is tried out, and 
   assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
 });
 
-Deno.test("the table of settings in the guide is the schema's", async () => {
+Deno.test("docs/settings.md: has the table of settings", async () => {
   const guide = await Deno.readTextFile(new URL("../../docs/settings.md", import.meta.url));
   const rows = (text: string) =>
     text.split("\n").filter((line) => line.startsWith("|"))

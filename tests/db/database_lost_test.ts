@@ -23,8 +23,8 @@ for (const operation of OPERATIONS) {
     const { relay, post } = payments;
     const prepared = await operation.prepare(payments);
     const headers = newKey();
-    const { meddle } = relay;
-    relay.meddle = async (request, pass) => {
+    const { intercept } = relay;
+    relay.intercept = async (request, pass) => {
       const answer = await pass();
       if (nameOf(request) === operation.call) proxy.cut();
       return answer;
@@ -34,7 +34,7 @@ for (const operation of OPERATIONS) {
     const problem = await assertProblem(answer, 503, "unavailable");
     assert.deepEqual([problem.order_id, problem.outcome], [prepared.orderId, "unknown"]);
     const id = problem.payment_id!;
-    relay.meddle = meddle;
+    relay.intercept = intercept;
     proxy.mend();
     await isBack(payments);
 
@@ -55,15 +55,15 @@ for (const operation of OPERATIONS) {
     await using payments = await openRelayed({ databaseUrl: url, now: () => now });
     const { relay, post } = payments;
     const prepared = await operation.prepare(payments);
-    const { meddle } = relay;
-    relay.meddle = async (request, pass) => {
+    const { intercept } = relay;
+    relay.intercept = async (request, pass) => {
       const answer = await pass();
       if (nameOf(request) === operation.call) proxy.cut();
       return answer;
     };
     const answer = await post(prepared.path, prepared.body);
     const { payment_id } = await assertProblem(answer, 503, "unavailable");
-    relay.meddle = meddle;
+    relay.intercept = intercept;
     proxy.mend();
     await isBack(payments);
     now += 2 * 60_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { SETTING_NAMES } from "../../core/config.ts";
+import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { newSecret, signatureHeaders } from "../../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "../support/guides/text.ts";

@@ -1,16 +1,16 @@
-import assert from "node:assert/strict";
 import { SignJWT } from "jose";
+import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import { displayPrefix } from "../../core/auth/api_key.ts";
+import { displayPrefix } from "../../core/api_key.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
 
 const guide = await readGuide("production.md");
 

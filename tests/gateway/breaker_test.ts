@@ -4,12 +4,12 @@ import type { GatewayError } from "../../core/gateway/errors.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openApp } from "../support/app.ts";
 import {
-  answering,
   clientFor,
   createWaits,
-  openGateway,
+  openFakeGateway,
   openRawServer,
-  say,
+  respondWith,
+  sendBytes,
 } from "../support/gateway/gateway.ts";
 import { until } from "../support/until.ts";
 
@@ -22,28 +22,28 @@ function createTestBreaker() {
   return { breaker, pass: (ms: number) => now += ms };
 }
 
-/** Five calls in a row that nobody answers. */
+/** Five consecutive calls without a response. */
 function open(breaker: ReturnType<typeof createCircuitBreaker>) {
-  for (let count = 0; count < 5; count++) breaker.admit()!.unanswered();
+  for (let count = 0; count < 5; count++) breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
 }
 
 function failure(promise: Promise<unknown>): Promise<GatewayError> {
-  return promise.then(() => assert.fail("It did not fail"), (error) => error);
+  return promise.then(() => assert.fail("The call did not fail"), (error) => error);
 }
 
-Deno.test("it opens after five calls in a row without an answer, and not before", () => {
+Deno.test("breaker: opens after five consecutive calls without a response, and not before", () => {
   const { breaker } = createTestBreaker();
-  for (let count = 0; count < 4; count++) breaker.admit()!.unanswered();
-  breaker.admit()!.answered();
-  for (let count = 0; count < 4; count++) breaker.admit()!.unanswered();
+  for (let count = 0; count < 4; count++) breaker.admit()!.failed();
+  breaker.admit()!.responded();
+  for (let count = 0; count < 4; count++) breaker.admit()!.failed();
   assert.equal(breaker.state(), "closed");
-  breaker.admit()!.unanswered();
+  breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
   assert.equal(breaker.admit(), null);
 });
 
-Deno.test("after ten seconds one call goes through, and its answer closes it", () => {
+Deno.test("breaker: admits one probe after ten seconds and closes on its response", () => {
   const { breaker, pass } = createTestBreaker();
   open(breaker);
   pass(9_999);
@@ -52,17 +52,17 @@ Deno.test("after ten seconds one call goes through, and its answer closes it", (
   assert.equal(breaker.state(), "half_open");
   const probe = breaker.admit()!;
   assert.equal(breaker.admit(), null);
-  assert.equal(breaker.state(), "open", "there is no place for others");
-  probe.answered();
+  assert.equal(breaker.state(), "open", "no other call is admitted");
+  probe.responded();
   assert.equal(breaker.state(), "closed");
   open(breaker);
 });
 
-Deno.test("a probe that is not answered opens it for another ten seconds", () => {
+Deno.test("breaker: stays open for another ten seconds if the probe fails", () => {
   const { breaker, pass } = createTestBreaker();
   open(breaker);
   pass(10_000);
-  breaker.admit()!.unanswered();
+  breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
   pass(9_999);
   assert.equal(breaker.admit(), null);
@@ -70,39 +70,39 @@ Deno.test("a probe that is not answered opens it for another ten seconds", () =>
   assert.notEqual(breaker.admit(), null);
 });
 
-Deno.test("a probe that its caller gave up leaves the place to the next", () => {
+Deno.test("breaker: admits another probe after an abandoned one", () => {
   const { breaker, pass } = createTestBreaker();
   open(breaker);
   pass(10_000);
   breaker.admit()!.abandoned();
   assert.equal(breaker.state(), "half_open");
-  breaker.admit()!.answered();
+  breaker.admit()!.responded();
   assert.equal(breaker.state(), "closed");
 });
 
-Deno.test("what began before it opened says nothing about now", () => {
+Deno.test("breaker: ignores results of calls that started before it opened", () => {
   const { breaker, pass } = createTestBreaker();
   const early = Array.from({ length: 3 }, () => breaker.admit()!);
   open(breaker);
-  early[0]!.answered();
+  early[0]!.responded();
   assert.equal(breaker.state(), "open");
   pass(10_000);
   const probe = breaker.admit()!;
-  early[1]!.unanswered();
+  early[1]!.failed();
   early[2]!.abandoned();
   assert.equal(breaker.admit(), null);
-  probe.answered();
+  probe.responded();
   assert.equal(breaker.state(), "closed");
 });
 
-Deno.test("a clock that is set back does not keep it open", () => {
+Deno.test("breaker: does not stay open longer after the clock was set back", () => {
   const { breaker, pass } = createTestBreaker();
   open(breaker);
   pass(-3_600_000);
   assert.equal(breaker.state(), "half_open");
 });
 
-Deno.test("a gateway that is not there is soon not called any more", async () => {
+Deno.test("client: sends nothing while the breaker is open, and calls again after a successful probe", async () => {
   const { breaker, pass } = createTestBreaker();
   const gateway = clientFor(NOWHERE, { breaker });
   for (let count = 0; count < 5; count++) {
@@ -112,7 +112,7 @@ Deno.test("a gateway that is not there is soon not called any more", async () =>
   }
   assert.equal(gateway.breakerState(), "open");
 
-  await using fake = openGateway(answering(OK));
+  await using fake = openFakeGateway(respondWith(OK));
   const shared = clientFor(fake.url, { breaker });
   for (const call of [shared.cancel, shared.getStatus]) {
     const error = await failure(call("order-101"));
@@ -130,9 +130,9 @@ Deno.test("a gateway that is not there is soon not called any more", async () =>
   assert.equal(fake.received.length, 2);
 });
 
-Deno.test("a read stops trying once it is open", async () => {
+Deno.test("client: stops retrying a read once the breaker is open", async () => {
   const { breaker } = createTestBreaker();
-  for (let count = 0; count < 3; count++) breaker.admit()!.unanswered();
+  for (let count = 0; count < 3; count++) breaker.admit()!.failed();
   const waits = createWaits();
   const error = await failure(clientFor(NOWHERE, { breaker, wait: waits.wait }).getStatus("id"));
   assert.equal(error.failure, "unreachable");
@@ -140,56 +140,56 @@ Deno.test("a read stops trying once it is open", async () => {
   assert.equal(breaker.state(), "open");
 });
 
-Deno.test("errors are answers, however many", async () => {
-  await using fake = openGateway(() => new Response("Bad Gateway", { status: 502 }));
+Deno.test("client: error responses do not open the breaker", async () => {
+  await using fake = openFakeGateway(() => new Response("Bad Gateway", { status: 502 }));
   const gateway = clientFor(fake.url);
   for (let count = 0; count < 10; count++) await failure(gateway.cancel("order-101"));
   assert.equal(gateway.breakerState(), "closed");
 });
 
-Deno.test("timeouts open it, callers who give up do not", async () => {
-  let heard = 0;
+Deno.test("client: timeouts open the breaker, aborts by the caller do not", async () => {
+  let arrived = 0;
   await using server = openRawServer(async (connection) => {
-    await say(connection, "");
-    heard++;
+    await sendBytes(connection, "");
+    arrived++;
   });
   const waits = createWaits();
   const gateway = clientFor(server.url, { wait: waits.wait });
   for (let count = 1; count <= 6; count++) {
     const caller = new AbortController();
     const call = failure(gateway.cancel("order-101", { signal: caller.signal }));
-    await until("it was heard", () => heard === count);
+    await until("the request has arrived", () => arrived === count);
     caller.abort();
     assert.equal((await call).failure, "aborted");
   }
   assert.equal(gateway.breakerState(), "closed");
   for (let count = 7; count <= 11; count++) {
     const call = failure(gateway.cancel("order-101"));
-    await until("it was heard", () => heard === count);
+    await until("the request has arrived", () => arrived === count);
     waits.passDeadlines();
     assert.equal((await call).failure, "timeout");
   }
   assert.equal(gateway.breakerState(), "open");
 });
 
-Deno.test("open, it fails calls at once even where every place is taken", async () => {
+Deno.test("client: with the breaker open, a call fails at once although every slot is in use", async () => {
   const { breaker } = createTestBreaker();
-  let heard = 0;
+  let arrived = 0;
   await using server = openRawServer(async (connection) => {
-    await say(connection, "");
-    heard++;
+    await sendBytes(connection, "");
+    arrived++;
   });
   const waits = createWaits();
   const gateway = clientFor(server.url, { breaker, maxInFlight: 1, wait: waits.wait });
   const first = failure(gateway.cancel("first"));
-  await until("the only place is taken", () => heard === 1);
+  await until("the only slot is in use", () => arrived === 1);
   open(breaker);
   assert.equal((await failure(gateway.cancel("second"))).outcome, "refused");
   waits.passDeadlines();
   await first;
 });
 
-Deno.test("readiness shows the breaker's state, and stays ready", async () => {
+Deno.test("readiness: shows the breaker state and stays ready while it is open", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const ready = async () => {
     const response = await app.request("/health/ready/");
@@ -201,25 +201,25 @@ Deno.test("readiness shows the breaker's state, and stays ready", async () => {
   assert.equal(await ready(), "open");
 });
 
-Deno.test("a busy gateway is none that is down: time spent in line does not count against it", async () => {
+Deno.test("client: a timeout after waiting for a slot does not count as a failure of the gateway", async () => {
   const early = Promise.withResolvers<void>();
   const late = Promise.withResolvers<void>();
-  await using gateway = openGateway(async () => {
-    await (gateway.received.length <= PLACES ? early : late).promise;
+  await using gateway = openFakeGateway(async () => {
+    await (gateway.received.length <= SLOTS ? early : late).promise;
     return Response.json(OK);
   });
-  const PLACES = 6;
+  const SLOTS = 6;
   let now = 0;
   const { wait, passDeadlines } = createWaits();
-  const client = clientFor(gateway.url, { maxInFlight: PLACES, clock: () => now, wait });
-  const first = Array.from({ length: PLACES }, () => client.cancel("first"));
-  await until("the first are there", () => gateway.received.length === PLACES);
-  // Those behind them get their turn when most of their time is over, and run out of it then.
-  const others = Array.from({ length: PLACES }, () => failure(client.cancel("later")));
+  const client = clientFor(gateway.url, { maxInFlight: SLOTS, clock: () => now, wait });
+  const first = Array.from({ length: SLOTS }, () => client.cancel("first"));
+  await until("the first calls have arrived", () => gateway.received.length === SLOTS);
+  // These get their slot after most of their time has passed, and then time out.
+  const others = Array.from({ length: SLOTS }, () => failure(client.cancel("later")));
   now = 9_000;
   early.resolve();
   await Promise.all(first);
-  await until("the others are there", () => gateway.received.length === 2 * PLACES);
+  await until("the other calls have arrived", () => gateway.received.length === 2 * SLOTS);
   passDeadlines();
   for (const error of await Promise.all(others)) assert.equal(error.failure, "timeout");
   assert.equal(client.breakerState(), "closed");

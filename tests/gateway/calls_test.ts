@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { GatewayAPIError, type GatewayError } from "../../core/gateway/errors.ts";
 import {
-  answering,
   clientFor,
   createWaits,
-  openGateway,
+  openFakeGateway,
   openRawServer,
-  say,
+  respondWith,
+  sendBytes,
 } from "../support/gateway/gateway.ts";
 import { until } from "../support/until.ts";
 
@@ -17,13 +17,13 @@ const CHARGE = {
 };
 
 function failure(promise: Promise<unknown>): Promise<GatewayError> {
-  return promise.then(() => assert.fail("It did not fail"), (error) => error);
+  return promise.then(() => assert.fail("The call did not fail"), (error) => error);
 }
 
-/** A gateway that keeps every request until it is told to answer. */
+/** A gateway that holds every request until the test lets it respond. */
 function openSlowGateway() {
   const waiting: ((body: object) => void)[] = [];
-  const fake = openGateway(() => {
+  const fake = openFakeGateway(() => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     waiting.push((body) => resolve(Response.json(body)));
     return promise;
@@ -31,8 +31,8 @@ function openSlowGateway() {
   return {
     url: fake.url,
     received: fake.received,
-    isWaiting: (count: number) => until("requests wait", () => waiting.length >= count),
-    answerAll: () => waiting.splice(0).forEach((answer) => answer(OK)),
+    isWaiting: (count: number) => until("requests are waiting", () => waiting.length >= count),
+    respondToAll: () => waiting.splice(0).forEach((answer) => answer(OK)),
     async [Symbol.asyncDispose]() {
       waiting.splice(0).forEach((answer) => answer(OK));
       await fake[Symbol.asyncDispose]();
@@ -40,8 +40,8 @@ function openSlowGateway() {
   };
 }
 
-Deno.test("an operation has 10 seconds, a charge 15, and whatever the caller says", async () => {
-  await using fake = openGateway(answering(OK));
+Deno.test("deadline: is 10 seconds, 15 for a charge, or the caller's", async () => {
+  await using fake = openFakeGateway(respondWith(OK));
   const waits = createWaits();
   const gateway = clientFor(fake.url, { wait: waits.wait });
   await gateway.getStatus("order-101");
@@ -52,19 +52,19 @@ Deno.test("an operation has 10 seconds, a charge 15, and whatever the caller say
   assert.deepEqual(waits.limits, [10_000, 10_000, 15_000, 20_000, 12_000]);
 });
 
-const SILENCES = {
-  "silence": "",
-  "an answer that stops after its head": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n",
-  "an answer that stops in its body":
+const STALLS = {
+  "no response": "",
+  "a response that stops after its headers": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n",
+  "a response that stops in its body":
     'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status_code":"200"',
 };
 
-for (const [what, bytes] of Object.entries(SILENCES)) {
-  Deno.test(`${what} ends with the deadline, the write's end unknown`, async () => {
-    let said = 0;
+for (const [what, bytes] of Object.entries(STALLS)) {
+  Deno.test(`deadline: ends a call with ${what}; a write then has an unknown outcome`, async () => {
+    let served = 0;
     await using server = openRawServer(async (connection) => {
-      await say(connection, bytes);
-      said++;
+      await sendBytes(connection, bytes);
+      served++;
     });
     const waits = createWaits();
     const gateway = clientFor(server.url, { wait: waits.wait });
@@ -72,7 +72,7 @@ for (const [what, bytes] of Object.entries(SILENCES)) {
       failure(gateway.cancel("order-101")),
       failure(gateway.getStatus("order-101")),
     ];
-    await until("both were heard", () => said === 2);
+    await until("both requests have arrived", () => served === 2);
     waits.passDeadlines();
     const [write, read] = await Promise.all(failures);
     assert.ok(write instanceof GatewayAPIError);
@@ -80,19 +80,19 @@ for (const [what, bytes] of Object.entries(SILENCES)) {
     assert.equal(write.outcome, "unknown");
     assert.equal(read?.failure, "timeout");
     assert.equal(read?.outcome, "refused");
-    assert.equal(said, 2, "no time was left to try again");
+    assert.equal(served, 2, "no time was left for a retry");
   });
 }
 
-const PASSING: Record<string, () => Response> = {
+const TEMPORARY: Record<string, () => Response> = {
   "HTTP 503": () => new Response("Service Unavailable", { status: 503 }),
   "500 in the body": () => Response.json({ status_code: "500" }),
   "429": () => Response.json({ status_code: "429" }),
 };
 
-for (const [what, respond] of Object.entries(PASSING)) {
-  Deno.test(`a read that meets ${what} is tried three times more, a write never`, async () => {
-    await using fake = openGateway(respond);
+for (const [what, respond] of Object.entries(TEMPORARY)) {
+  Deno.test(`retry: repeats a read three times after ${what}, a write never`, async () => {
+    await using fake = openFakeGateway(respond);
     const waits = createWaits();
     const gateway = clientFor(fake.url, { wait: waits.wait, random: () => 0.5 });
     await failure(gateway.getStatus("order-101"));
@@ -114,32 +114,32 @@ for (const [what, respond] of Object.entries(PASSING)) {
   });
 }
 
-Deno.test("a read that meets a broken connection is tried again, and may succeed", async () => {
+Deno.test("retry: repeats a read after a broken connection", async () => {
   await using server = openRawServer(async (connection, number) => {
     const answer = "HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n" + '{"status_code":"200"}';
-    await say(connection, number < 4 ? "garbage\r\n\r\n" : answer);
+    await sendBytes(connection, number < 4 ? "garbage\r\n\r\n" : answer);
     if (number < 4) connection.close();
   });
   const { statusCode } = await clientFor(server.url).getStatus("order-101");
   assert.equal(statusCode, "200");
 });
 
-Deno.test("a definite answer is not asked for twice", async () => {
+Deno.test("retry: does not repeat a read after a definite error", async () => {
   for (const body of [{ status_code: "404" }, { status_code: "401" }, { status_code: "412" }]) {
-    await using fake = openGateway(answering(body));
+    await using fake = openFakeGateway(respondWith(body));
     await failure(clientFor(fake.url).getStatus("order-101"));
     assert.equal(fake.received.length, 1);
   }
-  await using unreadable = openGateway(() => new Response("<html>"));
+  await using unreadable = openFakeGateway(() => new Response("<html>"));
   await failure(clientFor(unreadable.url).getStatus("order-101"));
   assert.equal(unreadable.received.length, 1);
 });
 
-Deno.test("a read comes back when the gateway asked it to", async () => {
+Deno.test("retry: waits as long as Retry-After says", async () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
   for (const retryAfter of ["7", "Thu, 01 Jan 2026 00:00:07 GMT"]) {
     let count = 0;
-    await using fake = openGateway(() =>
+    await using fake = openFakeGateway(() =>
       count++ === 0
         ? new Response(null, { status: 503, headers: { "Retry-After": retryAfter } })
         : Response.json(OK)
@@ -151,20 +151,20 @@ Deno.test("a read comes back when the gateway asked it to", async () => {
   }
 });
 
-Deno.test("a retry that would come after the deadline is not tried", async () => {
+Deno.test("retry: does not wait beyond the deadline", async () => {
   const headers = { "Retry-After": "10" };
-  await using fake = openGateway(() => Response.json({ status_code: "429" }, { headers }));
+  await using fake = openFakeGateway(() => Response.json({ status_code: "429" }, { headers }));
   const error = await failure(clientFor(fake.url).getStatus("order-101"));
   assert.equal(error.name, "GatewayRateLimitError");
   assert.equal(error.retryAfterSeconds, 10);
   assert.equal(fake.received.length, 1);
 });
 
-Deno.test("a write on a connection that dies after use is sent once, too", async () => {
+Deno.test("write: is sent once when a reused connection breaks", async () => {
   const answer = "HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n" + '{"status_code":"200"}';
   let requests = 0;
   await using server = openRawServer(async (connection) => {
-    await say(connection, answer);
+    await sendBytes(connection, answer);
     requests++;
     await connection.read(new Uint8Array(65_536));
     requests++;
@@ -178,7 +178,7 @@ Deno.test("a write on a connection that dies after use is sent once, too", async
   assert.equal(server.connections(), 1);
 });
 
-Deno.test("a caller who gives up is let go at once, whatever the call is at", async () => {
+Deno.test("abort: ends the call at once, before, while waiting for and after getting a slot", async () => {
   await using slow = openSlowGateway();
   const gateway = clientFor(slow.url, { maxInFlight: 1 });
   const early = await failure(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
@@ -198,20 +198,20 @@ Deno.test("a caller who gives up is let go at once, whatever the call is at", as
   assert.equal(slow.received.length, 1);
 });
 
-Deno.test("only so many calls are under way at once; the others wait their turn", async () => {
+Deno.test("limit: runs maxInFlight calls at once, the others in order of arrival", async () => {
   await using slow = openSlowGateway();
   const gateway = clientFor(slow.url, { maxInFlight: 2 });
   const calls = ["a", "b", "c", "d", "e"].map((id) => gateway.cancel(id));
   for (const count of [2, 2, 1]) {
     await slow.isWaiting(count);
-    slow.answerAll();
+    slow.respondToAll();
   }
   await Promise.all(calls);
   const order = slow.received.map(({ target }) => target[4]).join("");
   assert.match(order, /^(ab|ba)(cd|dc)e$/);
 });
 
-Deno.test("a call whose time is up before its turn was never sent, and is no sign of an outage", async () => {
+Deno.test("limit: a call that times out while waiting is not sent and does not count for the breaker", async () => {
   await using slow = openSlowGateway();
   const held = createWaits();
   const gateway = clientFor(slow.url, { maxInFlight: 1, wait: held.wait });
@@ -229,13 +229,13 @@ Deno.test("a call whose time is up before its turn was never sent, and is no sig
 
   const next = gateway.cancel("next");
   await slow.isWaiting(2);
-  slow.answerAll();
+  slow.respondToAll();
   await next;
 });
 
-Deno.test("an operation that is over leaves no timer and no listener behind", async () => {
-  await using fake = openGateway(answering(OK));
-  // The real timers: one that runs on fails the test.
+Deno.test("call: leaves no timer and no listener behind", async () => {
+  await using fake = openFakeGateway(respondWith(OK));
+  // With real timers, one that is left behind fails the test.
   const gateway = clientFor(fake.url, { wait: undefined });
   const { signal } = new AbortController();
   let listeners = 0;
@@ -253,15 +253,15 @@ Deno.test("an operation that is over leaves no timer and no listener behind", as
   assert.equal(listeners, 0);
 });
 
-Deno.test("without a wait of the test's own, a read really waits and comes back", async () => {
-  await using fake = openGateway(answering({ status_code: "503" }, OK));
+Deno.test("retry: works with real timers", async () => {
+  await using fake = openFakeGateway(respondWith({ status_code: "503" }, OK));
   const gateway = clientFor(fake.url, { wait: undefined, random: () => 0.01 });
   assert.equal((await gateway.getStatus("order-101")).statusCode, "200");
   assert.equal(fake.received.length, 2);
 });
 
-Deno.test("a debug log that fails costs no call its answer", async () => {
-  await using gateway = openGateway(answering({ status_code: "201", transaction_id: "1" }));
+Deno.test("exchange log: an error in it does not fail the call", async () => {
+  await using gateway = openFakeGateway(respondWith({ status_code: "201", transaction_id: "1" }));
   const client = clientFor(gateway.url, {
     onExchange: () => {
       throw new Error("The disk is full");

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { openGateway } from "../../commands/gateway.ts";
-import { parseConfig } from "../../core/config.ts";
+import { parseConfig } from "../../core/config/config.ts";
 import { createGatewayClient, type GatewayClient } from "../../core/gateway/client.ts";
-import { isDenial, isStillRunning } from "../../core/gateway/denial.ts";
 import {
   GatewayAPIError,
   GatewayAuthenticationError,
@@ -11,6 +10,7 @@ import {
   GatewayRateLimitError,
   GatewayValidationError,
 } from "../../core/gateway/errors.ts";
+import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.ts";
 import { createLog } from "../../core/log.ts";
 import { DEFAULT_KEYS, startSandbox } from "../../sandbox/sandbox.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
@@ -21,13 +21,13 @@ interface Pair extends AsyncDisposable {
   client: GatewayClient;
   url: string;
   waits: ReturnType<typeof createWaits>;
-  /** Asks the sandbox's own controls. */
+  /** Calls the sandbox's control API. */
   control(path: string, body?: unknown): Promise<Record<string, unknown>>;
   fault(operation: string, fault: string, more?: Record<string, unknown>): Promise<void>;
-  /** A charge to a virtual account, or of another kind. */
+  /** A bank transfer, unless `more` says otherwise. */
   charge(orderId: string, more?: Record<string, unknown>): ReturnType<GatewayClient["charge"]>;
   chargeCard(orderId: string, card: string, more?: object): ReturnType<GatewayClient["charge"]>;
-  /** A card payment that has reached the merchant's account. */
+  /** Makes a settled card payment and returns its transaction id. */
   settleCard(orderId: string, amount?: number): Promise<string>;
 }
 
@@ -86,7 +86,6 @@ const GOOD_CARD = "4811111111111114";
 const CHALLENGED_CARD = "4511111111111117";
 const REFUSED_CARD = "4911111111111113";
 
-/** What kind of error a call gives, with what a caller needs to know of it. */
 async function errorOf(call: Promise<unknown>): Promise<GatewayError> {
   try {
     await call;
@@ -94,10 +93,10 @@ async function errorOf(call: Promise<unknown>): Promise<GatewayError> {
     assert.ok(error instanceof GatewayError, String(error));
     return error;
   }
-  assert.fail("No error");
+  assert.fail("The call did not fail");
 }
 
-Deno.test("every payment type is charged and found again", async () => {
+Deno.test("client and sandbox: charge every payment type and read its status", async () => {
   await using pair = await openPair();
   const customer = {
     first_name: "Budi",
@@ -155,7 +154,7 @@ Deno.test("every payment type is charged and found again", async () => {
   }
 });
 
-Deno.test("a card is charged, captured, refused, challenged, or waits for 3-D Secure", async () => {
+Deno.test("client and sandbox: charge cards that are captured, denied, challenged or need 3-D Secure", async () => {
   await using pair = await openPair();
   const { client } = pair;
   const captured = await pair.chargeCard("captured", GOOD_CARD);
@@ -164,7 +163,7 @@ Deno.test("a card is charged, captured, refused, challenged, or waits for 3-D Se
 
   const refused = await pair.chargeCard("refused", REFUSED_CARD);
   assert.equal(refused.statusCode, "202");
-  assert.ok(isDenial(refused));
+  assert.ok(isDenied(refused));
 
   const waiting = await pair.chargeCard("waiting", GOOD_CARD, { authentication: true });
   assert.equal(waiting.statusCode, "201");
@@ -192,7 +191,7 @@ Deno.test("a card is charged, captured, refused, challenged, or waits for 3-D Se
   assert.equal(part.body.gross_amount, "30000.00");
 });
 
-Deno.test("cancel, expire, refund and direct refund end as the gateway says", async () => {
+Deno.test("client and sandbox: cancel, expire, refund and direct refund", async () => {
   await using pair = await openPair();
   const { client } = pair;
   await pair.charge("cancelled");
@@ -225,11 +224,11 @@ Deno.test("cancel, expire, refund and direct refund end as the gateway says", as
 
   const denied = await pair.settleCard("denied");
   await pair.fault("direct_refund", "bank_refuses");
-  assert.ok(isDenial(await client.directRefund(denied, "key-1", 1000)));
+  assert.ok(isDenied(await client.directRefund(denied, "key-1", 1000)));
   assert.equal((await client.getStatus(denied)).body.transaction_status, "settlement");
 });
 
-Deno.test("all payments to a virtual account are listed", async () => {
+Deno.test("client and sandbox: list all payments to a virtual account", async () => {
   await using pair = await openPair();
   await pair.charge("again");
   await pair.control("/transactions/again/pay");
@@ -241,7 +240,7 @@ Deno.test("all payments to a virtual account are listed", async () => {
   );
 });
 
-Deno.test("cards are registered and looked up, wallets linked and unlinked", async () => {
+Deno.test("client and sandbox: register and look up cards, link and unlink wallets", async () => {
   await using pair = await openPair();
   const { client } = pair;
   const registered = await client.registerCard(GOOD_CARD, 12, 2030);
@@ -271,10 +270,10 @@ Deno.test("cards are registered and looked up, wallets linked and unlinked", asy
     payment_type: "gopay",
     gopay_partner: { phone_number: "123450001", country_code: "62" },
   });
-  assert.ok(isDenial(refused));
+  assert.ok(isDenied(refused));
 });
 
-Deno.test("a subscription is made, read, changed, disabled, enabled and cancelled", async () => {
+Deno.test("client and sandbox: create, read, update, disable, enable and cancel a subscription", async () => {
   await using pair = await openPair();
   const { client } = pair;
   const saved = await client.registerCard(GOOD_CARD, 12, 2030);
@@ -305,11 +304,11 @@ Deno.test("a subscription is made, read, changed, disabled, enabled and cancelle
   const wrong = await errorOf(client.createSubscription({ ...payload, amount: undefined }));
   assert.ok(wrong instanceof GatewayValidationError);
   assert.deepEqual(wrong.validationMessages, ["subscription.amount is required"]);
-  const missing = await errorOf(client.getSubscription("nobody"));
+  const missing = await errorOf(client.getSubscription("missing"));
   assert.deepEqual([missing.statusCode, missing.message], ["404", "Subscription doesn't exist."]);
 });
 
-Deno.test("an invoice is made, read, paid and voided", async () => {
+Deno.test("client and sandbox: create, read, pay and void an invoice", async () => {
   await using pair = await openPair();
   const { client } = pair;
   const payload = (orderId: string) => ({
@@ -341,7 +340,7 @@ Deno.test("an invoice is made, read, paid and voided", async () => {
   assert.ok(wrong instanceof GatewayValidationError);
 });
 
-Deno.test("refusals have the kind that the contract names", async () => {
+Deno.test("client and sandbox: each refusal has its error class", async () => {
   await using pair = await openPair();
   const { client } = pair;
   await pair.charge("taken");
@@ -353,7 +352,7 @@ Deno.test("refusals have the kind that the contract names", async () => {
   assert.ok(invalid instanceof GatewayValidationError);
   assert.deepEqual(invalid.validationMessages, ["bank_transfer.bank is required"]);
 
-  const unknown = await errorOf(client.getStatus("nobody"));
+  const unknown = await errorOf(client.getStatus("missing"));
   assert.ok(unknown instanceof GatewayAPIError);
   assert.deepEqual([unknown.statusCode, unknown.message], ["404", "Transaction doesn't exist."]);
 
@@ -381,7 +380,7 @@ Deno.test("refusals have the kind that the contract names", async () => {
   }
 });
 
-/** Each fault of a charge: what the client makes of it, and whether anything came of the charge. */
+/** For each fault of a charge: the client's error, and whether the charge was made. */
 const FAULTS: Record<string, {
   kind: new (...args: never[]) => GatewayError;
   failure: GatewayError["failure"];
@@ -405,7 +404,7 @@ const FAULTS: Record<string, {
 };
 
 for (const [fault, expected] of Object.entries(FAULTS)) {
-  Deno.test(`a charge that meets ${fault} fails by its deadline, and says what is known`, async () => {
+  Deno.test(`charge: with the fault ${fault} fails with the expected error and outcome`, async () => {
     await using pair = await openPair();
     await pair.fault("charge", fault, { retry_after: 3 });
     const charged = errorOf(pair.charge("one"));
@@ -416,18 +415,18 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
     assert.equal(error.statusCode, expected.statusCode);
     assert.equal(error.outcome, fault === "rate_limit" ? "refused" : "unknown");
     if (fault === "rate_limit") assert.equal(error.retryAfterSeconds, 3);
-    // Once, whatever happened: what the sandbox has is what the one call did.
+    // The client never repeats a charge, so the sandbox has at most one transaction.
     const list = await (await fetch(`${pair.url}/_sandbox/transactions`)).json();
     assert.equal(list.length, expected.isDone ? 1 : 0);
   });
 
-  const isPassing = expected.failure === "unreachable" || expected.statusCode !== "200";
+  const isTemporary = expected.failure === "unreachable" || expected.statusCode !== "200";
   const ending = expected.failure === "timeout"
-    ? "ends with its deadline"
-    : isPassing
-    ? "is asked for again"
-    : "is no answer, and asking again would not help";
-  Deno.test(`a status that meets ${fault} ${ending}`, async () => {
+    ? "ends at its deadline"
+    : isTemporary
+    ? "is retried"
+    : "is not retried";
+  Deno.test(`status: with the fault ${fault} ${ending}`, async () => {
     await using pair = await openPair();
     await pair.charge("one");
     await pair.fault("status", fault);
@@ -436,7 +435,7 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
       const error = errorOf(asked);
       await passDeadline(pair);
       assert.equal((await error).failure, "timeout");
-    } else if (isPassing) {
+    } else if (isTemporary) {
       assert.equal((await asked).body.order_id, "one");
     } else {
       assert.equal((await errorOf(asked)).statusCode, expected.statusCode);
@@ -444,14 +443,14 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
   });
 }
 
-/** The deadline is the test's to pass, once the call has met its fault. */
+/** Ends the call's deadline once the sandbox has used the fault. */
 async function passDeadline(pair: Pair): Promise<void> {
   const armed = async () => await (await fetch(`${pair.url}/_sandbox/faults`)).json();
-  await until("the fault is met", async () => (await armed()).length === 0);
+  await until("the fault is used", async () => (await armed()).length === 0);
   pair.waits.passDeadlines();
 }
 
-Deno.test("an answer after a delay is an answer", async () => {
+Deno.test("charge: succeeds after a delay", async () => {
   await using pair = await openPair();
   await pair.fault("charge", "delay", { delay_ms: 50 });
   assert.equal((await pair.charge("late")).statusCode, "201");
@@ -459,32 +458,32 @@ Deno.test("an answer after a delay is an answer", async () => {
   assert.deepEqual(armed, []);
 });
 
-Deno.test("a key whose first call still runs gets no second transaction, and is told so", async () => {
+Deno.test("charge: a second call with the key of a running call creates no transaction", async () => {
   await using pair = await openPair();
   await pair.fault("charge", "delay", { delay_ms: 600_000 });
   const payload = (orderId: string) => ({
     payment_type: "gopay",
     transaction_details: { order_id: orderId, gross_amount: 10000 },
   });
-  const giveUp = new AbortController();
-  const options = { idempotencyKey: "key", signal: giveUp.signal };
+  const abort = new AbortController();
+  const options = { idempotencyKey: "key", signal: abort.signal };
   const first = errorOf(pair.client.charge(payload("one"), options));
   const list = async () => await (await fetch(`${pair.url}/_sandbox/transactions`)).json();
   await until("it is charged", async () => (await list()).length === 1);
   const second = await pair.client.charge(payload("two"), { idempotencyKey: "key" });
-  assert.ok(isStillRunning(second));
+  assert.ok(isEarlierCallInProgress(second));
   assert.equal((await list()).length, 1);
-  giveUp.abort();
+  abort.abort();
   assert.deepEqual([(await first).failure, (await first).outcome], ["aborted", "unknown"]);
 });
 
-Deno.test("a webhook can arrive before the answer, and its signature holds", async () => {
+Deno.test("notification: can arrive before the response of the charge, with a valid signature", async () => {
   await using pair = await openPair();
-  let isAnswered = false;
+  let hasResponse = false;
   const notified: Record<string, string>[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using receiver = Deno.serve(options, async (request) => {
-    assert.equal(isAnswered, false);
+    assert.equal(hasResponse, false);
     notified.push(await request.json());
     return new Response();
   });
@@ -493,14 +492,14 @@ Deno.test("a webhook can arrive before the answer, and its signature holds", asy
   await (await fetch(`${pair.url}/_sandbox/settings`, init)).body?.cancel();
   await pair.fault("charge", "webhook_first");
   await pair.charge("one");
-  isAnswered = true;
+  hasResponse = true;
   assert.equal(notified.length, 1);
   const { order_id, status_code, gross_amount, signature_key } = notified[0]!;
   const isOurs = pair.client.verifySignature(order_id, status_code, gross_amount, signature_key);
   assert.equal(isOurs, true);
 });
 
-Deno.test("the embedded default has a sandbox beside it, and its client talks to that one", async () => {
+Deno.test("embedded default: starts a sandbox, and the client calls it", async () => {
   await using folder = await dataFolder();
   const config = parseConfig({ DATA_DIR: folder.path, SANDBOX_PORT: "0" }, "/nowhere");
   await using gateway = await openGateway(config, createLog(() => {}));
@@ -512,11 +511,11 @@ Deno.test("the embedded default has a sandbox beside it, and its client talks to
   const { body } = await client.charge(payload);
   const made = await (await fetch(`${sandbox!.url}/_sandbox/transactions/one`)).json();
   assert.equal(made.transaction_id, body.transaction_id);
-  // With both keys: the client's own is what card tokens need.
+  // Card tokens need the client key, too.
   assert.ok((await client.getCardToken(GOOD_CARD, 12, 2030, "123")).body.token_id);
 });
 
-Deno.test("an installation with a gateway of its own has no sandbox", async () => {
+Deno.test("GATEWAY_SERVER_KEY: no sandbox is started with it", async () => {
   const config = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/nowhere");
   await using gateway = await openGateway(config, createLog(() => {}));
   assert.equal(gateway.sandbox, null);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createGatewayClient, type GatewayClient } from "../../core/gateway/client.ts";
 import {
-  answering,
   CLIENT_KEY,
   clientFor,
-  openGateway,
+  openFakeGateway,
+  respondWith,
   SERVER_KEY,
 } from "../support/gateway/gateway.ts";
 
@@ -22,7 +22,7 @@ interface Case {
   call: (gateway: GatewayClient) => Promise<unknown>;
   sends: string;
   body?: string;
-  /** The header that the key goes into. */
+  /** The header with the idempotency key. */
   keyHeader?: "idempotency-key" | "x-idempotency-key";
   withoutServerKey?: true;
 }
@@ -187,8 +187,8 @@ const CASES: Case[] = [
 ];
 
 for (const { operation, call, sends, body = "", keyHeader, withoutServerKey } of CASES) {
-  Deno.test(`${operation} sends ${sends.replace(/\?.*/, "?…")} ${body.slice(0, 40)}`, async () => {
-    await using fake = openGateway(answering({ status_code: "200" }));
+  Deno.test(`${operation}: sends ${sends.replace(/\?.*/, "?…")} ${body.slice(0, 40)}`, async () => {
+    await using fake = openFakeGateway(respondWith({ status_code: "200" }));
     await call(clientFor(fake.url));
     assert.equal(fake.received.length, 1);
     const [{ method, target, headers, body: sent }] = fake.received as [typeof fake.received[0]];
@@ -203,16 +203,16 @@ for (const { operation, call, sends, body = "", keyHeader, withoutServerKey } of
   });
 }
 
-Deno.test("every operation that calls out is among those tested", () => {
+Deno.test("client: every operation that sends a request is tested", () => {
   const tested = new Set<string>(CASES.map(({ operation }) => operation));
   const gateway = clientFor("http://127.0.0.1:2");
-  const silent = ["verifySignature", "breakerState", "pauseMs"];
-  const calling = Object.keys(gateway).filter((name) => !silent.includes(name));
+  const local = ["verifySignature", "breakerState", "rateLimitPauseMs"];
+  const calling = Object.keys(gateway).filter((name) => !local.includes(name));
   assert.deepEqual(calling.sort(), [...tested].sort());
   assert.equal(calling.length, 26);
 });
 
-/** What takes an id as its first argument puts it into a path. */
+/** Operations that put an id into the path. */
 const BY_ID: Record<string, (gateway: GatewayClient, id: string) => Promise<unknown>> = {
   getStatus: (gateway, id) => gateway.getStatus(id),
   getStatusB2b: (gateway, id) => gateway.getStatusB2b(id),
@@ -236,8 +236,8 @@ const BY_ID: Record<string, (gateway: GatewayClient, id: string) => Promise<unkn
 };
 
 for (const [operation, call] of Object.entries(BY_ID)) {
-  Deno.test(`${operation} never reaches another path, whatever the id`, async () => {
-    await using fake = openGateway(answering({ status_code: "200" }));
+  Deno.test(`${operation}: encodes a hostile id, so that the path stays the same`, async () => {
+    await using fake = openFakeGateway(respondWith({ status_code: "200" }));
     const gateway = clientFor(fake.url);
     for (const id of ["", ".", "..", "\ud800"]) {
       await assert.rejects(call(gateway, id), TypeError);
@@ -268,8 +268,8 @@ for (const [operation, call] of Object.entries(BY_ID)) {
   });
 }
 
-Deno.test("an amount that is not a whole number above 0 is never sent", async () => {
-  await using fake = openGateway(answering({ status_code: "200" }));
+Deno.test("client: rejects an amount that is not a whole number above 0", async () => {
+  await using fake = openFakeGateway(respondWith({ status_code: "200" }));
   const gateway = clientFor(fake.url);
   for (
     const amount of [0.5, 44_000.1, 0, -1, NaN, Infinity, 2 ** 53, "44000" as unknown as number]
@@ -283,8 +283,8 @@ Deno.test("an amount that is not a whole number above 0 is never sent", async ()
   assert.equal(fake.received.length, 0);
 });
 
-Deno.test("an idempotency key that the gateway would ignore is refused before any call", async () => {
-  await using fake = openGateway(answering({ status_code: "200" }));
+Deno.test("client: rejects an idempotency key that the gateway would ignore", async () => {
+  await using fake = openFakeGateway(respondWith({ status_code: "200" }));
   const gateway = clientFor(fake.url);
   for (const idempotencyKey of ["", "k".repeat(47), "kéy", "k\ny", " key", "key "]) {
     await assert.rejects(gateway.cancel("order-101", { idempotencyKey }), TypeError);
@@ -295,8 +295,8 @@ Deno.test("an idempotency key that the gateway would ignore is refused before an
   assert.equal(fake.received[0]!.headers.get("idempotency-key"), "k".repeat(46));
 });
 
-Deno.test("without a client key nothing about a card is sent", async () => {
-  await using fake = openGateway(answering({ status_code: "200" }));
+Deno.test("client: rejects card operations without a client key", async () => {
+  await using fake = openFakeGateway(respondWith({ status_code: "200" }));
   const gateway = clientFor(fake.url, { clientKey: null });
   const needsKey = { name: "TypeError", message: /GATEWAY_CLIENT_KEY/ };
   await assert.rejects(gateway.getCardToken("4811111111111114", 1, 2030, "123"), needsKey);
@@ -307,17 +307,17 @@ Deno.test("without a client key nothing about a card is sent", async () => {
   assert.equal(fake.received.length, 1);
 });
 
-Deno.test("without a server key there is no client", () => {
+Deno.test("client: cannot be created without a valid server key", () => {
   for (const serverKey of ["", " ", "with space", "line\nbreak", "kéy"]) {
     const options = { baseUrl: "http://127.0.0.1:2", serverKey, clientKey: null };
     assert.throws(() => createGatewayClient(options), TypeError);
   }
 });
 
-Deno.test("the key travels along with no redirect", async () => {
-  await using elsewhere = openGateway(answering({ status_code: "200" }));
+Deno.test("client: does not follow redirects", async () => {
+  await using elsewhere = openFakeGateway(respondWith({ status_code: "200" }));
   for (const status of [301, 302, 303, 307, 308]) {
-    await using fake = openGateway(() => Response.redirect(elsewhere.url + "/stolen", status));
+    await using fake = openFakeGateway(() => Response.redirect(elsewhere.url + "/stolen", status));
     const gateway = clientFor(fake.url);
     const redirected = { name: "GatewayAPIError", statusCode: String(status) };
     await assert.rejects(gateway.getStatus("order-101"), redirected);
@@ -326,8 +326,8 @@ Deno.test("the key travels along with no redirect", async () => {
   assert.equal(elsewhere.received.length, 0);
 });
 
-Deno.test("a base URL with a path of its own keeps it", async () => {
-  await using fake = openGateway(answering({ status_code: "200" }));
+Deno.test("client: keeps the path of the base URL", async () => {
+  await using fake = openFakeGateway(respondWith({ status_code: "200" }));
   await clientFor(fake.url + "/proxy/gateway").getStatus("order-101");
   assert.equal(fake.received[0]!.target, "/proxy/gateway/v2/order-101/status");
   assert.equal(atob(BASIC.slice("Basic ".length)), `${SERVER_KEY}:`);

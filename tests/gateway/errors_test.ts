@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import * as errors from "../../core/gateway/errors.ts";
 import { fc } from "../support/fast_check.ts";
-import { clientFor, openGateway, openRawServer, say } from "../support/gateway/gateway.ts";
+import {
+  clientFor,
+  openFakeGateway,
+  openRawServer,
+  sendBytes,
+} from "../support/gateway/gateway.ts";
 
-/** What a client makes of one response to a write, and of the same to a read. */
+/** The error of a write with this response; a read with the same response must fail alike. */
 async function failuresOf(respond: () => Response) {
-  await using fake = openGateway(respond);
+  await using fake = openFakeGateway(respond);
   const gateway = clientFor(fake.url);
   const [write, read] = await Promise.all([
     gateway.cancel("order-101").then(() => null, (error: errors.GatewayError) => error),
@@ -29,9 +34,9 @@ const KINDS = {
 } as const;
 
 for (const [code, name] of Object.entries(KINDS)) {
-  Deno.test(`${code} is a ${name} and means that nothing happened`, async () => {
+  Deno.test(`error: ${code} is a ${name} with the outcome refused`, async () => {
     const body = { status_code: code, status_message: "No, thank you.", id: "some-id" };
-    // Under HTTP 200, as the gateway does, under its own code, and without one in the body.
+    // With HTTP 200, as the gateway sends it, with the same HTTP status, and without a body code.
     for (
       const respond of [
         () => Response.json(body),
@@ -53,7 +58,7 @@ for (const [code, name] of Object.entries(KINDS)) {
   });
 }
 
-Deno.test("the body's code goes before the HTTP status", async () => {
+Deno.test("error: the body code takes precedence over the HTTP status", async () => {
   assert.equal(
     await failuresOf(() => Response.json({ status_code: "200" }, { status: 500 })),
     null,
@@ -62,7 +67,7 @@ Deno.test("the body's code goes before the HTTP status", async () => {
   assert.ok(error instanceof errors.GatewayDuplicateOrderError);
 });
 
-Deno.test("a code that is none leaves it to the HTTP status", async () => {
+Deno.test("error: the HTTP status counts if the body code is invalid", async () => {
   for (const status_code of ["", "abc", "20", "2000", null, {}, ["200"], true, 2.5]) {
     assert.equal(await failuresOf(() => Response.json({ status_code })), null);
     const error = await failuresOf(() => Response.json({ status_code }, { status: 401 }));
@@ -70,7 +75,7 @@ Deno.test("a code that is none leaves it to the HTTP status", async () => {
   }
 });
 
-Deno.test("2xx and 407 are answers; 407 of some proxy is not", async () => {
+Deno.test("error: 2xx and a body code of 407 are results, HTTP 407 is an error", async () => {
   for (const status_code of ["200", "201", "202", "204", "407", 407]) {
     assert.equal(await failuresOf(() => Response.json({ status_code })), null);
   }
@@ -78,7 +83,7 @@ Deno.test("2xx and 407 are answers; 407 of some proxy is not", async () => {
   assert.equal(error?.name, "GatewayAPIError");
 });
 
-Deno.test("5xx leaves the end of a write unknown, wherever it is said", async () => {
+Deno.test("error: 5xx in body or HTTP status leaves the outcome of a write unknown", async () => {
   const message = "Sorry. Our system is recovering from unexpected issues. Please retry.";
   for (
     const respond of [
@@ -94,7 +99,7 @@ Deno.test("5xx leaves the end of a write unknown, wherever it is said", async ()
   }
 });
 
-Deno.test("a proxy that lost patience leaves the end of a write unknown", async () => {
+Deno.test("error: a proxy timeout leaves the outcome of a write unknown", async () => {
   for (const status of [408, 499]) {
     const error = await failuresOf(() => new Response("Timeout", { status }));
     assert.equal(error?.outcome, "unknown");
@@ -111,11 +116,11 @@ const NO_JSON: Record<string, string> = {
   "a list": '[{"status_code":"200"}]',
   "a string": '"200"',
   "null": "null",
-  "a body longer than anybody reads": " ".repeat(262_145) + '{"status_code":"200"}',
+  "a body above the size limit": " ".repeat(262_145) + '{"status_code":"200"}',
 };
 
 for (const [what, body] of Object.entries(NO_JSON)) {
-  Deno.test(`${what} is no answer`, async () => {
+  Deno.test(`error: ${what} is not a result, and leaves the outcome of a write unknown`, async () => {
     for (const status of [200, 201, 202, 404, 502]) {
       const error = await failuresOf(() => new Response(body, { status }));
       assert.equal(error?.name, "GatewayAPIError");
@@ -129,19 +134,19 @@ for (const [what, body] of Object.entries(NO_JSON)) {
   });
 }
 
-Deno.test("a refusal by whoever stands before the gateway says nothing about the call", async () => {
+Deno.test("error: a 4xx without the gateway's fields leaves the outcome of a write unknown", async () => {
   for (const status of [400, 401, 403, 404, 406, 429]) {
     const error = await failuresOf(() => Response.json({ message: "Forbidden" }, { status }));
     assert.equal(error?.outcome, "unknown", String(status));
   }
 });
 
-Deno.test("a body that is just short enough is an answer", async () => {
+Deno.test("error: a body of exactly the size limit is read", async () => {
   const body = '{"status_code":"200"}'.padEnd(262_144);
   assert.equal(await failuresOf(() => new Response(body)), null);
 });
 
-Deno.test("validation messages are told, by whatever name they come", async () => {
+Deno.test("error: has the validation messages, under each name the gateway uses", async () => {
   const cases = [
     { status_code: "400", validation_messages: ["amount is required", 7, null, "name is, too"] },
     { error_messages: ["amount is required", "name is, too"] },
@@ -157,7 +162,7 @@ Deno.test("validation messages are told, by whatever name they come", async () =
   }
 });
 
-Deno.test("a rate limit says for how long, in seconds or as a date", async () => {
+Deno.test("error: has the seconds of a Retry-After in seconds or as a date", async () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
   const headers = {
     "7": 7,
@@ -167,7 +172,7 @@ Deno.test("a rate limit says for how long, in seconds or as a date", async () =>
     "-1": null,
   };
   for (const [header, seconds] of Object.entries(headers)) {
-    await using fake = openGateway(() =>
+    await using fake = openFakeGateway(() =>
       Response.json({ status_code: "429" }, { headers: { "Retry-After": header } })
     );
     const error = await clientFor(fake.url, { clock: () => now }).cancel("order-101")
@@ -177,7 +182,7 @@ Deno.test("a rate limit says for how long, in seconds or as a date", async () =>
   }
 });
 
-Deno.test("whatever comes over the wire is an answer or an error of the family", async () => {
+Deno.test("error: any response is a result or a GatewayError", async () => {
   const codes = ["200", "201", "407", "400", "500", 200, "x", null];
   const objects = fc.record({ status_code: fc.constantFrom(...codes), more: fc.anything() })
     .map((body) => new TextEncoder().encode(toJson(body)));
@@ -187,7 +192,7 @@ Deno.test("whatever comes over the wire is an answer or an error of the family",
     objects,
   );
   let next = { status: 200, body: new Uint8Array() };
-  await using fake = openGateway(() => new Response(next.body, { status: next.status }));
+  await using fake = openFakeGateway(() => new Response(next.body, { status: next.status }));
   const gateway = clientFor(fake.url);
   const property = fc.asyncProperty<[Uint8Array<ArrayBuffer>, number]>(
     bodies,
@@ -204,19 +209,19 @@ Deno.test("whatever comes over the wire is an answer or an error of the family",
   await fc.assert(property, { numRuns: 150 });
 });
 
-/** Made-up values hold what JSON cannot. */
+/** Generated values include bigints, which JSON does not support. */
 function toJson(value: unknown): string {
   return JSON.stringify(value, (_, each) => typeof each === "bigint" ? String(each) : each);
 }
 
-Deno.test("a body nested beyond all measure is no crash", async () => {
+Deno.test("error: an extremely nested body does not crash the client", async () => {
   const deep = `{"status_code":"400","deep":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
   const error = await failuresOf(() => new Response(deep));
   assert.ok(error instanceof errors.GatewayValidationError);
   assert.equal(await failuresOf(() => new Response(deep.replace("400", "200"))), null);
 });
 
-Deno.test("an error with thousands of secrets in it is no reason to stand still", async () => {
+Deno.test("error: masks a body with thousands of secrets in reasonable time", async () => {
   const secrets = Array.from(
     { length: 7_000 },
     (_, index) => ({ token: `secret-token-${index}` }),
@@ -232,16 +237,17 @@ const CHARGE = {
 };
 
 const BROKEN: Record<string, string> = {
-  "a connection closed without a word": "",
+  "a connection closed without a response": "",
   "garbage": "\x00\x01\x02 this is not HTTP\r\n\r\n",
-  "half an answer": 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status_code":"200"',
-  "a cut chunk": 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n{"status_code":"200"}',
+  "half a response": 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"status_code":"200"',
+  "a truncated chunk":
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n{"status_code":"200"}',
 };
 
 for (const [what, bytes] of Object.entries(BROKEN)) {
-  Deno.test(`${what} is no answer, and leaves the end of a write unknown`, async () => {
+  Deno.test(`error: ${what} leaves the outcome of a write unknown`, async () => {
     await using server = openRawServer(async (connection) => {
-      await say(connection, bytes);
+      await sendBytes(connection, bytes);
       connection.close();
     });
     const gateway = clientFor(server.url);
@@ -256,7 +262,7 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
       assert.equal(error.failure, "unreachable");
       assert.equal(error.outcome, "unknown");
       assert.equal(error.statusCode, null);
-      // The runtime would have tried again by itself.
+      // Deno's fetch would have sent it again.
       assert.equal(server.connections(), number + 1);
     }
   });

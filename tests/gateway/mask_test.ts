@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import type { GatewayError } from "../../core/gateway/errors.ts";
-import { logExchanges } from "../../core/gateway/exchange_log.ts";
+import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { maskText } from "../../core/gateway/mask.ts";
 import type { Exchange } from "../../core/gateway/transport.ts";
 import { createLog } from "../../core/log.ts";
 import { fc } from "../support/fast_check.ts";
 import {
-  answering,
   CLIENT_KEY,
   clientFor,
-  openGateway,
+  openFakeGateway,
+  respondWith,
   SERVER_KEY,
 } from "../support/gateway/gateway.ts";
 
 const NOWHERE = "http://127.0.0.1:2";
 const CARD = "4811111111111114";
 
-const SECRET_MEMBERS = [
+const SECRET_FIELDS = [
   ...["card_number", "card_cvv", "cvv", "token_id", "saved_token_id", "token", "client_key"],
   ...["payment_option_token", "bank_one_time_token", "signature_key", "server_key"],
 ];
 
-for (const name of SECRET_MEMBERS) {
-  Deno.test(`the member ${name} is masked, in whole JSON and in cut`, () => {
+for (const name of SECRET_FIELDS) {
+  Deno.test(`mask: hides the field ${name} in complete and truncated JSON`, () => {
     const masked = (text: string) => maskText(text.replaceAll("NAME", name));
     assert.equal(masked('{"NAME":"abc","x":1}'), `{"${name}":"[secret]","x":1}`);
     assert.equal(masked('{"NAME" : "a\\"bc", "x":1}'), `{"${name}" : "[secret]", "x":1}`);
@@ -36,12 +36,12 @@ for (const name of SECRET_MEMBERS) {
   });
 }
 
-Deno.test("a whole card is masked", () => {
+Deno.test("mask: hides a card object", () => {
   const text = '{"credit_card":{"card":{"number":"4811111111111114","cvv":"123"},"bank":"bca"}}';
   assert.equal(maskText(text), '{"credit_card":{"card":"[secret]","bank":"bca"}}');
 });
 
-Deno.test("card numbers are masked wherever they stand", () => {
+Deno.test("mask: hides card numbers anywhere in the text", () => {
   const numbers = {
     "4811111111111114": "[secret]",
     "4811 1111 1111 1114": "[secret]",
@@ -56,14 +56,14 @@ Deno.test("card numbers are masked wherever they stand", () => {
   for (const [text, masked] of Object.entries(numbers)) assert.equal(maskText(text), masked);
 });
 
-Deno.test("numbers to pay with and masked cards stay", () => {
+Deno.test("mask: keeps payment numbers and masked cards", () => {
   for (const name of ["va_number", "permata_va_number", "bill_key", "payment_code"]) {
     const text = `{"${name}":"${CARD}","masked_card":"48111111-1114"}`;
     assert.equal(maskText(text), text);
   }
 });
 
-Deno.test("the way into a 3-D Secure page and credentials are masked", () => {
+Deno.test("mask: hides 3-D Secure tokens and credentials", () => {
   const url = "https://api.midtrans.com/v2/3ds/redirect/481111-1114-abc";
   const masked = "https://api.midtrans.com/v2/3ds/redirect/[secret]";
   assert.equal(maskText(`{"redirect_url":"${url}"}`), `{"redirect_url":"${masked}"}`);
@@ -74,7 +74,7 @@ Deno.test("the way into a 3-D Secure page and credentials are masked", () => {
   assert.equal(maskText("Basic trousers, black"), "Basic trousers, black");
 });
 
-Deno.test("what is known to be secret is masked wherever it stands and however it is spelled", () => {
+Deno.test("mask: hides known secrets anywhere and in every encoding", () => {
   const token = 'a/b+c="d e';
   const spelled = [token, encodeURIComponent(token), JSON.stringify(token), 'a\\/b+c=\\"d e'];
   for (const text of spelled) assert.equal(maskText(`<${text}>`, [token]).includes("d"), false);
@@ -85,7 +85,7 @@ Deno.test("what is known to be secret is masked wherever it stands and however i
   );
 });
 
-Deno.test("texts of any size and shape are masked, and none takes ages", () => {
+Deno.test("mask: handles large hostile texts in reasonable time", () => {
   const mebibyte = 1_048_576;
   const hostile = [
     `{"token":"${"a".repeat(mebibyte)}`,
@@ -99,10 +99,10 @@ Deno.test("texts of any size and shape are masked, and none takes ages", () => {
   for (const text of hostile) assert.ok(maskText(text, [CARD, "123"]).length <= text.length + 20);
 });
 
-Deno.test("an exchange tells the exact text that was sent and received, and on which try", async () => {
+Deno.test("exchange: has the exact text of request and response, and the attempt number", async () => {
   const body = '{"status_code":"200",  "order_id":"order-101","unknown":1.0}';
   let count = 0;
-  await using fake = openGateway(() =>
+  await using fake = openFakeGateway(() =>
     count++ === 0 ? new Response("Bad\r\nGateway", { status: 502 }) : new Response(body)
   );
   const exchanges: Exchange[] = [];
@@ -142,7 +142,7 @@ Deno.test("an exchange tells the exact text that was sent and received, and on w
   ]);
 });
 
-Deno.test("an exchange without an answer is told, too", async () => {
+Deno.test("exchange: is reported without a response, too", async () => {
   const exchanges: Exchange[] = [];
   const gateway = clientFor(NOWHERE, { onExchange: (each) => exchanges.push(each) });
   await assert.rejects(gateway.cancel("order-101"));
@@ -152,8 +152,8 @@ Deno.test("an exchange without an answer is told, too", async () => {
   assert.equal(exchanges[0]!.responseText, null);
 });
 
-Deno.test("exchanges go to the log as an event of their own", async () => {
-  await using fake = openGateway(answering({ status_code: "200", token_id: "secret-token" }));
+Deno.test("exchange: is logged as gateway_exchange with secrets masked", async () => {
+  await using fake = openFakeGateway(respondWith({ status_code: "200", token_id: "secret-token" }));
   let text = "";
   const log = createLog((lines) => text += lines);
   await clientFor(fake.url, { onExchange: logExchanges(log) })
@@ -170,8 +170,8 @@ Deno.test("exchanges go to the log as an event of their own", async () => {
   assert.equal(line.attempt, 1);
 });
 
-/** Everything of an error that could ever reach a log or a caller. */
-function tell(error: GatewayError): string {
+/** Everything of an error that could reach a log or a caller. */
+function textOf(error: GatewayError): string {
   let text = JSON.stringify(error.data) + JSON.stringify(error.validationMessages);
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     text += `\n${each.name} ${each.message} ${each.stack}`;
@@ -179,21 +179,21 @@ function tell(error: GatewayError): string {
   return text + Deno.inspect(error, { depth: 10 });
 }
 
-Deno.test("an unreachable gateway does not tell the card in its error", async () => {
+Deno.test("error: of an unreachable gateway does not contain the card", async () => {
   for (const secrets of [[CARD, "987"], ["4811 1111 1111 1114", "9876"]] as const) {
     const error = await clientFor(NOWHERE).getCardToken(secrets[0], 1, 2030, secrets[1])
       .catch((error) => error);
-    const told = tell(error);
+    const text = textOf(error);
     for (const secret of [...secrets, secrets[0].replaceAll(" ", "+"), CLIENT_KEY, SERVER_KEY]) {
-      assert.ok(!told.includes(secret), told);
+      assert.ok(!text.includes(secret), text);
     }
-    assert.doesNotMatch(told, /card_number=/);
-    assert.match(error.cause.message, /refused/i, "but it tells what went wrong");
+    assert.doesNotMatch(text, /card_number=/);
+    assert.match(error.cause.message, /refused/i, "the cause is still readable");
   }
 });
 
 const secret = fc.string({ minLength: 8, maxLength: 40 })
-  // Such as could not stand in the test's own text by chance.
+  // Only secrets that cannot occur in the test's own text by chance.
   .filter((text) => /[^\s\w[\]{}":,]/.test(text) && text.trim().length >= 8);
 const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 12, maxLength: 18 });
 const cardNumber = digits.map((list) => {
@@ -209,7 +209,7 @@ function passesLuhn(number: string): boolean {
       }, 0) % 10 === 0;
 }
 
-Deno.test("no secret of a request or an answer is ever told, whatever it looks like", async () => {
+Deno.test("mask: no secret of a request or a response appears in an exchange or an error", async () => {
   interface Secrets {
     card: string;
     token: string;
@@ -218,14 +218,14 @@ Deno.test("no secret of a request or an answer is ever told, whatever it looks l
   }
   let answer: (secrets: Secrets) => unknown = () => ({});
   let secrets: Secrets;
-  await using fake = openGateway(() => {
+  await using fake = openFakeGateway(() => {
     const body = answer(secrets);
     return typeof body === "string" ? new Response(body) : Response.json(body);
   });
   const exchanges: Exchange[] = [];
   const gateway = clientFor(fake.url, { onExchange: (each) => exchanges.push(each) });
 
-  /** Secrets where they belong, echoed where they do not, and in answers that are cut. */
+  /** Secrets in their own fields, repeated in other fields, and in truncated responses. */
   const echo = (status_code: string) => ({ card, token, signature, saved }: Secrets) => ({
     status_code,
     status_message: `Card ${card} with token ${token} of ${SERVER_KEY} is not ${saved}`,
@@ -263,16 +263,16 @@ Deno.test("no secret of a request or an answer is ever told, whatever it looks l
         gateway.createPayAccount({ gopay: { payment_option_token: token, card_number: card } }),
       ];
       const errors = (await Promise.allSettled(calls))
-        .flatMap((each) => each.status === "rejected" ? [tell(each.reason)] : []);
+        .flatMap((each) => each.status === "rejected" ? [textOf(each.reason)] : []);
       assert.ok(exchanges.length >= calls.length);
-      const told = JSON.stringify(exchanges) + exchanges.map((each) => Object.values(each)).join();
+      const text = JSON.stringify(exchanges) + exchanges.map((each) => Object.values(each)).join();
       for (
         const value of [...Object.values(made), SERVER_KEY, CLIENT_KEY, btoa(`${SERVER_KEY}:`)]
       ) {
         const spelled = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
         for (const each of spelled) {
-          assert.ok(!told.includes(each), `told ${each}: ${told}`);
-          for (const error of errors) assert.ok(!error.includes(each), `told ${each}: ${error}`);
+          assert.ok(!text.includes(each), `leaked ${each}: ${text}`);
+          for (const error of errors) assert.ok(!error.includes(each), `leaked ${each}: ${error}`);
         }
       }
     },

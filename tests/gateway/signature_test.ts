@@ -14,13 +14,13 @@ const gateway = clientFor("http://127.0.0.1:2");
 const ORDER = ["order-101", "200", "44000.00"] as const;
 
 for (const [statusCode, signature] of Object.entries(VECTORS)) {
-  Deno.test(`the signature of ${statusCode} holds`, () => {
+  Deno.test(`signature: is valid for status code ${statusCode}`, () => {
     assert.ok(gateway.verifySignature("order-101", statusCode, "44000.00", signature));
     assert.ok(gateway.verifySignature("order-101", statusCode, "44000.00", signature, SERVER_KEY));
   });
 }
 
-Deno.test("a server key of one's own takes the place of the configured one", () => {
+Deno.test("signature: is checked with the given server key instead of the configured one", () => {
   const key = "askvnoibnosifnboseofinbofinfgbiufglnbfg";
   const signature =
     "edc076b21793ebe3e17926350f5b8ae67d902fe657b3d0aa31b932d5c127e2375d308a2bc94f3265ac2d80a1f181a79b997ac178a236fcff35af263fc4d4c231";
@@ -29,7 +29,7 @@ Deno.test("a server key of one's own takes the place of the configured one", () 
   assert.ok(!gateway.verifySignature(...ORDER, VECTORS["200"], key));
 });
 
-Deno.test("a signature holds for exactly what it signs", () => {
+Deno.test("signature: is not valid for any other value", () => {
   const signature = VECTORS["200"];
   assert.ok(!gateway.verifySignature("order-102", "200", "44000.00", signature));
   assert.ok(!gateway.verifySignature("order-101", "201", "44000.00", signature));
@@ -37,14 +37,14 @@ Deno.test("a signature holds for exactly what it signs", () => {
   assert.ok(!gateway.verifySignature("order-101", "200", "44000.0", signature));
 });
 
-Deno.test("rubbish of any length and kind is no signature, and no error", () => {
+Deno.test("signature: values of any length and type are rejected without an error", () => {
   const signature = VECTORS["200"];
-  const rubbish = [
+  const invalid = [
     ...["", "0", signature.slice(1), signature + "0", signature.toUpperCase(), " ".repeat(128)],
     ...["é".repeat(128), "é".repeat(64), "\ud800".repeat(128), "a".repeat(1_000_000)],
     ...[null, undefined, 0, {}, [signature], new Uint8Array(128)],
   ];
-  for (const each of rubbish) assert.equal(gateway.verifySignature(...ORDER, each), false);
+  for (const each of invalid) assert.equal(gateway.verifySignature(...ORDER, each), false);
   for (const each of [null, undefined, 200, {}, ["order-101"]]) {
     assert.equal(gateway.verifySignature(each, "200", "44000.00", signature), false);
     assert.equal(gateway.verifySignature("order-101", each, "44000.00", signature), false);
@@ -52,7 +52,7 @@ Deno.test("rubbish of any length and kind is no signature, and no error", () => 
   }
 });
 
-Deno.test("an empty key signs nothing", () => {
+Deno.test("signature: is never valid with an empty server key", () => {
   const forged = createHash("sha512").update(ORDER.join("")).digest("hex");
   assert.equal(gateway.verifySignature(...ORDER, forged, ""), false);
 });

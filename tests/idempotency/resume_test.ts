@@ -282,15 +282,15 @@ Deno.test("an order that is taken by nobody the gateway knows may be taken by ou
   const { payment_id } = await (await post("/charge/", body, headers)).json();
   // Its own idempotency has forgotten the first time, and its status lags behind.
   await sandbox.advance(301);
-  const { meddle } = relay;
-  relay.meddle = (request, pass) =>
+  const { intercept } = relay;
+  relay.intercept = (request, pass) =>
     request.method === "GET"
       ? Response.json({ status_code: "404", status_message: "Transaction doesn't exist." })
       : pass();
   const problem = await (await post("/charge/", body, headers)).json();
   assert.deepEqual([problem.payment_id, problem.outcome], [payment_id, "unknown"]);
   assert.equal((await payments.read(payment_id)).transaction_status, "pending");
-  relay.meddle = meddle;
+  relay.intercept = intercept;
   const payment = await parsePayment(await post("/charge/", body, headers), 201);
   assert.equal(payment.id, payment_id);
   assert.equal((await payments.transactions(body.order_id)).length, 1);

@@ -311,7 +311,8 @@ for (const [name, difference] of Object.entries(OTHERWISE)) {
 Deno.test("an invoice that the gateway no longer knows keeps its state, and raises an alert", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
-  invoices.relay.meddle = () => Response.json({ error_messages: ["Not Found"] }, { status: 404 });
+  invoices.relay.intercept = () =>
+    Response.json({ error_messages: ["Not Found"] }, { status: 404 });
   await assertUnpaid(invoices, invoice);
   const events = invoices.app.logged().map(({ event }) => event);
   assert.ok(events.includes("invoice_unknown_to_gateway"));

@@ -12,18 +12,7 @@ import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import {
-  alterInvoices,
-  type Invoice,
-  invoiceDue,
-  MAKING,
-  namesTold,
-  openInvoices,
-  parseInvoice,
-  sentInvoices,
-  type TestInvoices,
-  TOTAL,
-} from "../support/records/invoices.ts";
+import { alterInvoices, type Invoice, invoiceDue, MAKING, namesTold, openInvoices, parseInvoice, sentInvoices, type TestInvoices, TOTAL } from "../support/records/invoices.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -35,12 +24,12 @@ async function assertTaken(response: Response, orderId: string): Promise<void> {
 
 /** The gateway refuses the next one outright. */
 function refuseNext({ relay }: TestInvoices): void {
-  const { meddle } = relay;
-  relay.meddle = (request, pass) => {
+  const { intercept } = relay;
+  relay.intercept = (request, pass) => {
     if (!(request.method === "POST" && request.target === "/v1/invoices")) {
-      return meddle(request, pass);
+      return intercept(request, pass);
     }
-    relay.meddle = meddle;
+    relay.intercept = intercept;
     return Response.json({ error_messages: ["customer_details.name is odd"] }, { status: 400 });
   };
 }

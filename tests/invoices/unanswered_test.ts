@@ -4,26 +4,13 @@ import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts"
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { canResendInvoice, newInvoice } from "../../core/invoices/create.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
-import {
-  DAY,
-  dayOf,
-  type Invoice,
-  invoiceDue,
-  MAKING,
-  MINUTE,
-  namesTold,
-  openInvoices,
-  parseInvoice,
-  SECOND,
-  sentInvoices,
-  type TestInvoices,
-} from "../support/records/invoices.ts";
 import { notified } from "../support/gateway/notifications.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
+import { DAY, dayOf, type Invoice, invoiceDue, MAKING, MINUTE, namesTold, openInvoices, parseInvoice, SECOND, sentInvoices, type TestInvoices } from "../support/records/invoices.ts";
 
 /** Made, and the answer lost; or never arrived. */
 type Loss = "answer_lost" | "reset";
@@ -227,13 +214,13 @@ Deno.test("a refusal of the second try says nothing about the first: the invoice
     await using invoices = await openInvoices();
     const [request, key] = [invoiceDue(invoices.now()), newKey()];
     const invoice = await createInVain(invoices, "answer_lost", request, key);
-    invoices.relay.meddle = () => Response.json({ error_messages: [message] }, { status });
+    invoices.relay.intercept = () => Response.json({ error_messages: [message] }, { status });
     const again = await invoices.post("/invoices/", request, key);
     assert.equal(again.status, 400);
     const problem = await again.json();
     assert.deepEqual([problem.outcome, problem.invoice_id], ["unknown", invoice.id]);
     assert.equal((await invoices.find(invoice.id)).status, "pending");
-    invoices.relay.meddle = (_request, pass) => pass();
+    invoices.relay.intercept = (_request, pass) => pass();
     await invoices.advance(MINUTE);
     await invoices.work();
     await assertMade(invoices, invoice);
@@ -263,7 +250,7 @@ for (const fault of UNKNOWN) {
 Deno.test("one that is still running at the gateway is an unknown end, too", async () => {
   await using invoices = await openInvoices();
   const running = { status_code: "202", status_message: "still running" };
-  invoices.relay.meddle = () => Response.json(running, { status: 202 });
+  invoices.relay.intercept = () => Response.json(running, { status: 202 });
   const answer = await invoices.post("/invoices/", invoiceDue(invoices.now()));
   const { outcome, invoice_id } = await assertProblem(answer, 400, "gateway_error");
   assert.equal(outcome, "unknown");

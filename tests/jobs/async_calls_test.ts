@@ -191,7 +191,7 @@ for (const { operation, task, resultOf } of ASKED) {
       gatewayOptions: { wait: createWaits().wait },
     });
     const prepared = await operation.prepare(payments);
-    payments.relay.meddle = () => new Response("<html>", { status: 500 });
+    payments.relay.intercept = () => new Response("<html>", { status: 500 });
     const { id } = await runAsked(payments, prepared);
     const delays: number[] = [];
     for (let job = await rowOf(payments, id); job.status === "queued";) {
@@ -296,7 +296,7 @@ const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, J
     return ["/charge/", { ...CHARGE, order_id }, /^duplicate_order: The order id .+ is taken/];
   },
   "a charge that the gateway does not take": ({ relay }) => {
-    relay.meddle = () => Response.json({ status_code: "400", status_message: "No such thing" });
+    relay.intercept = () => Response.json({ status_code: "400", status_message: "No such thing" });
     return Promise.resolve(["/charge/", CHARGE, /^gateway_validation: .*No such thing/]);
   },
   "a refund of what is not paid": async ({ charge }) => {

@@ -33,13 +33,13 @@ async function failUnknown(
   setNow: (now: number) => void,
 ): Promise<string> {
   const { relay } = payments;
-  const { meddle } = relay;
-  relay.meddle = () => new Response("<html>", { status: 500 });
+  const { intercept } = relay;
+  relay.intercept = () => new Response("<html>", { status: 500 });
   const { id } = await runAsked(payments, prepared, headers);
   const { status, error } = await runToItsEnd(payments, id, setNow);
   assert.equal(status, "failed");
   assert.match(error!, UNKNOWN);
-  relay.meddle = meddle;
+  relay.intercept = intercept;
   return id;
 }
 

@@ -28,7 +28,7 @@ function rateLimit(
   times: number,
 ) {
   let left = times;
-  relay.meddle = (request, pass) => {
+  relay.intercept = (request, pass) => {
     if (nameOf(request) !== call || left-- <= 0) return pass();
     const said = { status_code: "429", status_message: "API rate limit exceeded" };
     return Response.json(said, { status: 429, headers: { "Retry-After": String(seconds) } });

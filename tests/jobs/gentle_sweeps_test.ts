@@ -12,11 +12,7 @@ import { JOB_RANKS } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import {
-  clientFor,
-  createWaits,
-  openGateway as openFakeGateway,
-} from "../support/gateway/gateway.ts";
+import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gateway.ts";
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { standingClock } from "../support/standing_clock.ts";
@@ -66,7 +62,7 @@ Deno.test("100,000 payments that are due flood neither the gateway nor memory", 
   await using relay = openRelay();
   let inFlight = 0;
   let most = 0;
-  relay.meddle = async ({ target }) => {
+  relay.intercept = async ({ target }) => {
     most = Math.max(most, ++inFlight);
     // Long enough for whoever would come to come.
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -240,7 +236,7 @@ Deno.test("a 429 pauses all that nobody waits for, for as long as the gateway sa
   await using due = await openDue(20);
   const { app, relay, ids } = due;
   assert.equal(await checkPendingPayments(app.deps), 20);
-  relay.meddle = () =>
+  relay.intercept = () =>
     Response.json({ status_code: "429", status_message: "Too many requests" }, {
       status: 429,
       headers: { "Retry-After": "300" },
@@ -250,7 +246,7 @@ Deno.test("a 429 pauses all that nobody waits for, for as long as the gateway sa
   assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
   await assertPutOff(due, 5 * MINUTE);
 
-  relay.meddle = (_, pass) => pass();
+  relay.intercept = (_, pass) => pass();
   relay.received.length = 0;
   due.pass(4 * MINUTE);
   await app.database.query((sql) => sql`update gateway.payments set check_at = created_at`);
@@ -269,19 +265,19 @@ Deno.test("a refund that is sent again and comes at a bad time is put off, and m
   await using due = await openDue(0);
   const { app, relay } = due;
   const { id, transaction_id } = await due.paid("gopay");
-  relay.meddle = async ({ method }, pass) =>
+  relay.intercept = async ({ method }, pass) =>
     method === "POST" ? new Response("<h1>Bad Gateway</h1>", { status: 502 }) : await pass();
   const { outcome } = await (await due.post(`/payments/${id}/refund/`, { amount: 1_000 })).json();
   assert.equal(outcome, "unknown");
   due.pass(2 * MINUTE);
-  relay.meddle = async ({ method }, pass) =>
+  relay.intercept = async ({ method }, pass) =>
     method === "POST"
       ? Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "120" } })
       : await pass();
   await runDueJobs(app);
   const [job] = await jobsOf(app, id);
   assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
-  relay.meddle = (_, pass) => pass();
+  relay.intercept = (_, pass) => pass();
   due.pass(3 * MINUTE);
   await runDueJobs(app);
   const { refunds } = await due.sandbox.status(transaction_id!);
@@ -345,32 +341,35 @@ Deno.test("the gateway's pause is as long as it says, a minute where it does not
     header = retryAfter;
     now += 24 * HOUR;
     const client = clientFor(gateway.url, { clock: () => now });
-    assert.equal(client.pauseMs(), 0);
+    assert.equal(client.rateLimitPauseMs(), 0);
     await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
     return client;
   };
-  assert.equal((await pauseAfter("90")).pauseMs(), 90 * SECOND);
-  assert.equal((await pauseAfter(new Date(now + 25 * HOUR).toUTCString())).pauseMs(), HOUR);
-  assert.equal((await pauseAfter(null)).pauseMs(), MINUTE);
+  assert.equal((await pauseAfter("90")).rateLimitPauseMs(), 90 * SECOND);
+  assert.equal(
+    (await pauseAfter(new Date(now + 25 * HOUR).toUTCString())).rateLimitPauseMs(),
+    HOUR,
+  );
+  assert.equal((await pauseAfter(null)).rateLimitPauseMs(), MINUTE);
   const client = await pauseAfter("999999999");
-  assert.equal(client.pauseMs(), HOUR);
+  assert.equal(client.rateLimitPauseMs(), HOUR);
   now += 20 * MINUTE;
-  assert.equal(client.pauseMs(), 40 * MINUTE);
+  assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
   // Told to wait for less, others still have to wait for longer.
   header = "1";
   await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
-  assert.equal(client.pauseMs(), 40 * MINUTE);
+  assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
   now -= 24 * HOUR;
-  assert.equal(client.pauseMs(), 0, "the clock was wrong, not the gateway");
+  assert.equal(client.rateLimitPauseMs(), 0, "the clock was wrong, not the gateway");
 });
 
 Deno.test("callers and tasks share what the gateway said", async () => {
   await using relay = openRelay();
-  relay.meddle = () => Response.json({ status_code: "429" }, { status: 429 });
+  relay.intercept = () => Response.json({ status_code: "429" }, { status: 429 });
   await using app = await openApp({ databaseUrl: await createDatabase(), serverKey: SERVER_KEY });
   const { config, deps } = app;
   const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
   await using gateway = await openGateway(atRelay, deps.log);
   await assert.rejects(gateway.client.expire("any"), { name: "GatewayRateLimitError" });
-  assert.ok(gateway.background.pauseMs() > 0);
+  assert.ok(gateway.background.rateLimitPauseMs() > 0);
 });

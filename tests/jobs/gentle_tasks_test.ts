@@ -26,13 +26,13 @@ const ASKING = [
 /** How the gateway comes to be left alone. */
 const RESTS = {
   "a 429": async ({ app, relay }: Busy) => {
-    relay.meddle = () =>
+    relay.intercept = () =>
       Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "60" } });
     await assert.rejects(app.gateway.getStatus("any"), { name: "GatewayRateLimitError" });
-    assert.ok(app.gateway.pauseMs() > 0);
+    assert.ok(app.gateway.rateLimitPauseMs() > 0);
   },
   "an open breaker": async ({ app, relay }: Busy) => {
-    relay.meddle = () => cutOff();
+    relay.intercept = () => cutOff();
     for (let calls = 0; calls < 5; calls++) await assert.rejects(app.gateway.getStatus("any"));
     assert.equal(app.gateway.breakerState(), "open");
   },
@@ -81,9 +81,9 @@ async function openBusy(): Promise<Busy> {
   const paid = await relayed.paid("gopay");
   ahead += 20 * MINUTE;
 
-  relay.meddle = () => new Response("busy", { status: 503 });
+  relay.intercept = () => new Response("busy", { status: 503 });
   assert.equal((await notify(relayed, telling(looked, "cancel"))).status, 200);
-  relay.meddle = (_, pass) => pass();
+  relay.intercept = (_, pass) => pass();
   const charge = { payment_type: "gopay", gross_amount: 44_000 };
   for (
     const [path, body] of [["/charge/", charge], [`/payments/${paid.id}/refund/`, {}]] as const
@@ -113,7 +113,7 @@ async function openBusy(): Promise<Busy> {
       return [...rows];
     },
     endRest() {
-      relay.meddle = (_, pass) => pass();
+      relay.intercept = (_, pass) => pass();
       ahead += MINUTE + 10 * SECOND;
     },
   };

@@ -1,19 +1,19 @@
+import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { z } from "@hono/zod-openapi";
-import type { Keep } from "../../core/config.ts";
+import type { RetentionDays } from "../../core/config/config.ts";
 import { createEvents } from "../../core/events/hub.ts";
-import { newId } from "../../core/new_id.ts";
+import { newId } from "../../core/ids.ts";
 import { prune } from "../../core/prune.ts";
-import { EventSchema } from "../../routes/events/schemas.ts";
 import type { Database } from "../../db/database.ts";
+import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
@@ -189,7 +189,7 @@ Deno.test("how long each is kept can be set", async () => {
     },
   });
   const { app } = old;
-  const add = async (days: Keep) => {
+  const add = async (days: RetentionDays) => {
     await addJob(app, { created: daysAgo(days.jobs) });
     await addNotification(app, daysAgo(days.notifications));
     await addEvent(app, daysAgo(days.events));
@@ -247,12 +247,12 @@ Deno.test("one run does so much and no more, in small steps; the next goes on", 
     await addJob(app, { created: daysAgo(50 - i / 10), status: i % 5 === 0 ? "queued" : "failed" });
     await addKey(app, daysAgo(3));
   }
-  const step = { rows: 4, most: 3 };
+  const step = { rows: 4, max: 3 };
   const first = await prune(app.deps, step);
   assert.deepEqual([first.jobs, first.keys], [9, 12]);
   const rest = { jobs: 0, keys: 0 };
   for (let i = 0; i < 5; i++) {
-    const { jobs, keys } = await prune(app.deps, { rows: 4, most: 5 });
+    const { jobs, keys } = await prune(app.deps, { rows: 4, max: 5 });
     rest.jobs += jobs;
     rest.keys += keys;
   }
@@ -291,7 +291,7 @@ Deno.test("five prune at once: everything goes once", async () => {
     await addKey(app, daysAgo(3));
   }
   const runs = await Promise.all(
-    Array.from({ length: 5 }, () => prune(app.deps, { rows: 7, most: 100 })),
+    Array.from({ length: 5 }, () => prune(app.deps, { rows: 7, max: 100 })),
   );
   await prune(app.deps);
   const sum = (of: "jobs" | "keys") => runs.reduce((total, run) => total + run[of], 0);

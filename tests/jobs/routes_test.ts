@@ -185,11 +185,11 @@ Deno.test("a failed job is not run again beside one that waits to do the same", 
 /** A charge whose end nobody knew until its job was given up; its order id is made up. */
 async function givenUp(payments: RelayedPayments, pass: (ms: number) => void) {
   const { app, post, relay, sandbox } = payments;
-  const { meddle } = relay;
+  const { intercept } = relay;
   const body = await chargeRequest(sandbox, "bca");
   const { id } = await (await post("/charge/", body, ASYNC)).json();
   // It is made, and every word about it is lost.
-  relay.meddle = async (_request, pass) => {
+  relay.intercept = async (_request, pass) => {
     await (await pass()).body?.cancel();
     return new Response("<html>", { status: 502 });
   };
@@ -197,7 +197,7 @@ async function givenUp(payments: RelayedPayments, pass: (ms: number) => void) {
     await runDueJobs(app);
     pass(delay);
   }
-  relay.meddle = meddle;
+  relay.intercept = intercept;
   const job = await (await payments.get(`/jobs/${id}/`)).json();
   assert.equal(job.status, "failed", job.error);
   return id;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openJobs } from "../../commands/jobs.ts";
-import { newId } from "../../core/new_id.ts";
+import { newId } from "../../core/ids.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { listCronRuns } from "../../db/cron_runs.ts";
 import { openApp, type TestApp } from "../support/app.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { Queue } from "../../core/config.ts";
-import { findServer } from "../../db/embedded/server.ts";
+import type { Queue } from "../../core/config/config.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
+import { findServer } from "../../db/embedded/server.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
 import { dataFolder, runTask, startService } from "../support/service.ts";

@@ -6,11 +6,11 @@ import { processChargeAsync } from "../../core/payments/process_charge_async.ts"
 import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
 import { findJob } from "../../db/jobs.ts";
 import { JobSchema } from "../../routes/jobs/schemas.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, AMOUNT } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { PROJECT } from "../support/service.ts";
 
 const [SECOND, MINUTE] = [1_000, 60_000];
@@ -118,7 +118,7 @@ Deno.test("check_payment_status that fails is tried three times more, further ap
   ahead += 6 * MINUTE;
   assert.equal(await checkPendingPayments(app.deps), 1);
   // An answer, and so nothing to be gentle for.
-  relay.meddle = () =>
+  relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
   const delays: number[] = [];
   for (let tries = 1; tries <= 3; tries++) {

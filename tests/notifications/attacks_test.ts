@@ -8,12 +8,7 @@ import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { hookOf, notified, notify, sign, telling } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
-import {
-  CHARGE_KINDS,
-  openPayments,
-  type Payment,
-  type TestPayments,
-} from "../support/payments/payments.ts";
+import { CHARGE_KINDS, openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
@@ -61,7 +56,7 @@ Deno.test("no answer that a caller ever gets has anything in it that a notificat
   };
   const orders: { order_id: string; amounts: Set<string> }[] = [];
   let signaturesSeen = 0;
-  relay.meddle = async (_request, pass) => {
+  relay.intercept = async (_request, pass) => {
     const answer = await pass();
     const text = await answer.text();
     if (text.includes("signature_key")) signaturesSeen++;

@@ -13,13 +13,7 @@ import { hookOf, notified, notify, telling } from "../support/gateway/notificati
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { AMOUNT, CUSTOMER, ITEMS, type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import {
-  assertMembers,
-  chargeRequest,
-  parsePayment,
-  type Payment,
-  type TestPayments,
-} from "../support/payments/payments.ts";
+import { assertMembers, chargeRequest, parsePayment, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -247,7 +241,7 @@ Deno.test("incident 16: whoever changes several payments at once takes them in t
 function holdLooks({ relay }: Pair, count: number): void {
   const all = Promise.withResolvers<void>();
   let arrived = 0;
-  relay.meddle = async (_request, pass) => {
+  relay.intercept = async (_request, pass) => {
     const answer = await pass();
     if (++arrived === count) all.resolve();
     await all.promise;
@@ -377,7 +371,7 @@ Deno.test("incident 18: it is even paid before the charge's own answer, and stay
   await using payments = await openPair();
   const { sandbox, relay, other } = payments;
   const order_id = randomUUID();
-  relay.meddle = async (request, pass) => {
+  relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (request.target !== "/v2/charge") return answer;
     await sandbox.control(`transactions/${order_id}/pay`);
@@ -460,13 +454,13 @@ Deno.test("incident 28: a refund that cannot be looked at waits, whatever comes 
   await using payments = await openPair();
   const { relay, app, other } = payments;
   const charged = await refundedElsewhere(payments);
-  relay.meddle = () => new Response("away", { status: 503 });
+  relay.intercept = () => new Response("away", { status: 503 });
   const refund = await tell(app, await hookOf(payments, charged.order_id, "partial_refund"));
   assert.equal(refund.status, "received");
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
   const paid = await tell(other, await hookOf(payments, charged.order_id, "settlement"));
   assert.equal(paid.status, "processed");
-  relay.meddle = (_request, pass) => pass();
+  relay.intercept = (_request, pass) => pass();
   await runDueJobs(other);
   const found = await app.database.query((sql) => findNotification(sql, refund.id));
   assert.equal(found!.status, "processed");
@@ -577,7 +571,7 @@ Deno.test("what the gateway never says fails after the last try, and a replay me
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const [charged, body] = await paidElsewhere(payments);
-  relay.meddle = () => new Response("away", { status: 503 });
+  relay.intercept = () => new Response("away", { status: 503 });
   const told = await tell(app, body);
   const replay = () => payments.post(`/notifications/${told.id}/replay/`, undefined, {}, staff);
   let tries = 0;
@@ -595,7 +589,7 @@ Deno.test("what the gateway never says fails after the last try, and a replay me
   assert.equal(job!.status, "failed");
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
 
-  relay.meddle = (_request, pass) => pass();
+  relay.intercept = (_request, pass) => pass();
   const response = await replay();
   assert.equal(response.status, 200);
   const mended = NotificationSchema.parse(await response.json());
@@ -611,9 +605,9 @@ Deno.test("a job that comes after a replay has nothing left to do", async () => 
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const [charged, body] = await paidElsewhere(payments);
-  relay.meddle = () => new Response("away", { status: 503 });
+  relay.intercept = () => new Response("away", { status: 503 });
   const told = await tell(app, body);
-  relay.meddle = (_request, pass) => pass();
+  relay.intercept = (_request, pass) => pass();
   const response = await payments.post(`/notifications/${told.id}/replay/`, undefined, {}, staff);
   assert.equal(response.status, 200);
   const asked = relay.times(STATUS);
@@ -667,7 +661,7 @@ Deno.test("a gateway that has forgotten a transaction takes nothing away from it
   });
   const { app, relay } = payments;
   const paid = await payments.paid("gopay");
-  relay.meddle = () => Response.json({ status_code: "404", status_message: "No such thing." });
+  relay.intercept = () => Response.json({ status_code: "404", status_message: "No such thing." });
   const told = await tell(app, telling(paid, "refund", { refund_amount: "44000.00" }));
   assert.equal(told.status, "received");
   await until("it is given up", async () => {

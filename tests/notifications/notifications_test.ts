@@ -208,7 +208,7 @@ Deno.test("a fee on top makes another amount: the gateway is asked, and the ledg
       },
     },
   };
-  payments.relay.meddle = async (_request, pass) => {
+  payments.relay.intercept = async (_request, pass) => {
     const response = await pass();
     return Response.json({ ...await response.json(), ...fee });
   };
@@ -302,7 +302,7 @@ Deno.test("a notification that overtakes the answer to the charge finds the paym
 Deno.test("a charge that was given up and made after all comes back with its notification", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
-  payments.relay.meddle = (request, pass) =>
+  payments.relay.intercept = (request, pass) =>
     request.target.endsWith("/charge") ? new Response(null, { status: 502 }) : pass();
   const problem = await assertProblem(
     await payments.post("/charge/", { payment_type: "gopay", gross_amount: 44_000 }),
@@ -314,7 +314,7 @@ Deno.test("a charge that was given up and made after all comes back with its not
   const given = await payments.read(problem.payment_id!);
   assert.equal(given.transaction_status, "failure");
   // The gateway had it in its line all the while.
-  payments.relay.meddle = (_request, pass) => pass();
+  payments.relay.intercept = (_request, pass) => pass();
   const made = await payments.sandbox.post("/v2/charge", {
     payment_type: "gopay",
     transaction_details: { order_id: given.order_id, gross_amount: 44_000 },
@@ -452,11 +452,11 @@ Deno.test("a gateway that cannot be asked in time costs nothing: taken, kept, an
   await payments.sandbox.control(`transactions/${charged.transaction_id}/cancel`).catch(() =>
     payments.sandbox.post(`/v2/${charged.transaction_id}/cancel`)
   );
-  payments.relay.meddle = () => new Response("busy", { status: 503 });
+  payments.relay.intercept = () => new Response("busy", { status: 503 });
   const told = await notified(payments, telling(charged, "cancel"));
   assert.deepEqual([told.status, told.payment_id], ["received", null]);
   assert.equal((await jobsOf(payments.app, told.id)).length, 1);
-  payments.relay.meddle = (_request, pass) => pass();
+  payments.relay.intercept = (_request, pass) => pass();
   await runDueJobs(payments.app);
   assert.equal((await payments.read(charged.id)).transaction_status, "cancel");
   const [after] = await payments.app.database.query((sql) =>
@@ -492,7 +492,7 @@ Deno.test("staff have one processed again: the gateway is asked, and its answer 
   assert.equal(adopted.transaction_id, made.transaction_id);
   const again = await payments.post(path, undefined, {}, staff);
   assert.equal(NotificationSchema.parse(await again.json()).status, "duplicate");
-  payments.relay.meddle = () => new Response("busy", { status: 503 });
+  payments.relay.intercept = () => new Response("busy", { status: 503 });
   await assertProblem(await payments.post(path, undefined, {}, staff), 400, "gateway_error");
   await assertProblem(
     await payments.post(`/notifications/${randomUUID()}/replay/`, undefined, {}, staff),

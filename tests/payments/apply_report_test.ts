@@ -1,28 +1,18 @@
 import assert from "node:assert/strict";
-import { Transaction } from "../../core/gateway/answers.ts";
+import { Transaction } from "../../core/gateway/responses.ts";
+import { type AppliedReport, applyReport, type GatewayReport } from "../../core/payments/apply_report.ts";
 import type { ChargeInput } from "../../core/payments/charge_input.ts";
-import {
-  type AppliedReport,
-  applyReport,
-  type GatewayReport,
-} from "../../core/payments/apply_report.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
+import { batched } from "../../db/batched.ts";
 import { listHistory } from "../../db/history.ts";
 import { findPayment, type GatewayPayment, paymentInserts } from "../../db/payments.ts";
-import { batched } from "../../db/batched.ts";
-import { permutations } from "../support/permutations.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openProxiedPayments } from "../support/gateway/proxy.ts";
-import {
-  chargeRequest,
-  openPayments,
-  parsePayment,
-  type Payment,
-  type TestPayments,
-} from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
 import { AMOUNT, CHALLENGED_CARD, CUSTOMER, ITEMS, type Json } from "../support/gateway/sandbox.ts";
+import { chargeRequest, openPayments, parsePayment, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import { permutations } from "../support/permutations.ts";
+import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -123,7 +113,7 @@ Deno.test("a status that was overtaken never steps back", async () => {
   await sandbox.control(`transactions/${transaction_id}/pay`);
   const settled = await payments.refresh(id);
   assert.equal(settled.transaction_status, "settlement");
-  held.letGo();
+  held.release();
   await slow;
   assert.deepEqual(await payments.read(id), settled);
   assert.deepEqual(await payments.story(id), [
@@ -144,7 +134,7 @@ Deno.test("news that were overtaken are no news: the gateway is asked again", as
   await sandbox.control(`transactions/${transaction_id}/settle`);
   const settled = await payments.refresh(id);
   const asked = proxy.received.length;
-  held.letGo();
+  held.release();
   assert.deepEqual(await slow, settled, "whoever asked hears how it stands now");
   assert.equal(proxy.received.length, asked + 1);
   assert.deepEqual(await payments.story(id), [
@@ -162,7 +152,7 @@ Deno.test("a look from the background that was overtaken by a capture takes noth
   await held.arrived;
   const response = await payments.post(`/payments/${id}/capture/`, { amount: 20_000 });
   const captured = await parsePayment(response, 200);
-  held.letGo();
+  held.release();
   await look;
   assert.deepEqual(await payments.read(id), captured);
   assert.deepEqual(await payments.story(id), [
@@ -183,7 +173,7 @@ Deno.test("a status from before a refund takes nothing of it back", async () => 
   const refunded = await payments.read(id);
   assert.equal(refunded.refund_amount, "10000.00");
   assert.equal(refunded.net_amount, "34000.00");
-  held.letGo();
+  held.release();
   await slow;
   assert.deepEqual(await payments.read(id), refunded);
 });
@@ -201,7 +191,7 @@ Deno.test("a denial that was overtaken does not take back that it was paid after
   await sandbox.control(`transactions/${transaction_id}/pay`);
   const settled = await payments.refresh(id);
   assert.equal(settled.transaction_status, "settlement");
-  held.letGo();
+  held.release();
   assert.deepEqual(await slow, settled);
   assert.deepEqual(await payments.events(id), [
     "payment_received",
@@ -296,7 +286,7 @@ Deno.test("a charge that is paid before its answer comes is answered as paid", a
   await sandbox.control(`transactions/${order_id}/pay`);
   const { metadata: { payment_ref } } = await sandbox.status(order_id);
   const settled = await payments.refresh(payment_ref);
-  held.letGo();
+  held.release();
   const answered = await charge;
   assert.equal(answered.transaction_status, "settlement");
   assert.equal(answered.captured_amount, settled.captured_amount);
@@ -312,7 +302,7 @@ Deno.test("a capture and looks at once: one transition, and everybody hears of i
   await held.arrived;
   const looks = await Promise.all(Array.from({ length: 10 }, () => payments.refresh(id)));
   for (const { transaction_status } of looks) assert.equal(transaction_status, "capture");
-  held.letGo();
+  held.release();
   assert.equal((await parsePayment(await capture, 200)).transaction_status, "capture");
   assert.deepEqual((await payments.story(id)).slice(2), ["authorize>capture check_status"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
@@ -462,7 +452,7 @@ Deno.test("a payment that comes before the cancellation is kept", async () => {
   await held.arrived;
   await payments.sandbox.control(`transactions/${transaction_id}/pay`);
   const settled = await payments.refresh(id);
-  held.letGo();
+  held.release();
   const problem = await assertProblem(await cancel, 400, "invalid_state");
   assert.equal(problem.transaction_status, "settlement");
   assert.deepEqual(await payments.read(id), settled);
@@ -476,7 +466,7 @@ Deno.test("a cancellation that is seen before it is answered is one", async () =
   const cancel = payments.post(`/payments/${id}/cancel/`);
   await held.arrived;
   assert.equal((await payments.refresh(id)).transaction_status, "cancel");
-  held.letGo();
+  held.release();
   assert.equal((await parsePayment(await cancel, 200)).transaction_status, "cancel");
   assert.deepEqual(await payments.story(id), [">pending charge", "pending>cancel check_status"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
@@ -728,7 +718,7 @@ async function chargeWhileLooking(
   const { transaction_id, metadata: { payment_ref } } = await payments.sandbox.status(order_id);
   const looks = Array.from({ length: 20 }, () => payments.refresh(payment_ref));
   for (const look of await Promise.all(looks)) assert.equal(look.transaction_id, transaction_id);
-  held.letGo();
+  held.release();
   const payment = await charge;
   assert.equal(payment.id, payment_ref);
   assert.equal(payment.transaction_id, transaction_id);

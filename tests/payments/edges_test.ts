@@ -27,7 +27,7 @@ async function openTimed() {
 
 /** Lets the gateway do what it is asked, and puts a page of somebody in between for its answer. */
 function hideAnswers({ relay }: RelayedPayments, status: number) {
-  relay.meddle = async (request, pass) => {
+  relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (request.method === "GET") return answer;
     await answer.body?.cancel();
@@ -36,12 +36,12 @@ function hideAnswers({ relay }: RelayedPayments, status: number) {
 }
 
 function showAnswers({ relay }: RelayedPayments) {
-  relay.meddle = (_request, pass) => pass();
+  relay.intercept = (_request, pass) => pass();
 }
 
 /** Changes what the gateway answers with. */
 function rewrite({ relay }: RelayedPayments, change: (answer: Json) => Json) {
-  relay.meddle = async (_request, pass) => Response.json(change(await (await pass()).json()));
+  relay.intercept = async (_request, pass) => Response.json(change(await (await pass()).json()));
 }
 
 async function rowOf({ app }: RelayedPayments, id: string) {
@@ -76,7 +76,7 @@ Deno.test("a 404 page, whoever sent it, does not mean that the gateway knows no 
   const body = await chargeRequest(payments.sandbox, "card");
   const { payment_id } = await (await payments.post("/charge/", body)).json();
   time.now += 16 * MINUTE;
-  payments.relay.meddle = () => new Response("<html>No such site</html>", { status: 404 });
+  payments.relay.intercept = () => new Response("<html>No such site</html>", { status: 404 });
   await assert.rejects(payments.check(payment_id));
   assert.equal((await payments.read(payment_id)).transaction_status, "pending");
   showAnswers(payments);
@@ -170,7 +170,7 @@ Deno.test("a refund that finds no end does not keep the next from its own", asyn
     await payments.sandbox.fault("refund", "reset");
     await (await payments.post(`/payments/${id}/refund/`, { amount })).body?.cancel();
   }
-  payments.relay.meddle = (request, pass) =>
+  payments.relay.intercept = (request, pass) =>
     request.body.includes('"amount":1000')
       ? Response.json({ status_code: "500", status_message: "Sorry" })
       : pass();
@@ -226,7 +226,7 @@ Deno.test("a charge that was given up for good is not looked at for ever", async
   const { payment_id } = await (await payments.post("/charge/", body, key)).json();
   time.now += 16 * MINUTE;
   await runDueJobs(payments.app);
-  payments.relay.meddle = () => Response.json({ status_code: "500" });
+  payments.relay.intercept = () => Response.json({ status_code: "500" });
   await (await payments.post("/charge/", body, key)).body?.cancel();
   assert.notEqual((await rowOf(payments, payment_id)).check_at, null);
   showAnswers(payments);
@@ -396,7 +396,7 @@ Deno.test("a charge that was given up and went through late is found by the next
   const order_id = randomUUID();
   const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id };
   // It is under way for a quarter of an hour, and we hear of an error meanwhile.
-  payments.relay.meddle = () => Response.json({ status_code: "500" });
+  payments.relay.intercept = () => Response.json({ status_code: "500" });
   const first = await (await payments.post("/charge/", body)).json();
   const sent = JSON.parse(payments.relay.received.at(-1)!.body);
   showAnswers(payments);

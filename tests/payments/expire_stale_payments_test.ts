@@ -117,7 +117,7 @@ Deno.test("where the gateway refuses, its state is taken instead", async (test) 
   await test.step("it cannot be ended, and nobody says why", async () => {
     await using stale = await openStale();
     const payment = await stale.charge("gopay");
-    stale.relay.meddle = async (request, pass) =>
+    stale.relay.intercept = async (request, pass) =>
       request.method === "POST"
         ? Response.json({ status_code: "412", status_message: "Merchant cannot modify" })
         : await pass();
@@ -156,7 +156,7 @@ Deno.test("an end that is overtaken by better news steps nothing back", async ()
   const swept = stale.sweep();
   await held.arrived;
   // The gateway may take it back: the customer's money came after all.
-  stale.relay.meddle = async ({ method }, pass) => {
+  stale.relay.intercept = async ({ method }, pass) => {
     const answer = await (await pass()).json();
     const revived = { transaction_status: "settlement", status_code: "200" };
     return Response.json(method === "GET" ? { ...answer, ...revived } : answer);
@@ -171,7 +171,7 @@ Deno.test("an end that is overtaken by better news steps nothing back", async ()
 Deno.test("a gateway that does not know the transaction takes nothing away, and somebody hears of it", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
-  stale.relay.meddle = () =>
+  stale.relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
   stale.passExpiry(payment);
   assert.equal(await stale.sweep(), 1);
@@ -187,11 +187,11 @@ Deno.test("a gateway that does not know the transaction takes nothing away, and 
 
 Deno.test("a charge that was never answered is not ended, but looked for", async () => {
   await using stale = await openStale();
-  stale.relay.meddle = () => new Response("<h1>Bad Gateway</h1>", { status: 502 });
+  stale.relay.intercept = () => new Response("<h1>Bad Gateway</h1>", { status: 502 });
   const response = await stale.post("/charge/", { payment_type: "gopay", gross_amount: 44_000 });
   const { payment_id, outcome } = await response.json();
   assert.equal(outcome, "unknown");
-  stale.relay.meddle = (_, pass) => pass();
+  stale.relay.intercept = (_, pass) => pass();
   stale.pass(HOUR);
   assert.equal(await expireStalePayments(stale.app.deps), 0);
   while (await runDueJobs(stale.app) > 0);
@@ -203,13 +203,13 @@ Deno.test("a sweep whose gateway gives no answer is tried again, and ends the pa
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
   stale.passExpiry(payment);
-  stale.relay.meddle = async ({ method }, pass) => {
+  stale.relay.intercept = async ({ method }, pass) => {
     if (method === "POST") await (await pass()).body?.cancel();
     return new Response("<h1>Bad Gateway</h1>", { status: 502 });
   };
   await stale.sweep();
   assert.equal((await stale.read(payment.id)).transaction_status, "pending");
-  stale.relay.meddle = (_, pass) => pass();
+  stale.relay.intercept = (_, pass) => pass();
   stale.pass(2 * MINUTE);
   while (await runDueJobs(stale.app) > 0);
   assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);

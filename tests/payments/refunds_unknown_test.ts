@@ -52,7 +52,7 @@ Deno.test("refunds of different sizes, whose answers get lost, never come to mor
 });
 
 function alwaysClosed() {
-  const permit = { answered() {}, unanswered() {}, abandoned() {} };
+  const permit = { responded() {}, failed() {}, abandoned() {} };
   return { state: () => "closed" as const, admit: () => permit };
 }
 
@@ -111,8 +111,8 @@ Deno.test("that our own refund_key is taken means that the refund is made", asyn
   // The status lags behind, and the gateway's own idempotency has forgotten.
   await sandbox.advance(301);
   now += 2 * MINUTE_MS;
-  const { meddle } = relay;
-  relay.meddle = async (request, pass) => {
+  const { intercept } = relay;
+  relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (request.method !== "GET") return answer;
     const { refunds: _, refund_amount: __, ...rest } = await answer.json();
@@ -124,7 +124,7 @@ Deno.test("that our own refund_key is taken means that the refund is made", asyn
   assert.equal(after.refund_amount, "40000.00");
   assert.equal(relay.times(REFUND), 2);
   assert.deepEqual(new Set(keysSent(payments)).size, 1);
-  relay.meddle = meddle;
+  relay.intercept = intercept;
   await payments.refresh(payment.id);
   await assertAgree(payments, payment.id);
 });

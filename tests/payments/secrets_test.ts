@@ -248,7 +248,7 @@ Deno.test("a gateway that repeats a token does not bring it in", async (t) => {
     await t.step(what, async () => {
       await using payments = await openRelayed({ env: ENV });
       const seen = watch(payments);
-      payments.relay.meddle = (request, pass) =>
+      payments.relay.intercept = (request, pass) =>
         nameOf(request) === "POST /v2/charge"
           ? echo(JSON.parse(request.body).credit_card.token_id)
           : pass();

@@ -33,7 +33,7 @@ async function chargeInVain(
 
 /** The gateway's answers to who asks for a status, changed. */
 function alterStatus({ relay }: RelayedPayments, alter: (answer: Json) => Json): void {
-  relay.meddle = async (request, pass) => {
+  relay.intercept = async (request, pass) => {
     const answer = await pass();
     return request.method === "GET" ? Response.json(alter(await answer.json())) : answer;
   };
@@ -105,7 +105,7 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
         order_id,
       });
       await payments.sandbox.control(`transactions/${order_id}/pay`);
-      const { meddle } = payments.relay;
+      const { intercept } = payments.relay;
       alterStatus(payments, (answer) => merge(answer, change));
       const isRiddle = Object.hasOwn(RIDDLES, what);
       await assert.rejects(payments.check(id), { name: isRiddle ? "GatewayAPIError" : "PutOff" });
@@ -120,7 +120,7 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
         // Not given up either: as soon as it makes sense, it is ours.
         await assert.rejects(payments.check(id), { name: "GatewayAPIError" });
         assert.equal((await payments.read(id)).transaction_status, "pending");
-        payments.relay.meddle = meddle;
+        payments.relay.intercept = intercept;
         await payments.check(id);
         assert.equal((await payments.read(id)).transaction_status, "settlement");
       } else {
@@ -238,12 +238,12 @@ Deno.test("a charge that went through after all comes back from its failure", as
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: randomUUID() };
   const id = await chargeInVain(payments, "answer_lost", body);
-  const { meddle } = payments.relay;
+  const { intercept } = payments.relay;
   alterStatus(payments, () => NOT_FOUND);
   now += 16 * MINUTE_MS;
   await payments.check(id);
   assert.equal((await payments.read(id)).transaction_status, "failure");
-  payments.relay.meddle = meddle;
+  payments.relay.intercept = intercept;
   await payments.sandbox.control(`transactions/${body.order_id}/pay`);
   assert.equal((await payments.refresh(id)).transaction_status, "settlement");
   assert.deepEqual(await payments.events(id), ["payment_failed", "payment_settled"]);
@@ -350,7 +350,7 @@ for (
       isKeyRefused ? "pending" : "failure",
     );
 
-    relay.meddle = (_, pass) => pass();
+    relay.intercept = (_, pass) => pass();
     for (const { id, transaction_id } of known) {
       const { transaction_status } = await sandbox.status(transaction_id!);
       const refreshed = await payments.refresh(id);

@@ -83,13 +83,13 @@ for (const operation of OPERATIONS) {
     for (const [what, spoil] of Object.entries(ODD_ANSWERS)) {
       await t.step(what, async () => {
         const prepared = await operation.prepare(payments);
-        const { meddle } = relay;
-        relay.meddle = async (request, pass) => {
+        const { intercept } = relay;
+        relay.intercept = async (request, pass) => {
           const answer = await pass();
           return nameOf(request) === operation.call ? spoil(await answer.json()) : answer;
         };
         const answer = await payments.post(prepared.path, prepared.body);
-        relay.meddle = meddle;
+        relay.intercept = intercept;
         const id = await assertTold(prepared, answer, [400, "gateway_error", "unknown"]);
         await assertJobWaits(payments, id);
         now += 2 * MINUTE_MS;
@@ -243,7 +243,7 @@ Deno.test("a transaction that another payment has is not taken for this one's", 
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
   const first = await payments.charge("gopay");
-  relay.meddle = async (request, pass) => {
+  relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (nameOf(request) !== "POST /v2/charge") return answer;
     return Response.json({ ...await answer.json(), transaction_id: first.transaction_id });

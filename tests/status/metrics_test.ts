@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
+import { permissionFlags } from "../../commands/permissions.ts";
+import { newId } from "../../core/ids.ts";
+import { tick } from "../../core/jobs/schedule.ts";
+import { toObservations } from "../../core/status/metrics.ts";
+import { readWorkload } from "../../core/status/workload.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import { openApp } from "../support/app.ts";
 import { openCollector } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { openApp } from "../support/app.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 import { PROJECT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { permissionFlags } from "../../commands/permissions.ts";
-import { tick } from "../../core/jobs/schedule.ts";
-import { newId } from "../../core/new_id.ts";
-import { observationsOf } from "../../core/status/measure.ts";
-import { readNumbers } from "../../core/status/numbers.ts";
-import { insertJobs } from "../../db/jobs.ts";
 
 const HOUR_MS = 3_600_000;
 
-Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", async () => {
+Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   const ago = new Date(Date.now() - HOUR_MS);
@@ -36,7 +36,7 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     }),
   ];
   await app.database.query((sql) => insertJobs(sql, jobs));
-  // None of the service's own, which would run it meanwhile.
+  // Not a task of the service, which would run it during the test.
   await app.database.query((sql) =>
     sql`
       insert into gateway.cron_runs (task, minute, started_at, finished_at, error)
@@ -61,9 +61,9 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
   try {
     const value = (name: string, attributes = {}) =>
       collector.valueOf(`payment_gateway.${name}`, attributes);
-    // It is due, and its task is not known.
+    // It is due, and its task does not exist.
     await until(
-      "one has failed",
+      "the job has failed",
       () => value("jobs", { task: "nonsense", status: "failed" }) === 1,
     );
     assert.equal(value("jobs", { task: "greet", status: "queued" }), 1);
@@ -80,17 +80,17 @@ Deno.test("jobs, their ages and failures, ticks and the outbox are metrics", asy
     assert.equal(value("notifications.waiting"), 0);
     assert.equal(value("unanswered", { resource: "payments" }), 0);
     const run = { task: "nonsense", outcome: "failed" };
-    await until("its run is counted", () => {
+    await until("the attempt is counted", () => {
       return collector.countOf("payment_gateway.jobs.duration", run) === 1;
     });
   } finally {
-    // At its end Deno waits for the last export, and now and then for ever (denoland/deno#33157).
+    // At exit Deno waits for the last export, sometimes forever (denoland/deno#33157).
     service.signal("SIGKILL");
     await service.ended;
   }
 });
 
-Deno.test("what waits has its age, and a tick both its begin and its end", async () => {
+Deno.test("metrics: have the age of waiting work, and start and end of scheduled runs", async () => {
   let now = Date.UTC(2026, 5, 1, 12);
   await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
   const { deps } = app;
@@ -116,14 +116,14 @@ Deno.test("what waits has its age, and a tick both its begin and its end", async
   );
   await begun.promise;
   now += 60_000;
-  const observed = observationsOf(await readNumbers(deps), new Date(now));
+  const observed = toObservations(await readWorkload(deps), new Date(now));
   hanging.resolve();
   await slow;
 
   const valueOf = (gauge: string, task?: string) =>
     observed.find(([name, , of]) => name === gauge && of.task === task)?.[1];
   assert.deepEqual([valueOf("oldestJob"), valueOf("oldestNotification")], [120, 120]);
-  const ticks = ["lastTick", "lastTickEnd", "runningTick", "failedTick"];
-  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);
-  assert.deepEqual(ticks.map((gauge) => valueOf(gauge, "smile")), [60, undefined, 1, 0]);
+  const gauges = ["lastRun", "lastRunEnd", "isRunning", "hasFailed"];
+  assert.deepEqual(gauges.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);
+  assert.deepEqual(gauges.map((gauge) => valueOf(gauge, "smile")), [60, undefined, 1, 0]);
 });

@@ -10,15 +10,15 @@ import { until } from "../support/until.ts";
 const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";
 const STAFF_KEY = `gk_${randomBytes(32).toString("base64url")}`;
 
-/** Not as a task, so that it is the service itself that gets a signal. */
+/** Not `deno task`, so that signals reach the service itself. */
 const COMMAND = [
   ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
   ...["--allow-net", "--allow-env", "--allow-sys=homedir"],
   ...["--allow-read=db/migrations", "--ignore-read", "main.ts"],
 ];
 
-/** The real service, exporting to a collector of the test's own. */
-async function openTold(): Promise<
+/** The real service, exporting telemetry to the test's collector. */
+async function openTracedService(): Promise<
   { service: Service; collector: Collector; sandbox: TestSandbox } & AsyncDisposable
 > {
   const resources = new AsyncDisposableStack();
@@ -36,7 +36,7 @@ async function openTold(): Promise<
   return {
     ...{ service, collector, sandbox },
     async [Symbol.asyncDispose]() {
-      // At its end Deno waits for the last export, and now and then for ever (denoland/deno#33157).
+      // At exit Deno waits for the last export, sometimes forever (denoland/deno#33157).
       service.signal("SIGKILL");
       await service.ended;
       await resources.disposeAsync();
@@ -44,7 +44,7 @@ async function openTold(): Promise<
   };
 }
 
-/** Asks as part of a trace, and returns its spans once that of the request has come. */
+/** Sends a request as part of a trace, and returns its child spans once its own span has arrived. */
 async function trace(
   { service, collector }: { service: Service; collector: Collector },
   path: string,
@@ -58,7 +58,7 @@ async function trace(
   };
   const response = await askService(service.url + path, { ...init, headers });
   await response.body?.cancel();
-  // It ends last, and spans are exported in the order in which they end.
+  // The span of the request ends last, and spans are exported in the order of their ends.
   const find = () =>
     collector.spansOf(traceId).find(({ attributes }) => attributes["url.path"] === path);
   await until(`there is a span of ${path}`, () => find() !== undefined);
@@ -72,13 +72,13 @@ function charge(orderId: string): RequestInit {
   return { method: "POST", body: JSON.stringify({ ...body, order_id: orderId }) };
 }
 
-Deno.test("a charge is one trace: to the database, to the gateway, to the database", async () => {
-  await using told = await openTold();
+Deno.test("trace: a charge has spans of database, gateway and database", async () => {
+  await using traced = await openTracedService();
 
-  const { status, children } = await trace(told, "/charge/", charge("order-1"));
+  const { status, children } = await trace(traced, "/charge/", charge("order-1"));
 
   assert.equal(status, 201);
-  // Whose key it is was asked, too, and may be remembered for the next.
+  // The first span is the query for the API key.
   const [lookUp, before, gateway, after, ...more] = children;
   assert.deepEqual(more, []);
   assert.match(lookUp!.name, /^db /);
@@ -90,23 +90,23 @@ Deno.test("a charge is one trace: to the database, to the gateway, to the databa
   assert.deepEqual(gateway!.attributes, { "gateway.status_code": "201" });
 });
 
-Deno.test("what the service adds to a charge is measured", async () => {
-  await using told = await openTold();
-  const { collector } = told;
+Deno.test("metrics: the added latency of each charge is recorded", async () => {
+  await using traced = await openTracedService();
+  const { collector } = traced;
   const metric = "payment_gateway.charge.added_latency";
   const count = () => collector.countOf(metric, { payment_type: "bank_transfer" });
 
-  await trace(told, "/charge/", charge("order-1"));
-  await trace(told, "/charge/", charge("order-2"));
+  await trace(traced, "/charge/", charge("order-1"));
+  await trace(traced, "/charge/", charge("order-2"));
 
   await until("both charges have been counted", () => count() === 2);
 });
 
-Deno.test("a call that fails says how in its span, and never why in words", async () => {
-  await using told = await openTold();
-  await told.sandbox.fault("charge", "reset");
+Deno.test("trace: the span of a failed call has kind and outcome but no message", async () => {
+  await using traced = await openTracedService();
+  await traced.sandbox.fault("charge", "reset");
 
-  const { children } = await trace(told, "/charge/", charge("order-1"));
+  const { children } = await trace(traced, "/charge/", charge("order-1"));
 
   const gateway = children.find(({ name }) => name === "gateway charge");
   assert.equal(gateway?.hasFailed, true);
@@ -117,19 +117,19 @@ Deno.test("a call that fails says how in its span, and never why in words", asyn
   });
 });
 
-Deno.test("telemetry holds no secret", async () => {
-  await using told = await openTold();
-  await trace(told, "/charge/", charge("order-1"));
-  await trace(told, "/charge/", charge("order-1"));
+Deno.test("telemetry: contains no secrets", async () => {
+  await using traced = await openTracedService();
+  await trace(traced, "/charge/", charge("order-1"));
+  await trace(traced, "/charge/", charge("order-1"));
 
-  const text = told.collector.text();
+  const text = traced.collector.text();
   assert.match(text, /gateway charge/);
   assert.ok(!text.includes(STAFF_KEY));
   assert.ok(!text.includes(SERVER_KEY));
   assert.ok(!text.includes(btoa(`${SERVER_KEY}:`)));
 });
 
-Deno.test("of a card that is in an address nothing is told", async () => {
+Deno.test("telemetry: contains no card data from URLs", async () => {
   await using collector = openCollector();
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
   const keys = { baseUrl: sandbox.url, serverKey: SERVER_KEY, clientKey: CLIENT_KEY };
@@ -149,7 +149,10 @@ Deno.test("of a card that is in an address nothing is told", async () => {
   const token = new TextDecoder().decode(stdout).trim();
   assert.match(token, /^[\w-]{20,}$/);
 
-  await until("the inquiry is told", () => collector.text().includes("gateway pointInquiry"));
+  await until(
+    "the span of the inquiry has arrived",
+    () => collector.text().includes("gateway pointInquiry"),
+  );
   for (const secret of ["4811111111111114", CLIENT_KEY, token]) {
     assert.ok(!collector.text().includes(secret));
   }

@@ -157,7 +157,7 @@ Deno.test("where the gateway does not say, hints do not make it hear the questio
   await using subscriptions = await openSubscriptions();
   const subscription = await createBefore(subscriptions);
   const id = subscription.gateway_subscription_id!;
-  subscriptions.relay.meddle = ({ method }, pass) =>
+  subscriptions.relay.intercept = ({ method }, pass) =>
     method === "GET" ? Response.json({ status_message: "No." }, { status: 404 }) : pass();
   for (let count = 0; count < 4; count++) {
     await hint(subscriptions, hintOf(id));

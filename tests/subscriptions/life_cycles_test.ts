@@ -347,7 +347,7 @@ Deno.test("one that somebody brings back at the gateway after our cancel is canc
   const { id } = subscription;
   await subscriptions.acted(id, "cancel");
   let isBack = true;
-  relay.meddle = async ({ method, target }, pass) => {
+  relay.intercept = async ({ method, target }, pass) => {
     if (target.endsWith("/cancel")) isBack = false;
     const answer = await pass();
     if (method !== "GET" || !isBack) return answer;
@@ -462,13 +462,13 @@ Deno.test("a sync that the gateway does not answer is made up for by the next on
   const subscription = await subscriptions.create();
   await subscriptions.passToCycle(subscription);
   const { relay } = subscriptions;
-  const { meddle } = relay;
-  relay.meddle = () => Response.json({ status_message: "Sorry" }, { status: 500 });
+  const { intercept } = relay;
+  relay.intercept = () => Response.json({ status_message: "Sorry" }, { status: 500 });
   for (let look = 0; look < 5; look++) {
     await subscriptions.sync();
     await subscriptions.pass(30 * MINUTE);
   }
-  relay.meddle = meddle;
+  relay.intercept = intercept;
   assert.deepEqual(await subscriptions.payments(subscription), []);
   assert.equal((await subscriptions.stored(subscription.id)).status, "active");
   await subscriptions.sync();
@@ -494,7 +494,7 @@ Deno.test("a charge that the gateway lists and does not know keeps none of the o
   await subscriptions.passToCycle(subscription);
   const { transaction_ids: [lost, found] } = await subscriptions.atGateway(subscription);
   const { relay } = subscriptions;
-  relay.meddle = ({ target }, pass) =>
+  relay.intercept = ({ target }, pass) =>
     target.includes(lost)
       ? Response.json({ status_code: "404", status_message: "Transaction doesn't exist." })
       : pass();
@@ -502,7 +502,7 @@ Deno.test("a charge that the gateway lists and does not know keeps none of the o
   const payments = await subscriptions.payments(subscription);
   assert.deepEqual(payments.map(({ transaction_id }) => transaction_id), [found]);
   assert.equal(chargesIn(await subscriptions.told(subscription.id)).length, 1);
-  relay.meddle = (_request, pass) => pass();
+  relay.intercept = (_request, pass) => pass();
   await subscriptions.pass(30 * MINUTE);
   await subscriptions.sync();
   await assertAllCharged(subscriptions, subscription, 2);
@@ -543,8 +543,8 @@ for (const isStripped of [false, true]) {
     // The other ones would name whom they are about.
     subscriptions.delivery = "signed";
     if (isStripped) {
-      subscriptions.meddle = withoutMetadata;
-      relay.meddle = async ({ target }, pass) => {
+      subscriptions.intercept = withoutMetadata;
+      relay.intercept = async ({ target }, pass) => {
         const answer = await pass();
         return target.endsWith("/status")
           ? Response.json(withoutMetadata(await answer.json()))

@@ -12,16 +12,7 @@ import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { assertProblem } from "../support/problem.ts";
 import { DAY, MINUTE } from "../support/records/invoices.ts";
-import {
-  type ActionName,
-  CREATE,
-  namesOf,
-  openSubscriptions,
-  parseSubscription,
-  secondOf,
-  type Subscription,
-  type TestSubscriptions,
-} from "../support/records/subscriptions.ts";
+import { type ActionName, CREATE, namesOf, openSubscriptions, parseSubscription, secondOf, type Subscription, type TestSubscriptions } from "../support/records/subscriptions.ts";
 
 const Page = z.array(SubscriptionSchema.strict());
 
@@ -235,10 +226,11 @@ const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<s
   },
   async failed(subscriptions) {
     const { relay, post } = subscriptions;
-    const { meddle } = relay;
-    relay.meddle = () => Response.json({ status_message: "Invalid parameter." }, { status: 400 });
+    const { intercept } = relay;
+    relay.intercept = () =>
+      Response.json({ status_message: "Invalid parameter." }, { status: 400 });
     const response = await post("/subscriptions/", await subscriptions.request());
-    relay.meddle = meddle;
+    relay.intercept = intercept;
     const problem = await assertProblem(response, 400, "gateway_validation");
     assert.equal(problem.outcome, "refused");
     return problem.subscription_id!;
@@ -465,8 +457,8 @@ Deno.test("the token goes to the gateway and nowhere else", async (t) => {
       const { post, get, relay, app, databaseUrl, staff } = subscriptions;
       subscriptions.delivery = "both";
       const token = await savedCard(subscriptions.sandbox);
-      const { meddle } = relay;
-      if (answer) relay.meddle = () => answer(token);
+      const { intercept } = relay;
+      if (answer) relay.intercept = () => answer(token);
       const answers: string[] = [];
       const keep = async (response: Response) => {
         answers.push(JSON.stringify([...response.headers]), await response.text());
@@ -474,7 +466,7 @@ Deno.test("the token goes to the gateway and nowhere else", async (t) => {
       };
       const request = await subscriptions.request({ token });
       const { id, subscription_id } = await keep(await post("/subscriptions/", request, newKey()));
-      relay.meddle = meddle;
+      relay.intercept = intercept;
       if (id) {
         await subscriptions.passToCycle(await subscriptions.stored(id));
         await subscriptions.runJobs();

@@ -1,9 +1,9 @@
 /** The app in a test: the real thing on a real database, without a port. */
 
-import { createKey, type KeyOwner } from "../../core/auth/manage_keys.ts";
-import { type Config, parseConfig } from "../../core/config.ts";
-import { createEventPublisher } from "../../core/events/publisher.ts";
+import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
+import { type Config, parseConfig } from "../../core/config/config.ts";
 import { createEvents, type Events } from "../../core/events/hub.ts";
+import { createEventPublisher } from "../../core/events/publisher.ts";
 import {
   createEventStreams,
   type EventStreams,
@@ -14,7 +14,7 @@ import {
   type GatewayClient,
   type GatewayClientOptions,
 } from "../../core/gateway/client.ts";
-import { logExchanges } from "../../core/gateway/exchange_log.ts";
+import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { createLog } from "../../core/log.ts";
 import { createSecretBox } from "../../core/secret_box.ts";
 import type { TaskDeps } from "../../core/tasks.ts";

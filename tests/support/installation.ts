@@ -99,7 +99,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   const relay = resources.use(openRelay());
   const passed: Received[] = [];
   relay.target = sandbox.url;
-  relay.meddle = async (request, pass) => {
+  relay.intercept = async (request, pass) => {
     request.headers = new Headers(request.headers);
     // The gateway's own help against doing things twice is not what is relied on.
     if (!passesKeys) request.headers.delete("Idempotency-Key");

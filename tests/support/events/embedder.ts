@@ -1,7 +1,7 @@
 /** A program that embeds the service and listens to what happens. */
 
 import { serve } from "../../../commands/serve.ts";
-import { parseConfig } from "../../../core/config.ts";
+import { parseConfig } from "../../../core/config/config.ts";
 import { createEvents } from "../../../core/events/hub.ts";
 
 const [mode] = Deno.args;

@@ -1,4 +1,4 @@
-/** A gateway that says what a test wants it to, over a real socket, and remembers what it was asked. */
+/** A fake gateway over a real socket: the test decides its responses and sees its requests. */
 
 import { createGatewayClient, type GatewayClientOptions } from "../../../core/gateway/client.ts";
 
@@ -7,7 +7,7 @@ export const CLIENT_KEY = "SB-Mid-client-xyz789uvw012";
 
 export interface Received {
   method: string;
-  /** Path and query, byte for byte. */
+  /** Path and query, exactly as received. */
   target: string;
   headers: Headers;
   body: string;
@@ -20,7 +20,7 @@ export interface FakeGateway extends AsyncDisposable {
 
 export type Respond = (request: Received) => Response | Promise<Response>;
 
-export function openGateway(respond: Respond): FakeGateway {
+export function openFakeGateway(respond: Respond): FakeGateway {
   const received: Received[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const server = Deno.serve(options, async (request) => {
@@ -37,13 +37,13 @@ export function openGateway(respond: Respond): FakeGateway {
   };
 }
 
-/** Answers each request with the next of these bodies, and with the last one from then on. */
-export function answering(...bodies: object[]): Respond {
+/** Responds to each request with the next of these bodies, and then always with the last one. */
+export function respondWith(...bodies: object[]): Respond {
   let count = 0;
   return () => Response.json(bodies[Math.min(count++, bodies.length - 1)]);
 }
 
-/** A client whose waits between tries take no time; deadlines never come unless asked for. */
+/** A client that retries without delay, and whose deadlines never pass unless the test says so. */
 export function clientFor(url: string, options: Partial<GatewayClientOptions> = {}) {
   return createGatewayClient({
     baseUrl: url,
@@ -54,17 +54,17 @@ export function clientFor(url: string, options: Partial<GatewayClientOptions> = 
   });
 }
 
-/** Time in a test's hands: deadlines pass when it says so, pauses between tries at once. */
+/** Timers for tests: deadlines pass when the test says so, delays between retries at once. */
 export function createWaits() {
   const deadlines: (() => void)[] = [];
   const limits: number[] = [];
   const pauses: number[] = [];
   return {
-    /** How long each pause between two tries would have been. */
+    /** The delays between retries, in ms. */
     pauses,
-    /** How long each operation may take; in tests no less than 10 seconds, which no pause takes. */
+    /** The deadlines, in ms. In tests they are at least 10 seconds, and delays are shorter. */
     limits,
-    /** Every deadline that still runs is over now. */
+    /** Lets every current deadline pass. */
     passDeadlines: () => deadlines.splice(0).forEach((pass) => pass()),
     wait(ms: number, signal: AbortSignal): Promise<void> {
       if (ms < 10_000) {
@@ -80,7 +80,7 @@ export function createWaits() {
   };
 }
 
-/** A server that does to each connection what it is told: resets, half an answer, garbage, silence. */
+/** A TCP server for invalid responses: resets, half a response, garbage, silence. */
 export function openRawServer(
   handle: (connection: Deno.TcpConn, number: number) => Promise<void> | void,
 ): { url: string; connections: () => number } & AsyncDisposable {
@@ -90,7 +90,7 @@ export function openRawServer(
   const accepting = (async () => {
     for await (const connection of listener) {
       open.add(connection);
-      // Errors are the test's own doing: it closes connections under its server.
+      // Errors are expected: tests close connections that the server uses.
       Promise.resolve(handle(connection, ++count)).catch(() => {});
     }
   })();
@@ -109,12 +109,15 @@ export function close(connection: Deno.TcpConn): void {
   try {
     connection.close();
   } catch {
-    // It is closed.
+    // Already closed.
   }
 }
 
-/** Waits for a request, as far as one packet brings it, and sends these bytes. */
-export async function say(connection: Deno.TcpConn, bytes: string | Uint8Array): Promise<void> {
+/** Waits for the first packet of a request, and sends these bytes. */
+export async function sendBytes(
+  connection: Deno.TcpConn,
+  bytes: string | Uint8Array,
+): Promise<void> {
   await connection.read(new Uint8Array(65_536));
   let rest = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
   while (rest.length > 0) rest = rest.subarray(await connection.write(rest));

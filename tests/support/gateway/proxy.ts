@@ -1,32 +1,32 @@
-/** A way to the sandbox that a test can stand in: calls and answers wait until it lets them pass. */
+/** A proxy to the sandbox that can hold or replace the requests and responses of chosen calls. */
 
 import type { TestAppOptions } from "../app.ts";
-import { openGateway, type Received } from "./gateway.ts";
+import { openFakeGateway, type Received } from "./gateway.ts";
 import { openPayments, type TestPayments } from "../payments/payments.ts";
 import { inTime } from "../until.ts";
 
-/** `pass` brings the call to the sandbox and has its answer. */
-type Interfere = (pass: () => Promise<Response>) => Response | Promise<Response>;
+/** `pass` forwards the call to the sandbox and resolves with its response. */
+type Intercept = (pass: () => Promise<Response>) => Response | Promise<Response>;
 
-/** A call that is on its way to the sandbox, or an answer on its way back. */
+/** A request or response that the proxy holds. */
 export interface Held {
-  /** Comes true when it is there, and waits; fails where it never comes. */
+  /** Resolves when the proxy has it; rejects if it does not come in time. */
   readonly arrived: Promise<void>;
-  letGo(): void;
+  release(): void;
 }
 
 export interface GatewayProxy {
-  /** All that was asked so far. */
+  /** All requests so far. */
   received: Received[];
-  /** Of these, what was to change something: `POST /v2/charge`. */
+  /** Those other than GET, as `POST /v2/charge`. */
   writes(): string[];
-  /** Stands in the way of the next call whose method and path match. */
-  once(call: RegExp, interfere: Interfere): void;
-  /** The next such call is answered with this body instead. */
+  /** Intercepts the next call whose method and path match. */
+  once(call: RegExp, intercept: Intercept): void;
+  /** Responds to the next such call with this body, without the sandbox. */
   answer(call: RegExp, body: object): void;
-  /** The next such call waits before the sandbox hears of it. */
+  /** Holds the next such call before it reaches the sandbox. */
   holdCall(call: RegExp): Held;
-  /** The next such call is made, and its answer waits; or this one in its place. */
+  /** Forwards the next such call and holds its response, or holds `instead` without forwarding. */
   holdAnswer(call: RegExp, instead?: object): Held;
 }
 
@@ -34,47 +34,47 @@ export interface ProxiedPayments extends TestPayments {
   proxy: GatewayProxy;
 }
 
-/** The app and the sandbox, with a proxy in between. */
+/** The app and the sandbox with a proxy between them. */
 export async function openProxiedPayments(
   options: Partial<TestAppOptions> = {},
 ): Promise<ProxiedPayments> {
   let target = "";
-  const rules: { call: RegExp; interfere: Interfere }[] = [];
+  const rules: { call: RegExp; intercept: Intercept }[] = [];
   const held: (() => void)[] = [];
 
-  const gateway = openGateway(async (request) => {
+  const gateway = openFakeGateway(async (request) => {
     const pass = () => forward(target, request);
     const index = rules.findIndex(({ call }) => call.test(nameOf(request)));
     if (index === -1) return await pass();
     const [rule] = rules.splice(index, 1);
-    return await rule!.interfere(pass);
+    return await rule!.intercept(pass);
   });
   const payments = await openPayments({ ...options, gatewayUrl: gateway.url });
   target = payments.sandbox.url;
 
-  function hold(call: RegExp, interfere: (wait: () => Promise<void>) => Interfere): Held {
+  function hold(call: RegExp, intercept: (wait: () => Promise<void>) => Intercept): Held {
     const arrival = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     held.push(release.resolve);
     proxy.once(
       call,
-      interfere(() => {
+      intercept(() => {
         arrival.resolve();
         return release.promise;
       }),
     );
     return {
       get arrived() {
-        return inTime(`${call} is there`, arrival.promise);
+        return inTime(`${call} has arrived`, arrival.promise);
       },
-      letGo: release.resolve,
+      release: release.resolve,
     };
   }
 
   const proxy: GatewayProxy = {
     received: gateway.received,
     writes: () => gateway.received.map(nameOf).filter((name) => !name.startsWith("GET ")),
-    once: (call, interfere) => void rules.push({ call, interfere }),
+    once: (call, intercept) => void rules.push({ call, intercept }),
     answer: (call, body) => proxy.once(call, () => Response.json(body)),
     holdCall: (call) => hold(call, (wait) => async (pass) => (await wait(), await pass())),
     holdAnswer: (call, instead) =>
@@ -89,7 +89,7 @@ export async function openProxiedPayments(
     ...payments,
     proxy,
     async [Symbol.asyncDispose]() {
-      held.forEach((letGo) => letGo());
+      held.forEach((release) => release());
       await payments[Symbol.asyncDispose]();
       await gateway[Symbol.asyncDispose]();
     },
@@ -112,7 +112,7 @@ async function forward(base: string, { method, target, headers, body }: Received
   return text === null ? cut() : new Response(text, answer);
 }
 
-/** An answer that was cut off on its way is cut off here, too. */
+/** A truncated response is passed on as a truncated response. */
 function cut(): Response {
   const body = new ReadableStream({ start: (controller) => controller.close() });
   return new Response(body, { headers: { "Content-Length": "1000" } });

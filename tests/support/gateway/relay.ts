@@ -1,70 +1,72 @@
-/** Stands between the service and the emulated gateway: sees every call, and can meddle with it. */
+/** A proxy between the service and the sandbox that records every call and can intercept it. */
 
 import type { TestAppOptions } from "../app.ts";
-import { type FakeGateway, openGateway, type Received } from "./gateway.ts";
+import { type FakeGateway, openFakeGateway, type Received } from "./gateway.ts";
 import { openPayments, type TestPayments } from "../payments/payments.ts";
 import { inTime } from "../until.ts";
 
-export type Meddle = (
+export type Intercept = (
   request: Received,
-  /** Lets the gateway do it. */
+  /** Forwards the call to the gateway. */
   pass: () => Promise<Response>,
 ) => Response | Promise<Response>;
 
 export interface Relay extends FakeGateway {
-  /** Where the gateway is; to be told before the first call. */
+  /** The gateway's URL; set it before the first call. */
   target: string;
-  /** What becomes of a call; it is passed on unless a test says otherwise. */
-  meddle: Meddle;
-  /** What was asked for so far, as `POST /v2/charge`; ids are left out. */
+  /** Handles each call; forwards it by default. */
+  intercept: Intercept;
+  /** All calls so far, as `POST /v2/charge`, without ids. */
   asked(): string[];
-  /** How often that was asked for. */
+  /** The number of these calls. */
   times(call: string): number;
-  /** Keeps the next call of this kind back until it is released. */
+  /** Holds the next such call until it is released. */
   holdNext(call: string): Held;
-  /** Lets the gateway do the next call of this kind, and keeps its answer back. */
+  /** Forwards the next such call and holds its response. */
   holdAnswer(call: string): Held;
-  /** Keeps nothing back any more: a test that fails must not wait for ever. */
+  /** Releases everything, so that a failing test does not hang. */
   releaseAll(): void;
 }
 
 export interface Held {
-  /** Resolves when there is something that is kept back; fails where nothing comes. */
+  /** Resolves when the call is held; rejects if it does not come in time. */
   readonly arrived: Promise<void>;
   release(): void;
 }
 
 export function openRelay(): Relay {
   const releases: (() => void)[] = [];
-  const gateway = openGateway((request) => relay.meddle(request, () => pass(relay, request)));
+  const gateway = openFakeGateway((request) =>
+    relay.intercept(request, () => pass(relay, request))
+  );
   const relay: Relay = {
     ...gateway,
     target: "",
-    meddle: (_request, pass) => pass(),
+    intercept: (_request, pass) => pass(),
     asked: () => gateway.received.map(nameOf),
     times: (call) => relay.asked().filter((each) => each === call).length,
-    holdNext: (call) => hold(call, "question"),
-    holdAnswer: (call) => hold(call, "answer"),
+    holdNext: (call) => hold(call, "request"),
+    holdAnswer: (call) => hold(call, "response"),
     releaseAll: () => releases.forEach((release) => release()),
   };
   return relay;
 
-  function hold(call: string, part: "question" | "answer"): Held {
+  function hold(call: string, part: "request" | "response"): Held {
     const arrived = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
     releases.push(held.resolve);
-    const { meddle } = relay;
-    relay.meddle = async (request, pass) => {
-      if (nameOf(request) !== call) return await meddle(request, pass);
-      relay.meddle = meddle;
-      const answer = part === "answer" ? await meddle(request, pass) : null;
+    const { intercept } = relay;
+    relay.intercept = async (request, pass) => {
+      if (nameOf(request) !== call) return await intercept(request, pass);
+      relay.intercept = intercept;
+      const answer = part === "response" ? await intercept(request, pass) : null;
       arrived.resolve();
       await held.promise;
-      return answer ?? await meddle(request, pass);
+      return answer ?? await intercept(request, pass);
     };
     return {
       get arrived() {
-        return inTime(`${call} is kept back`, arrived.promise);
+        return inTime(`${call} is held`, arrived.promise);
       },
       release: held.resolve,
     };
@@ -79,20 +81,20 @@ async function pass({ target }: Relay, request: Received): Promise<Response> {
   const { method, headers, body } = request;
   const answer = await fetch(target + request.target, {
     method,
-    headers: [...headers].filter(([name]) => !OF_THE_CONNECTION.includes(name)),
-    // What can be read once only is not sent twice when a connection breaks.
+    headers: [...headers].filter(([name]) => !CONNECTION_HEADERS.includes(name)),
+    // Deno's fetch does not send a stream a second time when a connection breaks.
     body: method === "GET" ? null : ReadableStream.from([new TextEncoder().encode(body)]),
   });
   return new Response(answer.body, { status: answer.status, headers: answer.headers });
 }
 
-const OF_THE_CONNECTION = ["host", "connection", "content-length", "transfer-encoding"];
+const CONNECTION_HEADERS = ["host", "connection", "content-length", "transfer-encoding"];
 
 export interface RelayedPayments extends TestPayments {
   relay: Relay;
 }
 
-/** The app with a relay between it and the sandbox; what the test itself asks the sandbox goes past it. */
+/** The app with a relay between it and the sandbox. Calls of the test itself bypass the relay. */
 export async function openRelayed(options: Partial<TestAppOptions> = {}): Promise<RelayedPayments> {
   const relay = openRelay();
   const payments = await openPayments({ gatewayUrl: relay.url, ...options });

@@ -5,11 +5,11 @@
  */
 
 import { systemClock } from "../../../core/clock.ts";
+import type { Queue } from "../../../core/config/config.ts";
 import { sweepJobs } from "../../../core/jobs/sweep.ts";
-import type { Queue } from "../../../core/config.ts";
 import { insertJobs } from "../../../db/jobs.ts";
-import { openCarrier, startWorker } from "./queues.ts";
 import { newJob, openInstance, task } from "./jobs.ts";
+import { openCarrier, startWorker } from "./queues.ts";
 
 /** Half a minute, and a minute, are too long for a test. */
 const LEASE_MS = 1_000;

@@ -154,7 +154,7 @@ export function sentInvoices({ relay }: TestInvoices): { key: string | null; bod
 
 /** The answers to those who ask for an invoice are changed; so are those to its making. */
 export function alterInvoices({ relay }: TestInvoices, alter: (answer: Json) => Json): void {
-  relay.meddle = async ({ method, target }, pass) => {
+  relay.intercept = async ({ method, target }, pass) => {
     const answer = await pass();
     if (!target.startsWith("/v1/invoices") || method === "PATCH" || !answer.ok) return answer;
     return Response.json(alter(await answer.json()), { status: answer.status });

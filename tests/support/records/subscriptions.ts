@@ -34,7 +34,7 @@ export interface TestSubscriptions extends RelayedPayments {
   /** How the gateway's notifications come to the app. */
   delivery: Delivery;
   /** What becomes of one on its way. */
-  meddle: (body: Json) => Json;
+  intercept: (body: Json) => Json;
   /** The body of a request, with a token of its own. */
   request(more?: Json): Promise<Json>;
   /** One that has to be made. */
@@ -88,7 +88,7 @@ export async function openSubscriptions(
     ...relayed,
     staff,
     delivery: "none",
-    meddle: (body) => body,
+    intercept: (body) => body,
     request: async (more = {}) => ({
       name: "coffee-club",
       amount: 150_000,
@@ -160,13 +160,13 @@ export async function openSubscriptions(
 }
 
 async function deliver(subscriptions: TestSubscriptions, { path, body }: Hook): Promise<Response> {
-  const { delivery, app, meddle } = subscriptions;
+  const { delivery, app, intercept } = subscriptions;
   const kind = path === "/recurring" ? "recurring" : "signed";
   if (delivery !== "both" && delivery !== kind) return new Response("OK");
   return await app.request("/notification/", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(meddle(body)),
+    body: JSON.stringify(intercept(body)),
   });
 }
 

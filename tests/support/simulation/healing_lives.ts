@@ -153,8 +153,8 @@ export async function chargeOf(day: Day, life: PaymentLife, orderId: string): Pr
 
 /** The one call that changes something, meanwhile, goes wrong. */
 async function meddling<T>({ relay }: Day, fault: Fault, work: () => Promise<T>): Promise<T> {
-  const { meddle } = relay;
-  relay.meddle = async (request, pass) => {
+  const { intercept } = relay;
+  relay.intercept = async (request, pass) => {
     if (request.method === "GET") return await pass();
     if (fault === "lost") await (await pass()).body?.cancel();
     return new Response("<h1>Bad Gateway</h1>", { status: 502 });
@@ -162,7 +162,7 @@ async function meddling<T>({ relay }: Day, fault: Fault, work: () => Promise<T>)
   try {
     return await work();
   } finally {
-    relay.meddle = meddle;
+    relay.intercept = intercept;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
 import { parsePayment } from "../payments/payments.ts";
-import { type Meddle, openRelay } from "../gateway/relay.ts";
+import { type Intercept, openRelay } from "../gateway/relay.ts";
 import {
   type Hook,
   type Json,
@@ -31,7 +31,7 @@ export interface World extends AsyncDisposable {
   /** The webhooks of an order, in the order in which the gateway sent them. */
   hooks(orderId: string): Promise<Hook[]>;
   /** What becomes of the next call of the second instance about this order or transaction. */
-  meddleOnce(abouts: string[], meddle: Interfere, method?: "POST"): void;
+  meddleOnce(abouts: string[], intercept: Interfere, method?: "POST"): void;
   /** Nobody stands in the way of that any more. */
   stopMeddling(abouts: string[]): void;
   bystander: Bystander;
@@ -55,7 +55,7 @@ export async function openWorld(databaseUrl: string): Promise<World> {
   const relay = openRelay();
   relay.target = sandbox.url;
   const meddling = new Map<string, Meddling>();
-  relay.meddle = meddleWith(meddling);
+  relay.intercept = meddleWith(meddling);
 
   let last = 0;
   const clock = () => last = Math.max(last + 1, Date.now());
@@ -100,7 +100,7 @@ export async function openWorld(databaseUrl: string): Promise<World> {
   };
 }
 
-function meddleWith(meddling: Map<string, Meddling>): Meddle {
+function meddleWith(meddling: Map<string, Meddling>): Intercept {
   return async ({ method, target, body }, pass) => {
     const found = meddling.get(aboutOf(target, body));
     if (!found || (found.method ?? method) !== method) return await pass();

@@ -1,15 +1,13 @@
-/** `readStatus`: how the service stands, for staff. */
+/** `readStatus`: the state of the service for `GET /status/`. Staff only. */
 
 import type { CronRun } from "../../db/cron_runs.ts";
-import type { Caller } from "../auth/caller.ts";
-import { requireStaff } from "../auth/staff.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { SCHEDULE } from "../schedule.ts";
-import { type Numbers, type NumbersDeps, readNumbers } from "./numbers.ts";
-import { isOverdue } from "./overdue.ts";
+import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
-export interface StatusDeps extends NumbersDeps {
+export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;
 }
 
@@ -18,7 +16,7 @@ export interface StatusView {
   database: "up";
   gateway: BreakerState;
   jobs: JobsView;
-  schedule: TickView[];
+  schedule: ScheduledTaskView[];
   outbox: { waiting_deliveries: number; oldest_event_seconds: number | null };
   webhooks: {
     pending: number;
@@ -41,7 +39,7 @@ interface JobCounts {
   failed: number;
 }
 
-interface TickView {
+interface ScheduledTaskView {
   task: string;
   cron: string;
   status: "never_run" | "running" | "succeeded" | "failed";
@@ -52,24 +50,24 @@ interface TickView {
   is_overdue: boolean;
 }
 
-/** `startedAt`: when this instance began. */
+/** `startedAt`: when this instance started. */
 export async function readStatus(
   deps: StatusDeps,
   caller: Caller,
   startedAt: Date,
 ): Promise<StatusView> {
   requireStaff(caller);
-  const numbers = await readNumbers(deps);
+  const workload = await readWorkload(deps);
   const now = new Date(deps.clock());
-  const { undelivered, unsent, received, unanswered } = numbers;
+  const { undelivered, unsent, received, unanswered } = workload;
   return {
     started_at: startedAt.toISOString(),
-    // Where it is not, there is no answer but 503.
+    // If the database is down, the request fails with 503 instead.
     database: "up",
     gateway: deps.gateway.breakerState(),
-    jobs: viewJobs(numbers, now),
+    jobs: viewJobs(workload, now),
     schedule: SCHEDULE.map(({ name, cron }) => {
-      const run = numbers.cronRuns.find(({ task }) => task === name);
+      const run = workload.cronRuns.find(({ task }) => task === name);
       const isLate = isOverdue(cron, run?.started_at ?? startedAt, now);
       return { task: name, cron, ...viewRun(run), is_overdue: isLate };
     }),
@@ -80,7 +78,7 @@ export async function readStatus(
     webhooks: {
       pending: unsent.count,
       oldest_pending_seconds: secondsSince(unsent.since, now),
-      disabled_endpoints: numbers.disabledEndpoints,
+      disabled_endpoints: workload.disabledEndpoints,
     },
     notifications: {
       received: received.count,
@@ -90,7 +88,7 @@ export async function readStatus(
   };
 }
 
-function viewJobs({ jobs, lastFailures, oldestDue }: Numbers, now: Date): JobsView {
+function viewJobs({ jobs, lastFailures, oldestDue }: Workload, now: Date): JobsView {
   const byTask = Map.groupBy(jobs, ({ task }) => task);
   return {
     ...sumUp(jobs),
@@ -105,13 +103,15 @@ function viewJobs({ jobs, lastFailures, oldestDue }: Numbers, now: Date): JobsVi
   };
 }
 
-function sumUp(counts: Numbers["jobs"]): JobCounts {
+function sumUp(counts: Workload["jobs"]): JobCounts {
   const sums = { queued: 0, running: 0, failed: 0 };
   for (const { status, count } of counts) sums[status] += count;
   return sums;
 }
 
-function viewRun(run: CronRun | undefined): Omit<TickView, "task" | "cron" | "is_overdue"> {
+function viewRun(
+  run: CronRun | undefined,
+): Omit<ScheduledTaskView, "task" | "cron" | "is_overdue"> {
   if (!run) {
     const none = { started_at: null, finished_at: null, result: null, error: null };
     return { status: "never_run", ...none };
@@ -126,7 +126,26 @@ function viewRun(run: CronRun | undefined): Omit<TickView, "task" | "cron" | "is
   };
 }
 
-/** Clocks of instances differ a little: nothing waits for less than no time. */
+/** Never negative, although the clocks of instances differ a little. */
 function secondsSince(time: Date | null, now: Date): number | null {
   return time && Math.max(0, Math.round((now.getTime() - time.getTime()) / 1_000));
+}
+
+const MINUTE_MS = 60_000;
+
+/** One run may be missed, for example while all instances are replaced. */
+const ALLOWED_INTERVALS = 2;
+
+/** `since`: when the task last started, or when the instance started if it never did. */
+export function isOverdue(cron: string, since: Date, now: Date): boolean {
+  const allowed = ALLOWED_INTERVALS * minutesBetweenRuns(cron) + 1;
+  return now.getTime() - since.getTime() > allowed * MINUTE_MS;
+}
+
+/** Supports the forms that the schedule uses: every minute, every n minutes, once an hour. */
+function minutesBetweenRuns(cron: string): number {
+  const match = cron.match(/^(?:(\*)(?:\/(\d+))?|\d+) \* \* \* \*$/);
+  if (!match) throw new Error(`Unsupported cron expression "${cron}"`);
+  const [, every, step] = match;
+  return every ? Number(step ?? 1) : 60;
 }

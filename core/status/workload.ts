@@ -1,4 +1,4 @@
-/** How the work in the background stands, in numbers. */
+/** Reads the state of background work: jobs, schedule, deliveries, notifications, unknown outcomes. */
 
 import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { Database, Sql } from "../../db/database.ts";
@@ -18,10 +18,10 @@ import {
 } from "../../db/status.ts";
 import type { Clock } from "../clock.ts";
 
-export interface Numbers {
+export interface Workload {
   jobs: JobCount[];
   lastFailures: FailedJob[];
-  /** Since when a job could be run that nobody runs; null where there is none. */
+  /** When the oldest queued job became due; null if none is due. */
   oldestDue: Date | null;
   cronRuns: CronRun[];
   undelivered: Waiting;
@@ -31,13 +31,13 @@ export interface Numbers {
   unanswered: Unanswered;
 }
 
-export interface NumbersDeps {
+export interface WorkloadDeps {
   database: Database;
   clock: Clock;
 }
 
-export async function readNumbers({ database, clock }: NumbersDeps): Promise<Numbers> {
-  // One after the other, so that it never takes more than one connection from those who serve.
+export async function readWorkload({ database, clock }: WorkloadDeps): Promise<Workload> {
+  // One query after the other, so that this never takes more than one connection of the pool.
   const read = <T>(work: (sql: Sql) => Promise<T>) => database.query(work, "read status");
   return {
     jobs: await read(countJobs),

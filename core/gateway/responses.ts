@@ -1,27 +1,43 @@
-/** The gateway's answers as types; no JSON object fails them, and fields that nobody knows are kept. */
+/** The gateway's responses as types. Parsing never fails, and unknown fields are kept. */
 
 import {
-  type Answered,
   bool,
   id,
+  type JsonObject,
   listOf,
   looseObject,
   lowerCase,
   money,
   object,
   orNull,
+  type ResponseSchema,
   text,
   upperCase,
   wholeNumber,
-} from "./fields.ts";
-import type { JsonObject } from "./json.ts";
+} from "./json.ts";
 
-export interface Answer<T> {
-  /** The body's own code where there is one, else the HTTP status. */
+export interface GatewayResponse<T> {
+  /** The body's `status_code` if it has one, else the HTTP status. */
   statusCode: string;
   body: T;
-  /** The body as it was received, untouched; it may hold a signature and tokens. */
+  /** The body as received. It may contain a signature and tokens: do not log or store it. */
   raw: JsonObject;
+}
+
+/** A 202 that declines: by the bank, by fraud detection or by the wallet. This is final. */
+export function isDenied({ statusCode, body }: GatewayResponse<Record<string, unknown>>): boolean {
+  if (statusCode !== "202") return false;
+  return body.transaction_status === "deny" ||
+    /^refund denied/i.test(String(body.status_message ?? "")) ||
+    // Only pay accounts have this field, and every 202 for a pay account is a refusal.
+    "account_status" in body;
+}
+
+/** A 202 without a result: an earlier call with the same key is still running; its outcome is unknown. */
+export function isEarlierCallInProgress(
+  response: GatewayResponse<Record<string, unknown>>,
+): boolean {
+  return response.statusCode === "202" && !isDenied(response);
 }
 
 const common = { status_code: text, status_message: text };
@@ -38,7 +54,7 @@ const Refund = looseObject({
   bank_confirmed_at: text,
 });
 
-/** What charge, status and every action on a transaction answer with. */
+/** The response to a charge, a status request and every action on a transaction. */
 const TransactionFields = looseObject({
   ...common,
   transaction_id: id,
@@ -83,11 +99,11 @@ const TransactionFields = looseObject({
 
 export type Transaction = ReturnType<typeof TransactionFields.parse>;
 
-export const Transaction: Answered<Transaction> = {
+export const Transaction: ResponseSchema<Transaction> = {
   parse: (body) => TransactionFields.parse(withOneExpiryName(body)),
 };
 
-/** QRIS says `expire_time`, all else `expiry_time`. */
+/** QRIS responses have `expire_time`, all others `expiry_time`. */
 function withOneExpiryName(body: unknown): unknown {
   const { expire_time, expiry_time } = body as JsonObject;
   return expire_time === undefined
@@ -164,7 +180,7 @@ export const Subscription = looseObject({
 });
 export type Subscription = ReturnType<typeof Subscription.parse>;
 
-/** What the actions on a subscription answer with. */
+/** The response to actions on a subscription. */
 export const Message = looseObject({ status_message: text });
 export type Message = ReturnType<typeof Message.parse>;
 

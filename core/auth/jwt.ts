@@ -1,4 +1,4 @@
-/** Tells whose a JWT is. */
+/** Verifies JWTs, and finds the caller that one belongs to. */
 
 import {
   createRemoteJWKSet,
@@ -10,11 +10,14 @@ import {
   type JWTVerifyOptions,
 } from "jose";
 import type { Clock } from "../clock.ts";
-import type { JwtConfig } from "../config.ts";
+import type { JwtConfig } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
-import { type Caller, isShowable } from "./caller.ts";
+import { type Caller, isPrintableText } from "./caller.ts";
 
-/** Never `none`; and never a symmetric one with a JWKS, whose public keys would be the secret. */
+/**
+ * Never `none`. Never a symmetric algorithm with a JWKS: its public keys would then be usable as the
+ * shared secret.
+ */
 const ASYMMETRIC = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
@@ -42,7 +45,7 @@ export function createJwtVerifier(
     try {
       return (await jwtVerify(token, key, options)).payload;
     } catch (error) {
-      // A token that names no key, and an issuer with several: any of them may have signed it.
+      // The token has no `kid` and the issuer has several keys: any of them may have signed it.
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       for await (const candidate of error) {
         const verified = await jwtVerify(token, candidate, options).catch(() => null);
@@ -57,14 +60,15 @@ export function createJwtVerifier(
     try {
       payload = await verify(token, { ...options, currentDate: new Date(clock()) });
     } catch (error) {
-      if (!concernsKeySet(error)) return null;
+      if (!isKeySetFailure(error)) return null;
       throw new ServiceError("unavailable", {
-        detail: "The credential cannot be checked right now.",
+        detail:
+          "The JWT cannot be verified because the issuer's key set is not available. Retry later.",
         headers: { "Retry-After": "5" },
         cause: error,
       });
     }
-    if (typeof payload.sub !== "string" || !isShowable(payload.sub)) return null;
+    if (typeof payload.sub !== "string" || !isPrintableText(payload.sub)) return null;
     return {
       userId: payload.sub,
       isStaff: staffClaim !== null && payload[staffClaim] === true,
@@ -78,8 +82,8 @@ class KeySetUnavailable extends Error {
   override name = "KeySetUnavailable";
 }
 
-/** Whether it is the issuer's key set that failed, and not the token. */
-function concernsKeySet(error: unknown): boolean {
+/** True if fetching the issuer's key set failed, rather than the token being invalid. */
+function isKeySetFailure(error: unknown): boolean {
   return error instanceof KeySetUnavailable || error instanceof errors.JWKSTimeout ||
     error instanceof errors.JWKSInvalid ||
     (error instanceof errors.JOSEError && error.code === errors.JOSEError.code);
@@ -89,13 +93,13 @@ async function fetchKeySet(url: string, options: RequestInit): Promise<Response>
   try {
     const response = await fetch(url, options);
     if (response.ok) return response;
-    // Unread, it would keep a connection open.
+    // An unread body would keep the connection open.
     await response.body?.cancel();
-    throw new Error(`The key set's server answered ${response.status}`);
+    throw new Error(`The server of the JWK set responded with status ${response.status}`);
   } catch (cause) {
-    // A timeout is the library's to tell.
+    // The library turns a timeout into its own error.
     if (options.signal?.aborted) throw cause;
-    throw new KeySetUnavailable("The key set cannot be fetched", { cause });
+    throw new KeySetUnavailable("The JWK set cannot be fetched", { cause });
   }
 }
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { isDenial, isStillRunning } from "../../core/gateway/denial.ts";
-import { answering, clientFor, openGateway } from "../support/gateway/gateway.ts";
+import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.ts";
+import { clientFor, openFakeGateway, respondWith } from "../support/gateway/gateway.ts";
 
 async function statusOf(body: object) {
-  await using fake = openGateway(answering(body));
+  await using fake = openFakeGateway(respondWith(body));
   return await clientFor(fake.url).getStatus("order-101");
 }
 
-Deno.test("an answer has its code, its typed body and the body as it came", async () => {
+Deno.test("response: has the code, the typed body and the raw body", async () => {
   const sent = {
     status_code: "201",
     gross_amount: "44000.00",
@@ -24,7 +24,7 @@ Deno.test("an answer has its code, its typed body and the body as it came", asyn
   assert.deepEqual(body.refunds, []);
 });
 
-Deno.test("types that wobble come out in one shape, and the raw body stays as it was", async () => {
+Deno.test("response: converts fields of other types and leaves the raw body unchanged", async () => {
   const sent = {
     status_code: 200,
     gross_amount: 44_000,
@@ -48,7 +48,7 @@ Deno.test("types that wobble come out in one shape, and the raw body stays as it
   assert.deepEqual(raw, sent);
 });
 
-Deno.test("money is exact or not there", async () => {
+Deno.test("response: reads an amount exactly, or as null if that is not possible", async () => {
   const exact = { "44000.00": "44000.00", "44000": "44000.00", "5.5": "5.50", "5.500": "5.50" };
   const numbers = [[0, "0.00"], [44_000, "44000.00"], [44_000.25, "44000.25"]];
   const inexact = [9_007_199_254_740_993, 1e300, 0.001, "1e3", "44,000.00", "5.001", "-1", {}, ""];
@@ -63,7 +63,7 @@ Deno.test("money is exact or not there", async () => {
   }
 });
 
-Deno.test("absent, null and wholly wrong fields are null, and spoil nothing else", async () => {
+Deno.test("response: reads absent, null and invalid fields as null and keeps the others", async () => {
   const { body } = await statusOf({
     status_code: "200",
     order_id: null,
@@ -88,15 +88,15 @@ Deno.test("absent, null and wholly wrong fields are null, and spoil nothing else
   assert.equal(body.transaction_id, "transaction-1");
 });
 
-Deno.test("either name of the expiry is read, the right one first", async () => {
+Deno.test("response: reads expiry_time, and expire_time if that is missing", async () => {
   const both = await statusOf({ status_code: "200", expiry_time: "a", expire_time: "b" });
   assert.equal(both.body.expiry_time, "a");
   const wrong = await statusOf({ status_code: "200", expiry_time: null, expire_time: "b" });
   assert.equal(wrong.body.expiry_time, "b");
 });
 
-Deno.test("subscriptions, invoices and bins answer by HTTP status", async () => {
-  await using fake = openGateway(({ target }) =>
+Deno.test("response: takes the HTTP status as the code for subscriptions, invoices and bins", async () => {
+  await using fake = openFakeGateway(({ target }) =>
     target.startsWith("/v1/invoices")
       ? Response.json({ id: "5f3a", status: "PENDING", gross_amount: 13_324 }, { status: 201 })
       : target.startsWith("/v1/bins")
@@ -115,16 +115,16 @@ Deno.test("subscriptions, invoices and bins answer by HTTP status", async () => 
   assert.equal(body.schedule, null);
 });
 
-Deno.test("each transaction of a multi-use number is brought into shape", async () => {
+Deno.test("response: converts each transaction of a multi-use virtual account", async () => {
   const transactions = [{ transaction_status: "SETTLEMENT", gross_amount: 1 }, "nonsense"];
-  await using fake = openGateway(answering({ status_code: "200", transactions }));
+  await using fake = openFakeGateway(respondWith({ status_code: "200", transactions }));
   const { body } = await clientFor(fake.url).getStatusB2b("order-101");
   assert.equal(body.transactions.length, 1);
   assert.equal(body.transactions[0]?.transaction_status, "settlement");
   assert.equal(body.transactions[0]?.gross_amount, "1.00");
 });
 
-Deno.test("a 202 is a denial only where the body says so", async () => {
+Deno.test("202: is a denial only if the body says so", async () => {
   const denials = [
     { status_code: "202", transaction_status: "DENY" },
     { status_code: 202, transaction_status: "deny", fraud_status: "deny" },
@@ -135,28 +135,28 @@ Deno.test("a 202 is a denial only where the body says so", async () => {
     },
   ];
   for (const body of denials) {
-    const answer = await statusOf(body);
-    assert.ok(isDenial(answer), JSON.stringify(body));
-    assert.ok(!isStillRunning(answer));
+    const response = await statusOf(body);
+    assert.ok(isDenied(response), JSON.stringify(body));
+    assert.ok(!isEarlierCallInProgress(response));
   }
   const running = await statusOf({ status_code: "202", status_message: "Still running" });
-  assert.ok(!isDenial(running));
-  assert.ok(isStillRunning(running));
+  assert.ok(!isDenied(running));
+  assert.ok(isEarlierCallInProgress(running));
   const captured = await statusOf({ status_code: "200", transaction_status: "deny" });
-  assert.ok(!isDenial(captured) && !isStillRunning(captured));
+  assert.ok(!isDenied(captured) && !isEarlierCallInProgress(captured));
 });
 
-Deno.test("a bare HTTP 202 means that an earlier call still runs", async () => {
-  await using fake = openGateway(() => Response.json({}, { status: 202 }));
-  const answer = await clientFor(fake.url).cancel("order-101");
-  assert.equal(answer.statusCode, "202");
-  assert.ok(isStillRunning(answer));
+Deno.test("202: without a body code means an earlier call is in progress", async () => {
+  await using fake = openFakeGateway(() => Response.json({}, { status: 202 }));
+  const response = await clientFor(fake.url).cancel("order-101");
+  assert.equal(response.statusCode, "202");
+  assert.ok(isEarlierCallInProgress(response));
 });
 
-Deno.test("a pay account's 202 is a refusal", async () => {
+Deno.test("202: is a denial for a pay account", async () => {
   const body = { status_code: "202", channel_response_code: "105" };
-  await using fake = openGateway(answering(body));
-  const answer = await clientFor(fake.url).createPayAccount({});
-  assert.ok(isDenial(answer));
-  assert.ok(!isStillRunning(answer));
+  await using fake = openFakeGateway(respondWith(body));
+  const response = await clientFor(fake.url).createPayAccount({});
+  assert.ok(isDenied(response));
+  assert.ok(!isEarlierCallInProgress(response));
 });

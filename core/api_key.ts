@@ -1,4 +1,4 @@
-/** What an API key looks like, and what is kept of it. */
+/** The format of an API key, and what is stored of it. */
 
 import { createHash, randomBytes } from "node:crypto";
 
@@ -11,12 +11,12 @@ export function generateApiKey(): string {
   return "gk_" + randomBytes(32).toString("base64url");
 }
 
-/** The part of a key that may be shown, to tell it from others. */
+/** The part of a key that may be shown, to tell keys apart. */
 export function displayPrefix(key: string): string {
   return key.slice(0, PREFIX_LENGTH);
 }
 
-/** A fast hash is right here: there is nothing to guess in 32 random bytes. */
+/** A fast hash is enough: 32 random bytes cannot be guessed. */
 export function hashApiKey(key: string): Uint8Array {
   return createHash("sha256").update(key).digest();
 }

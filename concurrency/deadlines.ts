@@ -1,0 +1,45 @@
+/** Time limits on waiting: a pause, a wait that ends by itself, and work that must end in time. */
+
+/** Rejects with the signal's reason if the signal is aborted first. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  // Not `node:timers/promises`: nearly every sleep here is aborted, and Node creates an error with a
+  // stack trace for each of them.
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    reject(signal.reason);
+  }, { once: true });
+  await promise;
+}
+
+/** Resolves when the promise does or when the time is up; the promise itself is not cancelled. */
+export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: timeUp, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  try {
+    await Promise.race([promise, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Rejects when the time is up. The work continues unless it stops on the signal it is given. */
+export async function withTimeLimit<T>(
+  limitMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const { promise: timeUp, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new Error(`Timed out after ${limitMs / 1000} s`);
+    limit.abort(error);
+    reject(error);
+  }, limitMs);
+  try {
+    return await Promise.race([work(limit.signal), timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

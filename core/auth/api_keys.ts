@@ -1,0 +1,86 @@
+/** API keys: creates them, and finds the caller that one belongs to. */
+
+import { ensureApiKey, findApiKey } from "../../db/api_keys.ts";
+import type { Database } from "../../db/database.ts";
+import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
+import type { Clock } from "../clock.ts";
+import type { Caller } from "./caller.ts";
+
+export interface KeyOwner {
+  userId: string;
+  isStaff: boolean;
+  name: string | null;
+  isDevelopment?: boolean;
+}
+
+/** Returns the new key. It is not stored, so this is the only time it can be shown. */
+export async function createKey(database: Database, owner: KeyOwner): Promise<string> {
+  const key = generateApiKey();
+  await ensureKey(database, key, owner);
+  return key;
+}
+
+/** Creates the key if it does not exist; false if it exists but is revoked or of another kind. */
+export async function ensureKey(
+  database: Database,
+  key: string,
+  owner: KeyOwner,
+): Promise<boolean> {
+  const stored = await database.query((sql) =>
+    ensureApiKey(sql, {
+      hash: hashApiKey(key),
+      prefix: displayPrefix(key),
+      user_id: owner.userId,
+      is_staff: owner.isStaff,
+      is_development: owner.isDevelopment ?? false,
+      name: owner.name,
+    })
+  );
+  return stored.revoked_at === null && stored.is_staff === owner.isStaff &&
+    stored.is_development === (owner.isDevelopment ?? false);
+}
+
+/** A revoked key must stop working within 5 s; a database query may take the rest of that time. */
+const CACHE_MS = 2_000;
+const CACHE_SIZE = 10_000;
+
+export interface ApiKeyVerifierOptions {
+  database: Database;
+  clock: Clock;
+  /** Development keys are valid in the embedded default only. */
+  acceptDevelopmentKeys: boolean;
+}
+
+/**
+ * Valid keys are cached for a moment, so that a busy caller does not cost a query per request. Invalid
+ * ones (malformed, revoked, unknown) are never cached and always queried: response times do not tell
+ * them apart.
+ */
+export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
+  const { database, clock, acceptDevelopmentKeys } = options;
+  const cache = new Map<string, { caller: Caller; until: number }>();
+
+  async function lookUp(key: string): Promise<Caller | null> {
+    const until = clock() + CACHE_MS;
+    const hash = hashApiKey(key);
+    const row = await database.query((sql) => findApiKey(sql, hash));
+    if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) return null;
+    const caller: Caller = {
+      userId: row.user_id,
+      isStaff: row.is_staff,
+      credential: "api_key",
+      keyPrefix: row.prefix,
+    };
+    if (cache.size >= CACHE_SIZE) cache.clear();
+    cache.set(key, { caller, until });
+    return caller;
+  }
+
+  return function verifyApiKey(key: string): Caller | Promise<Caller | null> {
+    const hit = cache.get(key);
+    if (!hit) return lookUp(key);
+    const remaining = hit.until - clock();
+    // More than CACHE_MS: the clock was set back, which must not prolong the cache.
+    return remaining > 0 && remaining <= CACHE_MS ? hit.caller : lookUp(key);
+  };
+}

@@ -1,0 +1,176 @@
+/** The configuration of the service, made of its settings. */
+
+import { resolve } from "node:path";
+import type { AddressList } from "../address_list.ts";
+import { ConfigError, type ConfigProblem, findConflicts } from "./problems.ts";
+import {
+  DEFAULT_PORT,
+  DEFAULT_SANDBOX_PORT,
+  type Environment,
+  SANDBOX_CLIENT_KEY,
+  SANDBOX_SERVER_KEY,
+  type SettingName,
+  SETTINGS,
+  type Settings,
+} from "./settings.ts";
+
+const GATEWAY_URLS = {
+  sandbox: "https://api.sandbox.midtrans.com",
+  production: "https://api.midtrans.com",
+};
+
+/** Every payment method that an invoice's page can offer. */
+const ALL_INVOICE_PAYMENTS = [
+  "credit_card",
+  "bca_va",
+  "bni_va",
+  "bri_va",
+  "permata_va",
+  "cimb_va",
+  "echannel",
+  "other_va",
+  "gopay",
+  "shopeepay",
+  "other_qris",
+  "indomaret",
+  "alfamart",
+  "akulaku",
+  "kredivo",
+];
+
+/** The job queue backend. */
+export type Queue = "kv" | "postgres";
+
+/** How many days finished rows are kept. */
+export interface RetentionDays {
+  jobs: number;
+  notifications: number;
+  keys: number;
+  events: number;
+}
+
+export interface Config {
+  port: number;
+  host: string;
+  basePath: string;
+  dataDir: string;
+  /** Null for the embedded server. */
+  databaseUrl: string | null;
+  databasePoolSize: number;
+  /**
+   * Neither DATABASE_URL nor GATEWAY_SERVER_KEY is set: the service runs on one machine to be tried
+   * out. Development keys are created and accepted only in this mode.
+   */
+  isEmbeddedDefault: boolean;
+  gateway: GatewayConfig;
+  /** Null if there is no sandbox. */
+  sandboxPort: number | null;
+  logGateway: boolean;
+  /** Allows webhook endpoints on private networks. */
+  webhookAllowPrivate: boolean;
+  notificationConfirm: "fit" | "paid";
+  /** The gateway's names of the payment methods that invoices offer. */
+  invoicePayments: readonly string[];
+  queue: Queue;
+  keep: RetentionDays;
+  jwt: JwtConfig | null;
+  bootstrapStaffKey: string | null;
+  rateLimit: { perSecond: number; burst: number };
+  trustedProxies: AddressList | null;
+  drainSeconds: number;
+}
+
+export interface GatewayConfig {
+  /** Without a trailing slash. */
+  baseUrl: string;
+  serverKey: string;
+  clientKey: string | null;
+  maxInFlight: number;
+}
+
+export interface JwtConfig {
+  trust: { jwksUrl: string } | { secret: string };
+  issuer: string;
+  audience: string;
+  staffClaim: string | null;
+}
+
+/** Relative paths start at `folder`. Throws a `ConfigError` that lists every problem. */
+export function parseConfig(env: Environment, folder: string): Config {
+  const parsed = SETTINGS.safeParse(env);
+  const problems: ConfigProblem[] = (parsed.error?.issues ?? []).map((issue) => ({
+    name: issue.path[0] as SettingName,
+    problem: issue.message,
+    hasExample: true,
+  }));
+  const invalid = new Set(problems.map(({ name }) => name));
+  problems.push(...findConflicts(env).filter(({ name }) => !invalid.has(name)));
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+
+  const settings = parsed.data;
+  const isEmbeddedDefault = !settings.DATABASE_URL && !settings.GATEWAY_SERVER_KEY;
+  return {
+    port: settings.PORT ?? DEFAULT_PORT,
+    host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
+    basePath: settings.BASE_PATH ?? "",
+    dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
+    databaseUrl: settings.DATABASE_URL ?? null,
+    databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
+    isEmbeddedDefault,
+    gateway: gatewayConfig(settings),
+    sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,
+    logGateway: settings.LOG_GATEWAY ?? false,
+    webhookAllowPrivate: settings.WEBHOOK_ALLOW_PRIVATE ?? isEmbeddedDefault,
+    notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "fit",
+    invoicePayments: settings.INVOICE_PAYMENTS ?? ALL_INVOICE_PAYMENTS,
+    queue: settings.QUEUE ?? (settings.DATABASE_URL === undefined ? "kv" : "postgres"),
+    keep: {
+      jobs: settings.KEEP_JOBS_DAYS ?? 30,
+      notifications: settings.KEEP_NOTIFICATIONS_DAYS ?? 400,
+      keys: settings.KEEP_KEYS_DAYS ?? 1,
+      events: settings.KEEP_EVENTS_DAYS ?? 400,
+    },
+    jwt: jwtConfig(settings),
+    bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
+    rateLimit: {
+      perSecond: settings.RATE_LIMIT_PER_SECOND ?? 100,
+      burst: settings.RATE_LIMIT_BURST ?? 200,
+    },
+    trustedProxies: settings.TRUST_PROXY ?? null,
+    drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault ? 0 : 3),
+  };
+}
+
+function gatewayConfig(settings: Settings): GatewayConfig {
+  const maxInFlight = settings.GATEWAY_MAX_IN_FLIGHT ?? 50;
+  if (settings.GATEWAY_SERVER_KEY) {
+    return {
+      baseUrl: settings.GATEWAY_BASE_URL ?? GATEWAY_URLS[settings.GATEWAY_ENV ?? "sandbox"],
+      serverKey: settings.GATEWAY_SERVER_KEY,
+      clientKey: settings.GATEWAY_CLIENT_KEY ?? null,
+      maxInFlight,
+    };
+  }
+  return {
+    baseUrl: `http://127.0.0.1:${settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT}`,
+    serverKey: SANDBOX_SERVER_KEY,
+    clientKey: SANDBOX_CLIENT_KEY,
+    maxInFlight,
+  };
+}
+
+function jwtConfig(settings: Settings): JwtConfig | null {
+  const { AUTH_JWKS_URL, AUTH_JWT_SECRET, AUTH_JWT_ISSUER, AUTH_JWT_AUDIENCE } = settings;
+  if (!AUTH_JWT_ISSUER || !AUTH_JWT_AUDIENCE) return null;
+  const trust = AUTH_JWKS_URL
+    ? { jwksUrl: AUTH_JWKS_URL }
+    : AUTH_JWT_SECRET
+    ? { secret: AUTH_JWT_SECRET }
+    : null;
+  return trust && {
+    trust,
+    issuer: AUTH_JWT_ISSUER,
+    audience: AUTH_JWT_AUDIENCE,
+    staffClaim: settings.AUTH_STAFF_CLAIM ?? null,
+  };
+}

@@ -1,0 +1,44 @@
+/** Parsers for the text of a setting; each returns undefined if the text is not valid. */
+
+export function wholeNumber(min: number, max: number) {
+  return (text: string) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : undefined;
+  };
+}
+
+export function trueOrFalse(text: string): boolean | undefined {
+  return text === "true" ? true : text === "false" ? false : undefined;
+}
+
+export function matching(shape: RegExp) {
+  return (text: string) => shape.test(text) ? text : undefined;
+}
+
+export function url(accepts: (address: URL) => boolean) {
+  return (text: string) => {
+    const address = URL.parse(text);
+    return address && address.hostname && accepts(address) ? text : undefined;
+  };
+}
+
+/** The service's and the job queue's PostgreSQL drivers disagree on the other modes. */
+export function isSupportedSslMode({ searchParams }: URL): boolean {
+  return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
+}
+
+export function baseUrl(text: string): string | undefined {
+  const address = URL.parse(text);
+  if (!address || !isEncryptedOrLoopback(address)) return undefined;
+  // Paths are appended to it, so a query or a fragment would end up in the middle of the URL.
+  const { origin, pathname } = address;
+  return address.href === origin + pathname ? (origin + pathname).replace(/\/+$/, "") : undefined;
+}
+
+export function isEncryptedOrLoopback({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+}

@@ -1,0 +1,319 @@
+/** The table of settings: parsing, error text, default and documentation of each. */
+
+import { isIP } from "node:net";
+import { z } from "zod";
+import { parseAddressList } from "../address_list.ts";
+import { API_KEY_SHAPE } from "../api_key.ts";
+import {
+  baseUrl,
+  isEncryptedOrLoopback,
+  isSupportedSslMode,
+  matching,
+  trueOrFalse,
+  url,
+  wholeNumber,
+} from "./parsers.ts";
+
+export const DEFAULT_PORT = 8000;
+export const DEFAULT_SANDBOX_PORT = 8001;
+
+/** The sandbox's keys are public knowledge, so they must never protect real payments. */
+export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
+export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
+
+const DAYS = "must be a number of days, 1 to 36500";
+
+const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
+
+interface SettingInfo {
+  description: string;
+  /** For docs/settings.md. */
+  default: string;
+  example: string;
+}
+
+/** `problem` is the error text if `parse` returns undefined. */
+function setting<T>(info: SettingInfo, problem: string, parse: (text: string) => T | undefined) {
+  return z.string().transform((text, context) => {
+    const value = text.trim() === "" ? undefined : parse(text);
+    if (value !== undefined) return value;
+    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : problem;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }).optional().meta({ ...info });
+}
+
+export const SETTINGS = z.object({
+  PORT: setting(
+    { description: "Port to listen on; 0 picks a free one", default: "`8000`", example: "8000" },
+    "must be a port number, 0 to 65535",
+    wholeNumber(0, 65_535),
+  ),
+  HOST: setting(
+    {
+      description: "Address to listen on; loopback only in the embedded default",
+      default: "`127.0.0.1` in the embedded default, else `0.0.0.0`",
+      example: "0.0.0.0",
+    },
+    "must be an IP address or localhost",
+    (text) => isIP(text) || text === "localhost" ? text : undefined,
+  ),
+  BASE_PATH: setting(
+    { description: "Prefix under which all paths are mounted", default: "none", example: "/pay" },
+    "must be a path such as /pay, without a trailing slash",
+    matching(/^(\/[\w.~-]+)+$/),
+  ),
+  DATA_DIR: setting(
+    {
+      description: "Folder for the embedded database, the sandbox and the development keys",
+      default: "`.data`",
+      example: "/var/lib/pay",
+    },
+    "must be a path of letters, digits and . _ - ~ @ +",
+    matching(/^[\w./~@+-]+$/),
+  ),
+  DATABASE_URL: setting(
+    {
+      description: "URL of a PostgreSQL 15 or newer, instead of the embedded one (secret)",
+      default: "embedded PostgreSQL 18",
+      example: "postgres://user:password@host:5432/database",
+    },
+    "must be a postgres:// URL with host and database; allowed sslmode values: disable, require, verify-full",
+    url((address) =>
+      /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1 &&
+      isSupportedSslMode(address)
+    ),
+  ),
+  DATABASE_POOL_SIZE: setting(
+    { description: "Maximum number of database connections", default: "`10`", example: "10" },
+    "must be a whole number, 1 to 1000",
+    wholeNumber(1, 1_000),
+  ),
+  GATEWAY_SERVER_KEY: setting(
+    {
+      description: "Server key of the gateway account (secret); required with `DATABASE_URL`",
+      default: "none; without it and `DATABASE_URL`, the embedded default",
+      example: "Mid-server-…",
+    },
+    "must be a key without spaces",
+    matching(GATEWAY_KEY_SHAPE),
+  ),
+  GATEWAY_CLIENT_KEY: setting(
+    {
+      description: "Client key of the gateway account; only needed to create card tokens here",
+      default: "none",
+      example: "Mid-client-…",
+    },
+    "must be a key without spaces",
+    matching(GATEWAY_KEY_SHAPE),
+  ),
+  GATEWAY_ENV: setting(
+    {
+      description: "Environment of the gateway: `sandbox` or `production`",
+      default: "`sandbox`",
+      example: "production",
+    },
+    "must be sandbox or production",
+    (text) => text === "sandbox" || text === "production" ? text : undefined,
+  ),
+  GATEWAY_BASE_URL: setting(
+    {
+      description: "Base URL of the gateway, if it is not one of these two",
+      default: "set by `GATEWAY_ENV`",
+      example: "https://gateway.example.com",
+    },
+    "must be an https:// URL (http:// for loopback only), without user, query and fragment",
+    baseUrl,
+  ),
+  GATEWAY_MAX_IN_FLIGHT: setting(
+    {
+      description: "Maximum number of concurrent gateway calls per instance; others wait",
+      default: "`50`",
+      example: "50",
+    },
+    "must be a whole number, 1 to 10000",
+    wholeNumber(1, 10_000),
+  ),
+  SANDBOX_PORT: setting(
+    {
+      description: "Port of the sandbox in the embedded default; 0 picks a free one",
+      default: "`8001`",
+      example: "8001",
+    },
+    "must be a port number, 0 to 65535",
+    wholeNumber(0, 65_535),
+  ),
+  NOTIFICATION_CONFIRM: setting(
+    {
+      description: "When a notification is confirmed with the gateway before it is applied: only " +
+        "if it conflicts with what is stored (`fit`), or also before a payment becomes paid (`paid`)",
+      default: "`fit`",
+      example: "paid",
+    },
+    "must be fit or paid",
+    (text) => text === "fit" || text === "paid" ? text : undefined,
+  ),
+  INVOICE_PAYMENTS: setting(
+    {
+      description: "Payment methods of invoices: the gateway's names, separated by commas",
+      default: "all of them",
+      example: "bca_va,gopay",
+    },
+    "must be names separated by commas, such as bca_va,gopay",
+    (text) => /^[a-z0-9_]+(,[a-z0-9_]+)*$/.test(text) ? text.split(",") : undefined,
+  ),
+  QUEUE: setting(
+    {
+      description: "Job queue backend: `kv` for a single machine, `postgres` for any number",
+      default: "`kv` in the embedded default, else `postgres`",
+      example: "kv",
+    },
+    "must be kv or postgres",
+    (text) => text === "kv" || text === "postgres" ? text : undefined,
+  ),
+  KEEP_JOBS_DAYS: setting(
+    { description: "Days to keep finished jobs", default: "`30`", example: "7" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  KEEP_NOTIFICATIONS_DAYS: setting(
+    { description: "Days to keep processed notifications", default: "`400`", example: "90" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  KEEP_KEYS_DAYS: setting(
+    { description: "Days to keep idempotency keys", default: "`1`", example: "7" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  KEEP_EVENTS_DAYS: setting(
+    { description: "Days to keep delivered events", default: "`400`", example: "90" },
+    DAYS,
+    wholeNumber(1, 36_500),
+  ),
+  WEBHOOK_ALLOW_PRIVATE: setting(
+    {
+      description: "`true` allows webhook endpoints on private networks and without TLS",
+      default: "`true` in the embedded default, else `false`",
+      example: "true",
+    },
+    "must be true or false",
+    trueOrFalse,
+  ),
+  LOG_GATEWAY: setting(
+    {
+      description: "`true` logs requests to the gateway and its responses, with secrets masked",
+      default: "`false`",
+      example: "true",
+    },
+    "must be true or false",
+    trueOrFalse,
+  ),
+  AUTH_JWKS_URL: setting(
+    {
+      description: "Accept JWTs signed by a key of the JWK set at this URL",
+      default: "none accepted",
+      example: "https://id.example.com/.well-known/jwks.json",
+    },
+    "must be an https:// URL (http:// for loopback only)",
+    url(isEncryptedOrLoopback),
+  ),
+  AUTH_JWT_SECRET: setting(
+    {
+      description: "Accept JWTs signed with this shared secret (HS256, HS384, HS512) (secret)",
+      default: "none accepted",
+      example: "32 or more random characters",
+    },
+    "must have at least 32 characters",
+    (text) => text.length >= 32 ? text : undefined,
+  ),
+  AUTH_JWT_ISSUER: setting(
+    {
+      description: "Required `iss` of JWTs",
+      default: "none; required for JWTs",
+      example: "https://id.example.com/",
+    },
+    "must be text",
+    String,
+  ),
+  AUTH_JWT_AUDIENCE: setting(
+    {
+      description: "Required `aud` of JWTs",
+      default: "none; required for JWTs",
+      example: "payments",
+    },
+    "must be text",
+    String,
+  ),
+  AUTH_STAFF_CLAIM: setting(
+    {
+      description: "Claim that marks a JWT's user as staff if its value is `true`",
+      default: "JWTs are never staff",
+      example: "staff",
+    },
+    "must be text",
+    String,
+  ),
+  BOOTSTRAP_STAFF_KEY: setting(
+    {
+      description: "Staff API key created at startup if missing (secret)",
+      default: "none",
+      example: "gk_ followed by 32 random bytes in base64url",
+    },
+    "must be gk_ followed by 43 base64url characters (32 random bytes)",
+    matching(API_KEY_SHAPE),
+  ),
+  RATE_LIMIT_PER_SECOND: setting(
+    {
+      description: "Requests per second for each caller, per instance",
+      default: "`100`",
+      example: "100",
+    },
+    "must be a whole number, 1 to 1000000",
+    wholeNumber(1, 1_000_000),
+  ),
+  RATE_LIMIT_BURST: setting(
+    { description: "Requests a caller may send in one burst", default: "`200`", example: "200" },
+    "must be a whole number, 1 to 1000000",
+    wholeNumber(1, 1_000_000),
+  ),
+  TRUST_PROXY: setting(
+    {
+      description: "Proxies whose `X-Forwarded-For` is trusted: IP addresses and networks",
+      default: "none",
+      example: "127.0.0.1, 10.0.0.0/8",
+    },
+    "must be IP addresses and networks separated by commas",
+    (text) => parseAddressList(text) ?? undefined,
+  ),
+  DRAIN_SECONDS: setting(
+    {
+      description: "Seconds that `/health/ready/` responds 503 before a shutdown closes the port",
+      default: "`0` in the embedded default, else `3`",
+      example: "5",
+    },
+    "must be a whole number, 0 to 300",
+    wholeNumber(0, 300),
+  ),
+});
+
+export type Settings = z.output<typeof SETTINGS>;
+export type SettingName = keyof Settings;
+
+/** The environment, reduced to the known variables. */
+export type Environment = Partial<Record<SettingName, string>>;
+
+export const SETTING_NAMES = Object.keys(SETTINGS.shape) as SettingName[];
+
+export function settingInfo(name: SettingName): SettingInfo {
+  return SETTINGS.shape[name].meta() as unknown as SettingInfo;
+}
+
+/** The table in docs/settings.md. */
+export function settingsTable(): string {
+  const rows = SETTING_NAMES.map((name) => {
+    const { description, default: value } = settingInfo(name);
+    return `| \`${name}\` | ${description} | ${value} |`;
+  });
+  return ["| Variable | Description | Default |", "| --- | --- | --- |", ...rows].join("\n");
+}

@@ -1,0 +1,23 @@
+/** Ids of the service: UUIDv7, which start with a timestamp and so sort by creation time. */
+
+import { randomInt } from "node:crypto";
+import { v7 as uuidv7 } from "uuid";
+
+/** Kept here because the library counts by itself only if it also reads the clock by itself. */
+let last = { time: 0, count: 0 };
+
+const MAX_COUNT = 2 ** 32 - 1;
+
+/** Ids of one process sort in order of creation, even within a millisecond. */
+export function newId(now: Date): string {
+  const time = now.getTime();
+  const isSame = time === last.time && last.count < MAX_COUNT;
+  last = { time, count: isSame ? last.count + 1 : randomInt(2 ** 31) };
+  return uuidv7({ msecs: time, seq: last.count });
+}
+
+/** The smallest possible id of the given millisecond. */
+export function firstIdAt(time: Date): string {
+  const hex = time.getTime().toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}

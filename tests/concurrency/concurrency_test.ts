@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { sleep, waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
+import { createLane } from "../../concurrency/lane.ts";
+import { createLimiter } from "../../concurrency/limiter.ts";
+import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
+
+/** Lets everything run that does not wait for a timer or the network. */
+const runPending = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+Deno.test("sleep: rejects with the signal's reason and leaves no timer", async () => {
+  const reason = new Error("stop");
+  const abort = new AbortController();
+  const sleeping = sleep(60_000, abort.signal);
+  abort.abort(reason);
+  await assert.rejects(sleeping, reason);
+  await assert.rejects(sleep(0, AbortSignal.abort(reason)), reason);
+});
+
+Deno.test("waitAtMost: ends with the promise or with the time, and passes on an error", async () => {
+  await waitAtMost(60_000, Promise.resolve());
+  await waitAtMost(1, new Promise(() => {}));
+  await assert.rejects(waitAtMost(60_000, Promise.reject(new Error("broken"))), /broken/);
+});
+
+Deno.test("withTimeLimit: rejects when the time is up and aborts the work's signal", async () => {
+  let signal: AbortSignal | undefined;
+  const limited = withTimeLimit(10, (given) => {
+    signal = given;
+    return new Promise(() => {});
+  });
+  await assert.rejects(limited, { message: "Timed out after 0.01 s" });
+  assert.equal(signal?.aborted, true);
+  assert.equal(await withTimeLimit(60_000, () => Promise.resolve(7)), 7);
+});
+
+Deno.test("limiter: passes a released slot to the first that waits, and skips aborted ones", async () => {
+  const limiter = createLimiter(1);
+  const release = await limiter.acquire();
+  const order: string[] = [];
+  const abort = new AbortController();
+  const aborted = limiter.acquire(abort.signal);
+  const first = limiter.acquire().then((release) => (order.push("first"), release));
+  const second = limiter.acquire().then((release) => (order.push("second"), release));
+  abort.abort(new Error("stop"));
+  await assert.rejects(aborted, /stop/);
+  await runPending();
+  assert.deepEqual(order, []);
+  release();
+  (await first)();
+  (await second)();
+  assert.deepEqual(order, ["first", "second"]);
+  (await limiter.acquire())();
+});
+
+Deno.test("lane: runs a limited number at once, and a waiting key only once", async () => {
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const lane = createLane(1, (key) => {
+    started.push(key);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    ends.set(key, () => resolve(`${key} done`));
+    return promise;
+  });
+  const results = ["a", "b", "b"].map((key) => lane.enter(key));
+  assert.deepEqual(started, ["a"]);
+  ends.get("a")!();
+  assert.equal(await results[0], "a done");
+  assert.deepEqual(started, ["a", "b"]);
+  const dropped = lane.enter("c");
+  const closing = lane.close(60_000);
+  assert.equal(await dropped, undefined);
+  ends.get("b")!();
+  await closing;
+  assert.deepEqual(await Promise.all(results), ["a done", "b done", "b done"]);
+  assert.equal(await lane.enter("d"), undefined);
+  assert.deepEqual(started, ["a", "b"]);
+});
+
+Deno.test("serializeByKey: runs work for a key in order, also after a failure, and other keys at once", async () => {
+  const log: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = serializeByKey("one", async () => {
+    await gate.promise;
+    log.push("first");
+    throw new Error("broken");
+  });
+  const second = serializeByKey("one", () => Promise.resolve(log.push("second")));
+  await serializeByKey("two", () => Promise.resolve(log.push("other")));
+  assert.deepEqual(log, ["other"]);
+  gate.resolve();
+  await assert.rejects(first, /broken/);
+  await second;
+  assert.deepEqual(log, ["other", "first", "second"]);
+});
