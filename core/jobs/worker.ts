@@ -64,7 +64,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function lineFor({ task, rank }: JobKind): Line {
-    return rank === JOB_RANKS.look ? looks : ownLines.get(task) ?? line;
+    return rank === JOB_RANKS.check ? looks : ownLines.get(task) ?? line;
   }
 
   async function kindOf(jobId: string): Promise<JobKind | null> {

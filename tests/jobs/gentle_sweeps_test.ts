@@ -104,7 +104,7 @@ Deno.test("100,000 payments that are due flood neither the gateway nor memory", 
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
   const due = await database.query((sql) =>
-    listDueJobs(sql, JOB_RANKS.look, new Date(deps.clock()), 500)
+    listDueJobs(sql, JOB_RANKS.check, new Date(deps.clock()), 500)
   );
   await Promise.all(due.map(({ id }) => worker.run(id)));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
