@@ -3,13 +3,13 @@
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import type { Queue } from "../core/config.ts";
-import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
-import { newJob } from "../core/jobs/new_job.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
+import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import type { Tasks } from "../core/jobs/task.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
+import { newJob } from "../core/outbox.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { claimJob, insertJobs, leaveJob, type NewJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";

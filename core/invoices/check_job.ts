@@ -1,7 +1,7 @@
 /** The job that looks what became of an invoice. */
 
 import type { NewJob } from "../../db/jobs.ts";
-import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import { type JobSubject, newJob } from "../outbox.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { Cause } from "../records/kind.ts";
 

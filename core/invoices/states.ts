@@ -1,13 +1,10 @@
 /** The states of an invoice, and which may follow which (contract 5). */
 
 import type { InvoiceStatus } from "../../db/invoices.ts";
+import type { InvoiceEventName } from "../events/names.ts";
 
 export { INVOICE_STATUSES } from "../../db/invoices.ts";
 export type { InvoiceStatus } from "../../db/invoices.ts";
-
-export const INVOICE_EVENT_NAMES = ["invoice_created", "invoice_paid", "invoice_voided"] as const;
-
-export type InvoiceEventName = (typeof INVOICE_EVENT_NAMES)[number];
 
 /**
  * All is learned from the gateway's own answers, so that each is the truth of its moment. What stays

@@ -2,8 +2,8 @@
 
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
-import { newJob } from "../jobs/new_job.ts";
 import type { Task } from "../jobs/task.ts";
+import { newJob } from "../outbox.ts";
 import type { PaymentDeps } from "../payments/deps.ts";
 import { confirmNotification } from "./confirm.ts";
 import { note } from "./note.ts";
@@ -23,7 +23,7 @@ export function createProcessNotification(deps: PaymentDeps): Task {
       const notification = await findWaiting(deps, job);
       return notification && { status: (await confirmNotification(deps, notification)).status };
     },
-    async giveUp(job, error_message) {
+    async onFailed(job, error_message) {
       const notification = await findWaiting(deps, job);
       if (notification) await note(deps, { ...notification, status: "failed", error_message });
     },

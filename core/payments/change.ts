@@ -1,11 +1,12 @@
 /** The one way a payment is written. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
+import type { PaymentEventName } from "../events/names.ts";
 import { changeRecord } from "../records/change.ts";
 import type * as records from "../records/kind.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { paymentKind } from "./kind.ts";
-import type { PaymentEventName, State } from "./states.ts";
+import type { State } from "./states.ts";
 
 /** Set by a transition alone. */
 type StateMember = "transaction_status" | "fraud_status" | "event_count";

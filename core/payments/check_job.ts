@@ -1,7 +1,7 @@
 /** The job that looks into a call whose end is unknown. */
 
 import type { NewJob } from "../../db/jobs.ts";
-import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import { type JobSubject, newJob } from "../outbox.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 
 export const CHECK_PAYMENT_STATUS = "check_payment_status";

@@ -3,8 +3,8 @@
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import { GatewayError, meansUnknown } from "../gateway/errors.ts";
-import { type JobSubject, newJob } from "../jobs/new_job.ts";
 import type { Task } from "../jobs/task.ts";
+import { type JobSubject, newJob } from "../outbox.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
 import type { Check } from "./check_payment_status.ts";
 import type { PaymentDeps } from "./deps.ts";

@@ -2,6 +2,7 @@
 
 import { type GatewayPayment, type ListOptions, listPayments as list } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
+import { readPage } from "../page.ts";
 import * as records from "../records/read.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { paymentKind } from "./kind.ts";
@@ -38,7 +39,7 @@ export async function listPayments(
   { limit, ...filter }: ListFilter,
 ): Promise<PaymentPage> {
   const owner = records.ownerFor(caller);
-  const { rows, next } = await records.readPage(
+  const { rows, next } = await readPage(
     limit,
     (limit) => database.query((sql) => list(sql, { owner, ...filter, limit }), "list payments"),
   );

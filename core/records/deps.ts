@@ -2,11 +2,9 @@
 
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../clock.ts";
-import type { EventPublisher } from "../events/publisher.ts";
-import type { Events } from "../events/hub.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../log.ts";
+import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
 
 export interface RecordDeps {
   database: Database;
@@ -15,7 +13,7 @@ export interface RecordDeps {
   log: Log;
   jobQueue: JobQueue;
   /** Who listens to what happens. */
-  events: Events;
+  events: EventSubscribers;
   /** Tells those outside of it. */
   publisher: EventPublisher;
 }

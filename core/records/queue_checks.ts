@@ -4,7 +4,7 @@ import type { Sql } from "../../db/database.ts";
 import { countDueJobs } from "../../db/due_jobs.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
-import { gatewayPauseMs } from "../jobs/pause_while_gateway_down.ts";
+import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import { FIRST_CHECK_MS, nextCheck } from "./check_times.ts";
 import type { RecordDeps } from "./deps.ts";
 

@@ -23,19 +23,3 @@ export async function findOwn<R extends GatewayRecord>(
 export function ownerFor({ isStaff, userId }: Caller): Owner {
   return isStaff ? null : userId;
 }
-
-export interface Page<Row> {
-  rows: Row[];
-  /** Where the next page begins: the last row of this one; null on the last page. */
-  next: string | null;
-}
-
-/** `list` is asked for one more than wanted, which tells whether there is another page. */
-export async function readPage<Row extends { id: string }>(
-  limit: number,
-  list: (limit: number) => Promise<Row[]>,
-): Promise<Page<Row>> {
-  const found = await list(limit + 1);
-  const rows = found.slice(0, limit);
-  return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
-}

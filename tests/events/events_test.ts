@@ -1,22 +1,25 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createDeliveries } from "../../core/events/deliver.ts";
-import { createEvents, type EventHandler, type EventName } from "../../core/events/hub.ts";
-import { listEvents } from "../../core/events/read.ts";
-import type { EventView } from "../../core/events/views.ts";
+import {
+  type EventName,
+  PAYMENT_EVENT_NAMES,
+  type PaymentEventName,
+} from "../../core/events/names.ts";
+import { type EventView, listEvents } from "../../core/events/read.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { PAYMENT_EVENT_NAMES, type PaymentEventName } from "../../core/payments/states.ts";
+import { createDeliveries } from "../../core/subscribers/deliver.ts";
+import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../../db/jobs.ts";
-import { askService } from "../support/client.ts";
 import { openApp, type TestApp } from "../support/app.ts";
+import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createUndoing } from "../support/database/held_database.ts";
-import { newJob, task } from "../support/jobs/jobs.ts";
 import { notified, telling } from "../support/gateway/notifications.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newJob, task } from "../support/jobs/jobs.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { PROJECT, startService } from "../support/service.ts";
 import { standingClock } from "../support/standing_clock.ts";
 import { until } from "../support/until.ts";
@@ -26,7 +29,7 @@ const STAFF = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: 
 
 /** Somebody who listens to everything, and what he was told. */
 function listening(handler: EventHandler<PaymentEventName> = () => {}) {
-  const heard: EventView<PaymentEventName>[] = [];
+  const heard: EventOf<PaymentEventName>[] = [];
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, async (event, context) => {
     await handler(event, context);
@@ -35,7 +38,7 @@ function listening(handler: EventHandler<PaymentEventName> = () => {}) {
   return { events, heard };
 }
 
-function names(events: EventView[]): string[] {
+function names(events: EventOf[]): string[] {
   return events.map(({ name }) => name.replace("payment_", ""));
 }
 
@@ -92,7 +95,7 @@ Deno.test("those who listen get what happened, as it was at commit and as it is 
 
 Deno.test("where nobody listens nothing is written, and to other names nobody does", async () => {
   const events = createEvents();
-  const denied: EventView[] = [];
+  const denied: EventOf[] = [];
   events.on("payment_denied", (event) => void denied.push(event));
   await using payments = await openPayments({ events });
   const { id } = await payments.paid();
@@ -205,7 +208,7 @@ Deno.test("one that ends every process it is called in is given up, and what cam
   await runAll(app, pass);
   assert.deepEqual(names(heard), ["settled"]);
   const [first] = await jobsOf(app, id);
-  assert.match(first!.error!, /None of its workers came back/);
+  assert.match(first!.error!, /crashed or lost its lease/);
 });
 
 Deno.test("one that takes too long is told to stop, and called again", async () => {
@@ -236,7 +239,7 @@ Deno.test("a slow one holds up neither others, nor other jobs, nor requests", as
     called++;
     await slow.promise;
   }, { as: "slow" });
-  const quick: EventView[] = [];
+  const quick: EventOf[] = [];
   events.on("payment_received", (event) => void quick.push(event), { as: "quick" });
   await using payments = await openPayments({ events });
   const { app } = payments;
@@ -450,7 +453,7 @@ Deno.test("a subscriber that is gone: its jobs wait for another instance that ha
   const second = await payments.charge();
   await runAll(older, pass);
   const [lost] = await jobsOf(older, second.id);
-  assert.deepEqual([lost!.status, lost!.error], ["failed", 'Error: Nobody listens as "test"']);
+  assert.deepEqual([lost!.status, lost!.error], ["failed", 'Error: There is no subscriber "test"']);
   assert.equal(heard.length, 1);
 });
 

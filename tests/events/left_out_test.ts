@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createEvents } from "../../core/events/hub.ts";
-import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
+import { PAYMENT_EVENT_NAMES } from "../../core/events/names.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { createOutlet } from "../../core/events/outlet.ts";
+import { createBoundedStream } from "../../core/events/bounded_stream.ts";
 import type { Database } from "../../db/database.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -28,7 +28,7 @@ async function readNothing(url: string, key: string): Promise<Deno.TcpConn> {
 
 Deno.test("who does not read is dropped, while others hear everything", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 10, beatMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10, heartbeatMs: 20 } });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
@@ -52,38 +52,38 @@ Deno.test("who does not read is dropped, while others hear everything", async ()
 Deno.test("what waits for a reader is bounded by number and by size, but one piece always fits", async () => {
   let gone = 0;
   const fill = (bytes: number) => {
-    const outlet = createOutlet({ onHungry() {}, onGone: () => gone++ });
+    const stream = createBoundedStream({ onIdle() {}, onClosed: () => gone++ });
     let count = 0;
-    while (outlet.write(new Uint8Array(bytes))) count++;
-    return { count, outlet };
+    while (stream.write(new Uint8Array(bytes))) count++;
+    return { count, stream };
   };
   const [small, large, huge] = [fill(10), fill(100_000), fill(50_000_000)];
   assert.equal(small.count, 1_000);
   assert.equal(large.count, 20);
   assert.equal(huge.count, 1);
   // What was read makes room.
-  const reader = small.outlet.readable.getReader();
+  const reader = small.stream.readable.getReader();
   assert.equal((await reader.read()).value!.length, 10_000);
-  assert.ok(small.outlet.write(new Uint8Array(1)));
-  small.outlet.end();
+  assert.ok(small.stream.write(new Uint8Array(1)));
+  small.stream.end();
   assert.equal((await reader.read()).value!.length, 1);
   assert.ok((await reader.read()).done);
-  large.outlet.cut();
-  const broken = large.outlet.readable.getReader().read();
-  assert.match(await broken.then(() => "", String), /broken off/);
-  await huge.outlet.readable.cancel();
+  large.stream.abort();
+  const broken = large.stream.readable.getReader().read();
+  assert.match(await broken.then(() => "", String), /aborted: the reader is too slow/);
+  await huge.stream.readable.cancel();
   assert.equal(gone, 3);
-  for (const { outlet } of [small, large, huge]) {
-    outlet.end();
-    outlet.cut();
-    assert.equal(outlet.write(new Uint8Array(1)), false);
+  for (const { stream } of [small, large, huge]) {
+    stream.end();
+    stream.abort();
+    assert.equal(stream.write(new Uint8Array(1)), false);
   }
   assert.equal(gone, 3);
 });
 
 Deno.test("a reader who is far behind is read to in pieces that fit, however large they are", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 10 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const staff = await app.createKey({ isStaff: true });
   const written = [];

@@ -20,7 +20,7 @@ import { until } from "../support/until.ts";
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
 /** Longer than any test: what is heard was told, not found. */
-const NEVER_LOOKS = { lookMs: 3_600_000 };
+const NEVER_LOOKS = { pollMs: 3_600_000 };
 
 async function createStaffKey(app: TestApp): Promise<string> {
   return await app.createKey({ userId: "carol", isStaff: true });
@@ -137,7 +137,7 @@ Deno.test("who is cut off before anything happened goes on there, and is shown n
 
 Deno.test("what began early and is committed late is told in its place, before what overtook it", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   const staff = await createStaffKey(app);
   await using follower = await follow(app, staff);
@@ -163,7 +163,7 @@ Deno.test("what began early and is committed late is told in its place, before w
 
 Deno.test("more than a page was missed: all of it comes, and then what happens", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   const staff = await createStaffKey(app);
   const alice = await app.createKey();
@@ -217,7 +217,7 @@ Deno.test("an event that one instance wrote is heard at the other, though it nev
 
 Deno.test("a notification that was lost delays an event until the next look", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
   const id = await writeEvent(writers.sql);
@@ -256,7 +256,7 @@ for (const how of ["cut", "silence"] as const) {
     await using writers = openWriters(databaseUrl);
     await using app = await openApp({
       databaseUrl: url,
-      streamOptions: { lookMs: 20, beatMs: 10 },
+      streamOptions: { pollMs: 20, heartbeatMs: 10 },
     });
     const staff = await createStaffKey(app);
     const written = [await writeEvent(writers.sql)];
@@ -265,7 +265,7 @@ for (const how of ["cut", "silence"] as const) {
     proxy[how]();
     await until(
       "it is noticed",
-      () => app.logged().some(({ event }) => event === "events_not_followed"),
+      () => app.logged().some(({ event }) => event === "event_follower_failed"),
     );
     for (let i = 0; i < 3; i++) written.push(await writeEvent(writers.sql));
     await assertProblem(await app.as(staff, "/events/stream/"), 503, "unavailable");
@@ -298,7 +298,7 @@ Deno.test("the database goes while a stream catches up: it stays, and misses not
   proxy.cut();
   const mended = until(
     "it is noticed",
-    () => app.logged().some(({ event }) => event === "events_not_followed"),
+    () => app.logged().some(({ event }) => event === "event_follower_failed"),
   ).then(proxy.mend);
   const decoder = new TextDecoder();
   let text = "";

@@ -47,7 +47,7 @@ function createHolds() {
 async function openSeam() {
   const databaseUrl = await createDatabase();
   const { wrapDatabase, hold } = createHolds();
-  const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { lookMs: 10 } });
+  const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const other = await follow(app, staff);
@@ -141,7 +141,7 @@ Deno.test("who has gone before the stream was open leaves none behind", async ()
   await using app = await openApp({
     databaseUrl: await createDatabase(),
     wrapDatabase,
-    streamOptions: { beatMs: 10 },
+    streamOptions: { heartbeatMs: 10 },
   });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);

@@ -157,7 +157,7 @@ Deno.test("HEAD tells what GET would, and leaves no stream open", async () => {
 });
 
 Deno.test("signs of life come where nothing happens; who goes away is forgotten", async () => {
-  const { payments, app, staff } = await openWithStaff({ streamOptions: { beatMs: 20 } });
+  const { payments, app, staff } = await openWithStaff({ streamOptions: { heartbeatMs: 20 } });
   await using _ = payments;
   await using server = serveApp(app);
   await using stays = await follow(server.url, staff);
@@ -174,7 +174,7 @@ Deno.test("a stream ends by itself within a quarter of an hour, and goes on wher
   let now = Date.now();
   const { payments, app, staff } = await openWithStaff({
     now: () => now,
-    streamOptions: { beatMs: 20 },
+    streamOptions: { heartbeatMs: 20 },
   });
   await using _ = payments;
   await using follower = await follow(app, staff);
@@ -196,7 +196,7 @@ Deno.test("an opened stream counts as one request, and leaves one line in the lo
   const { payments, app, staff } = await openWithStaff({
     env: { RATE_LIMIT_PER_SECOND: "1", RATE_LIMIT_BURST: "2" },
     now: () => HOUR_MS,
-    streamOptions: { beatMs: 5 },
+    streamOptions: { heartbeatMs: 5 },
   });
   await using _ = payments;
   await using one = await follow(app, staff);

@@ -239,7 +239,7 @@ for (const { operation, task, resultOf } of ASKED) {
     await runDueJobs(app);
     const { status, error } = await readJob(payments, id);
     assert.equal(status, "failed");
-    assert.match(error!, /^invalid_state: .+too long ago/);
+    assert.match(error!, /^invalid_state: .+too old to be processed/);
     assert.equal(relay.times(operation.call), before);
   });
 }

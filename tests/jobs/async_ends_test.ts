@@ -99,7 +99,7 @@ for (const { operation, resultOf } of ASKED) {
       await runDueJobs(app);
       const { status, attempts, error } = await readJob(payments, first.id);
       assert.deepEqual([status, attempts], ["failed", 2]);
-      assert.match(error!, /too long ago/);
+      assert.match(error!, /too old to be processed/);
       assert.match(error!, isPruned ? /look for it first/ : UNKNOWN);
       assert.doesNotMatch(error!, /anew/);
       assert.equal(await timesDone(payments, operation, prepared), 1);

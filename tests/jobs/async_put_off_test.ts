@@ -144,7 +144,7 @@ for (const { operation } of ASKED) {
     const over = await runToItsEnd(payments, id, (then) => now = then);
     const left = await onlyPayment(payments, prepared);
     assert.equal(over.status, "failed");
-    assert.match(over.error!, new RegExp(`too long ago.+outcome unknown: payment ${left.id}`));
+    assert.match(over.error!, new RegExp(`too old to be processed.+outcome unknown: payment ${left.id}`));
 
     // It waits no longer; what the job left is up to those who look after it.
     rateLimit(payments, operation, 0, 0);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/first_id_at.ts";
-import { newJob as newJobOf } from "../../core/jobs/new_job.ts";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
+import { newJob as newJobOf } from "../../core/outbox.ts";
 import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/due_jobs.ts";
 import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA } from "../../db/queue.ts";
-import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
+import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
 
 function many(count: number, job: Partial<NewJob>): NewJob[] {
@@ -26,7 +26,7 @@ async function rankOf(databaseUrl: string, id: string): Promise<number> {
 async function sweep(database: Database): Promise<string[]> {
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
-  await sweepJobs({ database, clock: Date.now, deliver });
+  await sweepJobs({ database, clock: Date.now, runJob: deliver });
   return found;
 }
 
@@ -76,8 +76,8 @@ Deno.test("of two that become one the rank is that of the more urgent", async ()
   const hanging = Promise.withResolvers<void>();
   const tasks = { greet: task(() => hanging.promise, { firstDelayMs: 0 }) };
   await using instance = openInstance({ databaseUrl, tasks });
-  const { look, awaited } = JOB_RANKS;
-  for (const ranks of [[look, awaited], [awaited, look], [look, undefined], [look, look]]) {
+  const { check, awaited } = JOB_RANKS;
+  for (const ranks of [[check, awaited], [awaited, check], [check, undefined], [check, check]]) {
     const subject_id = randomUUID();
     const [first, second] = ranks.map((rank) => newJob({ subject_id, rank }));
     const id = await instance.insert(first);
@@ -90,7 +90,7 @@ Deno.test("of two that become one the rank is that of the more urgent", async ()
   const held = await instance.insert({ subject_id, rank: awaited });
   const run = instance.worker.run(held);
   await until("it runs", async () => (await instance.find(held)).status === "running");
-  const heir = await instance.insert({ subject_id, rank: look });
+  const heir = await instance.insert({ subject_id, rank: check });
   hanging.reject(new Error("not yet"));
   await run;
   assert.deepEqual((await instance.find(held)).result, { continued_by: heir });
@@ -109,7 +109,7 @@ Deno.test("a sweep goes on while there is something due, and hides no rank behin
   const found = await sweep(database);
   assert.equal(found.length, ranks.length * 500, "those that nobody runs are found once");
   assert.equal(new Set(found).size, found.length);
-  assert.equal(await sweepJobs({ database, clock: Date.now, deliver: worker.run }), 1_800);
+  assert.equal(await sweepJobs({ database, clock: Date.now, runJob: worker.run }), 1_800);
   const [{ count }] = await database.query((sql) =>
     sql<[{ count: number }]>`
       select count(*)::int as count from gateway.jobs where status = 'succeeded'`
@@ -131,7 +131,7 @@ Deno.test("a rank that cannot be listed keeps no other from being run, and is to
   };
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
-  const swept = sweepJobs({ database, clock: Date.now, deliver });
+  const swept = sweepJobs({ database, clock: Date.now, runJob: deliver });
   await assert.rejects(swept, { message: "it took too long" });
   assert.deepEqual(found.toSorted(), [jobs[0]!.id, jobs[2]!.id].toSorted());
 });

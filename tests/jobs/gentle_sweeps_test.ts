@@ -152,11 +152,11 @@ Deno.test("what was cut off in its creation is not put behind all other looks", 
     `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
      order by order_id`,
   );
-  const { look, awaited } = JOB_RANKS;
+  const { check, awaited } = JOB_RANKS;
   assert.deepEqual(ranks.map(({ order_id, rank }) => [order_id, rank]), [
-    ["order-1", look],
+    ["order-1", check],
     ["order-2", awaited],
-    ["order-3", look],
+    ["order-3", check],
   ]);
 });
 

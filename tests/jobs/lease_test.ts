@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openInstance, task } from "../support/jobs/jobs.ts";
@@ -39,7 +39,7 @@ Deno.test("a job whose worker is gone is taken up within 90 s: its lease is over
     now: () => now,
     tasks: { greet: task(() => Promise.resolve("done")) },
   });
-  const sweep = () => sweepJobs({ ...next, clock: () => now, deliver: next.worker.run });
+  const sweep = () => sweepJobs({ ...next, clock: () => now, runJob: next.worker.run });
   // It may be slow to renew its lease, and is not taken for dead at once.
   now = killed + 20 * SECOND;
   assert.equal(await sweep(), 0);

@@ -120,7 +120,7 @@ Deno.test("five instances of the service run each entry of the schedule once a m
   );
   const runs: Record<string, number> = {};
   const schedules = apps.map(({ deps }) =>
-    createSchedule({ ...deps, deliver: () => Promise.resolve() }).map((entry) => ({
+    createSchedule({ ...deps, runJob: () => Promise.resolve() }).map((entry) => ({
       deps,
       entry: {
         ...entry,

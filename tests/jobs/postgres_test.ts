@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { openDatabase } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
-import { openQueue, startWorker } from "../support/jobs/queues.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
 import { createGate } from "../support/database/gate.ts";
-import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
+import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { openQueue, startWorker } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
 
 /** How many wait in the queue itself. */
@@ -83,7 +83,7 @@ Deno.test("jobs that are slow hold nobody up who comes after them", async () => 
 
 Deno.test("what an instance that stops does not run any more is brought to another", async () => {
   await using queue = await openQueue("postgres");
-  await using first = await queue.open({ placeMs: 60_000 });
+  await using first = await queue.open({ slotMs: 60_000 });
   const running = Promise.withResolvers<void>();
   const worker = startWorker(queue, first, {
     tasks: { greet: task(() => running.promise) },
@@ -115,7 +115,7 @@ Deno.test("what the queue has forgotten, and an instance that stops has not begu
   const count = async (status: string) =>
     (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
   {
-    await using first = await queue.open({ placeMs: 10 });
+    await using first = await queue.open({ slotMs: 10 });
     const tasks = { greet: task(() => running.promise) };
     const worker = startWorker(queue, first, { tasks, maxRunning: 1 });
     for (let i = 0; i < 20; i++) ids.push(await queue.insert());
@@ -166,7 +166,7 @@ Deno.test("from one queue to the other and back nothing is stuck, and nothing ru
   const tasks = { greet: task(() => Promise.resolve(runs++)) };
   await using instance = openInstance({ databaseUrl, tasks });
   const { database, worker } = instance;
-  const sweep = () => sweepJobs({ database, clock: Date.now, deliver: worker.run });
+  const sweep = () => sweepJobs({ database, clock: Date.now, runJob: worker.run });
   const byKv = await instance.insert();
   await setUpQueue(databaseUrl, "postgres");
   const byPostgres = await instance.insert();

@@ -164,6 +164,6 @@ Deno.test("kv: a queue that takes nothing is logged, and nobody is the worse for
   jobQueue.enqueue({ id: "x", run_at: new Date() });
   await until("it is logged", () => {
     log.flush();
-    return logged.includes("job_not_carried");
+    return logged.includes("job_not_enqueued");
   });
 });

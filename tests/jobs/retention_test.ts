@@ -1,19 +1,19 @@
+import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { z } from "@hono/zod-openapi";
 import type { Keep } from "../../core/config.ts";
-import { createEvents } from "../../core/events/hub.ts";
 import { newId } from "../../core/new_id.ts";
 import { prune } from "../../core/prune.ts";
-import { EventSchema } from "../../routes/events/schemas.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
 import type { Database } from "../../db/database.ts";
+import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);

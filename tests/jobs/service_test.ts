@@ -24,7 +24,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
       settings: { ...REAL, QUEUE, DATA_DIR: join(folder.path, "new"), DATABASE_URL: databaseUrl },
     });
     await until("what waited is over", isOver(early));
-    assert.match((await database.find(early)).error!, /There is no task/);
+    assert.match((await database.find(early)).error!, /Unknown task/);
     if (QUEUE === "postgres") {
       // Told of at once, also by whoever knows nothing of a queue.
       const late = await database.insert({ task: "no_such_task" });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -20,7 +20,7 @@ async function endLease(id: string): Promise<void> {
 async function sweep({ database }: Instance, now = Date.now): Promise<string[]> {
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
-  assert.equal(await sweepJobs({ database, clock: now, deliver }), found.length);
+  assert.equal(await sweepJobs({ database, clock: now, runJob: deliver }), found.length);
   return found;
 }
 
@@ -135,7 +135,7 @@ Deno.test("what a job's earlier attempt came to is still told when it is given u
   );
   await instance.worker.run(id);
   const job = await instance.find(id);
-  assert.match(job.error!, /None of its workers came back; .*outcome unknown: payment 1/);
+  assert.match(job.error!, /crashed or lost its lease; .*outcome unknown: payment 1/);
 });
 
 Deno.test("a job that ends every process that runs it is given up", async () => {
@@ -155,7 +155,7 @@ Deno.test("a job that ends every process that runs it is given up", async () => 
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status], [0, "failed"]);
-  assert.match(job.error!, /None of its workers came back$/);
+  assert.match(job.error!, /crashed or lost its lease$/);
   await lose(4);
   await instance.worker.run(id);
   assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);
@@ -284,7 +284,7 @@ Deno.test("a job of a task that nobody knows fails at once, and says so", async 
     const id = await instance.insert({ task: name });
     await instance.worker.run(id);
     const { status, error } = await instance.find(id);
-    assert.deepEqual([status, error], ["failed", `Error: There is no task "${name}"`]);
+    assert.deepEqual([status, error], ["failed", `Error: Unknown task "${name}"`]);
   }
 });
 

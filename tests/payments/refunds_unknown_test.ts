@@ -73,7 +73,7 @@ Deno.test("a refund whose end is unknown stays reserved, and the same refund_key
   assert.match(tooMuch.errors![0]!.message, /4000/);
 
   // Too early: whoever asked for it may still be at it.
-  await assert.rejects(payments.check(payment.id), { name: "PutOff" });
+  await assert.rejects(payments.check(payment.id), { name: "PostponeJob" });
   assert.equal(payments.relay.times(REFUND), 1);
   now += 2 * MINUTE_MS;
   await assert.rejects(payments.check(payment.id), "the gateway is still of no use");

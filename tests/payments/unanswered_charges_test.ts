@@ -108,7 +108,9 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
       const { meddle } = payments.relay;
       alterStatus(payments, (answer) => merge(answer, change));
       const isRiddle = Object.hasOwn(RIDDLES, what);
-      await assert.rejects(payments.check(id), { name: isRiddle ? "GatewayAPIError" : "PutOff" });
+      await assert.rejects(payments.check(id), {
+        name: isRiddle ? "GatewayAPIError" : "PostponeJob",
+      });
       const waiting = await payments.read(id);
       assert.deepEqual(
         [waiting.transaction_status, waiting.transaction_id, waiting.is_paid],

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import * as invoices from "../../core/invoices/check_job.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
-import type { JobSubject } from "../../core/jobs/new_job.ts";
+import type { JobSubject } from "../../core/outbox.ts";
 import * as subscriptions from "../../core/subscriptions/check_job.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { newKey } from "../support/idempotency.ts";
 import { notify } from "../support/gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createLossyDatabase, LOSSES } from "../support/records/losses.ts";
 import {
   assertOneStory,
@@ -18,8 +20,6 @@ import {
   parseSubscription,
   subscriptionRequest,
 } from "../support/records/requests.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const MINUTE = 60_000;
 

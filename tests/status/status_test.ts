@@ -1,21 +1,21 @@
-import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
-import { createEvents } from "../../core/events/hub.ts";
+import assert from "node:assert/strict";
 import { tick } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { newId } from "../../core/new_id.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { readNumbers } from "../../core/status/numbers.ts";
 import { isOverdue } from "../../core/status/overdue.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { rowsRead } from "../support/database/rows_read.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const MINUTE_MS = 60_000;

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { checkEndpointUrl } from "../../core/webhooks/endpoint_url.ts";
-import { createPoster, GivenUp, type Post, type PosterOptions } from "../../core/webhooks/post.ts";
+import {
+  createPoster,
+  type Post,
+  PostAborted,
+  type PosterOptions,
+} from "../../core/webhooks/post.ts";
 import { TEST_CERTIFICATE } from "../support/events/test_certificate.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
@@ -90,13 +95,13 @@ Deno.test("a server that speaks no TLS, or no HTTP, is told from one that is awa
   await using poster = openPoster();
   receiver.answer({ raw: "SSH-2.0-OpenSSH_9.2\r\n" });
   const noHttp = await poster.post(post(receiver.url));
-  assert.deepEqual([noHttp.status_code, noHttp.error], [null, "The answer is not HTTP"]);
+  assert.deepEqual([noHttp.status_code, noHttp.error], [null, "The response is not valid HTTP"]);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const posting = poster.post(post(`https://hooks.test:${listener.addr.port}/`));
   using connection = await listener.accept();
   await connection.write(new TextEncoder().encode("SSH-2.0-OpenSSH_9.2\r\n"));
   const noTls = await posting;
-  assert.deepEqual([noTls.status_code, noTls.error], [null, "There is no TLS to be had"]);
+  assert.deepEqual([noTls.status_code, noTls.error], [null, "The TLS handshake failed"]);
 });
 
 Deno.test("no address that is not public is posted to, in any notation", async () => {
@@ -171,7 +176,7 @@ Deno.test("without TLS nothing is sent, unless private addresses are allowed", a
   const resolve = () => Promise.resolve([`8.8.8.${++asked}`]);
   await using poster = openPoster({ allowPrivate: false, resolve });
   const posted = await poster.post(post("http://example.com/"));
-  assert.deepEqual([posted.error, asked], ["Only https is posted to", 0]);
+  assert.deepEqual([posted.error, asked], ["Only https URLs are allowed", 0]);
 });
 
 Deno.test("a redirect is an answer, and is not followed", async () => {
@@ -235,7 +240,7 @@ Deno.test("where nothing else is said, an answer has 15 seconds", async () => {
   const hastened = (run: () => void, ms?: number) => inTime(run, ms === 15_000 ? 50 : ms);
   try {
     globalThis.setTimeout = Object.assign(hastened, inTime);
-    assert.equal((await poster.post(post(receiver.url))).error, "No answer within 15 s");
+    assert.equal((await poster.post(post(receiver.url))).error, "No response within 15 s");
   } finally {
     globalThis.setTimeout = inTime;
   }
@@ -254,7 +259,7 @@ Deno.test("an answer that never comes is given up", async () => {
   ) {
     receiver.answer(how);
     const posted = await poster.post(post(receiver.url));
-    assert.deepEqual([posted.status_code, posted.error], [null, "No answer within 0.3 s"]);
+    assert.deepEqual([posted.status_code, posted.error], [null, "No response within 0.3 s"]);
   }
 });
 
@@ -267,7 +272,7 @@ Deno.test("the limit holds for a name that does not resolve and a handshake that
     poster.post(post(`https://hooks.test:${silent.addr.port}/`)),
   ];
   for (const { status_code, error } of await Promise.all(posts)) {
-    assert.deepEqual([status_code, error], [null, "No answer within 0.2 s"]);
+    assert.deepEqual([status_code, error], [null, "No response within 0.2 s"]);
   }
 });
 
@@ -297,7 +302,7 @@ Deno.test("half an answer counts for its status; none is a connection that was c
   receiver.answer("close");
   const closed = await poster.post(post(receiver.url));
   assert.equal(closed.status_code, null);
-  assert.equal(closed.error, "The connection was closed before there was an answer");
+  assert.equal(closed.error, "The connection was closed before a response arrived");
   // On a connection of its own it may have been dealt with: that is for the next attempt to find out.
   assert.equal(receiver.received.length, 2);
 });
@@ -354,7 +359,7 @@ Deno.test("a kept connection that was closed meanwhile costs no attempt, once", 
   await poster.post(post(receiver.url, "third"));
   receiver.answer("close");
   const refused = await poster.post(post(receiver.url, "fourth"));
-  assert.equal(refused.error, "The connection was closed before there was an answer");
+  assert.equal(refused.error, "The connection was closed before a response arrived");
   assert.equal(receiver.received.length, 6);
 });
 
@@ -364,7 +369,7 @@ Deno.test("what is given up on a kept connection is not sent a second time", asy
   receiver.answer(({ number }) => number === 2 ? "hang" : {});
   await poster.post(post(receiver.url, "first"));
   const late = await poster.post(post(receiver.url, "second"));
-  assert.equal(late.error, "No answer within 0.3 s");
+  assert.equal(late.error, "No response within 0.3 s");
   await poster.post(post(receiver.url, "third"));
   const connections = receiver.received.map(({ connection }) => connection);
   assert.deepEqual(connections, [1, 1, 2]);
@@ -376,14 +381,14 @@ Deno.test("whoever asked can give up, and a poster that is closed gives up all",
   receiver.answer("hang");
   const caller = new AbortController();
   const poster = openPoster();
-  const given = assert.rejects(poster.post(post(receiver.url), caller.signal), GivenUp);
-  const other = assert.rejects(poster.post(post(receiver.url)), GivenUp);
+  const given = assert.rejects(poster.post(post(receiver.url), caller.signal), PostAborted);
+  const other = assert.rejects(poster.post(post(receiver.url)), PostAborted);
   await until("both have arrived", () => receiver.received.length === 2);
   caller.abort();
   await given;
   await poster[Symbol.asyncDispose]();
   await other;
-  await assert.rejects(poster.post(post(receiver.url)), GivenUp);
+  await assert.rejects(poster.post(post(receiver.url)), PostAborted);
   assert.equal(receiver.received.length, 2);
 });
 

@@ -2,7 +2,7 @@
 
 import { serve } from "../../../commands/serve.ts";
 import { parseConfig } from "../../../core/config.ts";
-import { createEvents } from "../../../core/events/hub.ts";
+import { createEvents } from "../../../core/subscribers/subscribe.ts";
 
 const [mode] = Deno.args;
 const events = createEvents();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { z } from "@hono/zod-openapi";
 import { Webhook } from "standardwebhooks";
-import { serveEndpoints } from "../../../core/webhooks/serve_endpoints.ts";
+import { sweepDeliveries } from "../../../core/webhooks/sweep.ts";
 import {
   WebhookDeliverySchema,
   WebhookEndpointSchema,
@@ -93,7 +93,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
         .map(({ event_name, status, attempts }) => `${event_name} ${status} ${attempts}`)
         .reverse(),
     async deliver() {
-      await serveEndpoints(app.deps);
+      await sweepDeliveries(app.deps);
       for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
         // Told of, so that there is a job.
         await app.deps.publisher[Symbol.asyncDispose]();

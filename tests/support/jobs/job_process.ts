@@ -5,11 +5,11 @@
  */
 
 import { systemClock } from "../../../core/clock.ts";
-import { sweepJobs } from "../../../core/jobs/sweep.ts";
 import type { Queue } from "../../../core/config.ts";
+import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { insertJobs } from "../../../db/jobs.ts";
-import { openCarrier, startWorker } from "./queues.ts";
 import { newJob, openInstance, task } from "./jobs.ts";
+import { openCarrier, startWorker } from "./queues.ts";
 
 /** Half a minute, and a minute, are too long for a test. */
 const LEASE_MS = 1_000;
@@ -37,5 +37,5 @@ if (payloads) {
   const jobs = JSON.parse(payloads).map((payload: object) => newJob({ payload }));
   for (const job of await database.query((sql) => insertJobs(sql, jobs))) jobQueue.enqueue(job);
 } else {
-  setInterval(() => sweepJobs({ database, clock: systemClock, deliver: worker.run }), SWEEP_MS);
+  setInterval(() => sweepJobs({ database, clock: systemClock, runJob: worker.run }), SWEEP_MS);
 }

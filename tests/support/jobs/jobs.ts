@@ -1,10 +1,10 @@
 /** Jobs in a test: rows in a real database, and an instance that runs them when it is told to. */
 
 import { randomUUID } from "node:crypto";
-import type { JobQueue } from "../../../core/jobs/queue.ts";
 import type { Task, Tasks } from "../../../core/jobs/task.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
+import type { JobQueue } from "../../../core/outbox.ts";
 import { type Database, openDatabase } from "../../../db/database.ts";
 import {
   type DueJob,
