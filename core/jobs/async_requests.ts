@@ -281,8 +281,8 @@ async function answerOfEarlierAttempt(
   const isKeyExpired = since < keys.keysSince(new Date(deps.clock()));
   throw new RequestEnded("invalid_state", {
     detail: isKeyExpired
-      ? `${why} An earlier attempt may have succeeded, but its Idempotency-Key has expired: look ` +
-        "for the payment before you send a new request."
+      ? `${why} Its Idempotency-Key has expired, so it is not known whether an earlier attempt ` +
+        "succeeded: look for the payment first."
       : `${why} Nothing was done: send a new request.`,
   });
 }

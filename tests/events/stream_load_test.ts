@@ -15,7 +15,7 @@ const UNLIMITED = {
   RATE_LIMIT_BURST: "100000",
 };
 
-/** Asks for the stream, reads the first of it, and then nothing more. */
+/** Opens the stream, reads its beginning, and then reads nothing more. */
 async function readNothing(url: string, key: string): Promise<Deno.TcpConn> {
   const { hostname, port } = new URL(url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
@@ -26,7 +26,7 @@ async function readNothing(url: string, key: string): Promise<Deno.TcpConn> {
   return connection;
 }
 
-Deno.test("who does not read is dropped, while others hear everything", async () => {
+Deno.test("event stream: a reader that does not read is disconnected, and others get every event", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10, heartbeatMs: 20 } });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -34,22 +34,22 @@ Deno.test("who does not read is dropped, while others hear everything", async ()
   await using server = serveApp(app);
   await using follower = await follow(server.url, staff);
   using _slow = await readNothing(server.url, staff);
-  await until("both are there", () => app.streams.count() === 2);
+  await until("both streams are open", () => app.streams.count() === 2);
   const written = [];
-  // Until then the system's own buffers take what is sent, and they are large.
+  // First the large socket buffers of the system fill up.
   while (app.streams.count() === 2) {
     written.push(await writeEvent(sql, { bytes: 200_000 }));
-    await follower.untilTold(written.length);
-    assert.ok(written.length < 500, "it is not kept for ever");
+    await follower.untilReceived(written.length);
+    assert.ok(written.length < 500, "the stream is aborted at some point");
   }
   written.push(await writeEvent(sql));
-  await follower.untilTold(written.length);
-  assert.deepEqual(follower.told.map(({ id }) => id), written);
+  await follower.untilReceived(written.length);
+  assert.deepEqual(follower.messages.map(({ id }) => id), written);
   assert.equal(app.streams.count(), 1);
   await sql.end();
 });
 
-Deno.test("what waits for a reader is bounded by number and by size, but one piece always fits", async () => {
+Deno.test("bounded stream: limits the buffer by number and size, and an empty buffer accepts any chunk", async () => {
   let gone = 0;
   const fill = (bytes: number) => {
     const stream = createBoundedStream({ onIdle() {}, onClosed: () => gone++ });
@@ -61,7 +61,7 @@ Deno.test("what waits for a reader is bounded by number and by size, but one pie
   assert.equal(small.count, 1_000);
   assert.equal(large.count, 20);
   assert.equal(huge.count, 1);
-  // What was read makes room.
+  // Reading frees the buffer.
   const reader = small.stream.readable.getReader();
   assert.equal((await reader.read()).value!.length, 10_000);
   assert.ok(small.stream.write(new Uint8Array(1)));
@@ -81,7 +81,7 @@ Deno.test("what waits for a reader is bounded by number and by size, but one pie
   assert.equal(gone, 3);
 });
 
-Deno.test("a reader who is far behind is read to in pieces that fit, however large they are", async () => {
+Deno.test("event stream: a reader that is far behind gets large events in pages that fit the buffer", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -90,14 +90,14 @@ Deno.test("a reader who is far behind is read to in pieces that fit, however lar
   for (let i = 0; i < 60; i++) written.push(await writeEvent(sql, { bytes: 100_000 }));
   written.push(await writeEvent(sql, { bytes: 3_000_000 }), await writeEvent(sql));
   await using follower = await follow(app, staff, { after: randomUUID() });
-  await follower.untilTold(written.length);
+  await follower.untilReceived(written.length);
   written.push(await writeEvent(sql));
-  await follower.untilTold(written.length);
-  assert.deepEqual(follower.told.map(({ id }) => id), written);
+  await follower.untilReceived(written.length);
+  assert.deepEqual(follower.messages.map(({ id }) => id), written);
   await sql.end();
 });
 
-Deno.test("a thousand streams on one instance all hear of an event, which is read once", async () => {
+Deno.test("event stream: a thousand streams get an event that is read from the database once", async () => {
   let reads = 0;
   const counting = (database: Database): Database => ({
     ...database,
@@ -110,7 +110,7 @@ Deno.test("a thousand streams on one instance all hear of an event, which is rea
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];
-  // Not all at once: those who ask are in this process, too, and would keep it from answering.
+  // In batches: the clients run in this process, too, and would block the server.
   while (followers.length < 1_000) {
     const some = Array.from({ length: 50 }, () => follow(server.url, key));
     followers.push(...await Promise.all(some));
@@ -118,15 +118,15 @@ Deno.test("a thousand streams on one instance all hear of an event, which is rea
   assert.equal(app.streams.count(), 1_000);
   const { id } = await payments.charge();
   for (const follower of followers) {
-    const [told] = await follower.untilTold(1);
-    assert.equal(JSON.parse(told!.data).data.id, id);
+    const [messages] = await follower.untilReceived(1);
+    assert.equal(JSON.parse(messages!.data).data.id, id);
   }
   assert.equal(reads, 0);
   await Promise.all(followers.map((follower) => follower.close()));
-  await until("all are gone", () => app.streams.count() === 0);
+  await until("all streams are closed", () => app.streams.count() === 0);
 });
 
-Deno.test("hundreds who come back at once read what they missed a few at a time", async () => {
+Deno.test("event stream: hundreds of readers that reconnect at once catch up a few at a time", async () => {
   const databaseUrl = await createDatabase();
   let [underWay, most] = [0, 0];
   const counting = (database: Database): Database => ({
@@ -146,8 +146,8 @@ Deno.test("hundreds who come back at once read what they missed a few at a time"
     Array.from({ length: 300 }, () => follow(app, staff, { after: written[0] })),
   );
   for (const follower of followers) {
-    const told = await follower.untilTold(59);
-    assert.deepEqual(told.map(({ id }) => id), written.slice(1));
+    const messages = await follower.untilReceived(59);
+    assert.deepEqual(messages.map(({ id }) => id), written.slice(1));
     await follower.close();
   }
   assert.ok(most > 0 && most <= 3, `${most} at once`);

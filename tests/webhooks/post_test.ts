@@ -21,13 +21,13 @@ function post(url: string, body: string | Uint8Array = "{}"): Post {
   };
 }
 
-/** A poster that finds every name on this machine. */
+/** A poster that resolves every host to this machine. */
 function openPoster(options: Partial<PosterOptions> = {}) {
   const resolve = () => Promise.resolve(["127.0.0.1"]);
   return createPoster({ allowPrivate: true, resolve, ca: TEST_CERTIFICATE, ...options });
 }
 
-Deno.test("a webhook arrives with exactly its bytes and its headers", async () => {
+Deno.test("post: sends exactly the given bytes and headers", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ status: 202, body: '{"ok":true}' });
@@ -50,7 +50,7 @@ Deno.test("a webhook arrives with exactly its bytes and its headers", async () =
   assert.equal(rest["webhook-id"], "evt_1");
 });
 
-Deno.test("what was signed is what a receiver verifies", async () => {
+Deno.test("post: a receiver can verify the signature of the body", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   const secret = `whsec_${btoa("a secret of thirty-two characters")}`;
@@ -67,7 +67,7 @@ Deno.test("what was signed is what a receiver verifies", async () => {
   assert.throws(() => verifyWebhook(secret, changed), /signature/);
 });
 
-Deno.test("over TLS it arrives where the certificate is good for the name, or for the address", async () => {
+Deno.test("post: accepts a certificate that is valid for the host name or address", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   await using poster = openPoster();
   for (const host of ["hooks.test", "127.0.0.1"]) {
@@ -78,7 +78,7 @@ Deno.test("over TLS it arrives where the certificate is good for the name, or fo
   assert.deepEqual(hosts, [`hooks.test:${receiver.port}`, `127.0.0.1:${receiver.port}`]);
 });
 
-Deno.test("nothing is sent to a server whose certificate is not valid", async () => {
+Deno.test("post: sends nothing to a server with an invalid certificate", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   await using trusting = openPoster();
   await using poster = openPoster({ ca: undefined });
@@ -90,7 +90,7 @@ Deno.test("nothing is sent to a server whose certificate is not valid", async ()
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("a server that speaks no TLS, or no HTTP, is told from one that is away", async () => {
+Deno.test("post: reports a server without TLS or HTTP differently from one that is down", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ raw: "SSH-2.0-OpenSSH_9.2\r\n" });
@@ -104,7 +104,7 @@ Deno.test("a server that speaks no TLS, or no HTTP, is told from one that is awa
   assert.deepEqual([noTls.status_code, noTls.error], [null, "The TLS handshake failed"]);
 });
 
-Deno.test("no address that is not public is posted to, in any notation", async () => {
+Deno.test("post: sends nothing to an address that is not public, in any notation", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   await using poster = openPoster({ allowPrivate: false });
   for (
@@ -120,7 +120,7 @@ Deno.test("no address that is not public is posted to, in any notation", async (
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("no name is posted to that has any address that is not public", async () => {
+Deno.test("post: sends nothing to a host with any address that is not public", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   for (
     const addresses of [
@@ -141,7 +141,7 @@ Deno.test("no name is posted to that has any address that is not public", async 
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("a name that was public when it was registered is looked at again", async () => {
+Deno.test("post: checks the addresses of a host again for each connection", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   const answers = [["8.8.8.8"], ["127.0.0.1"]];
   const resolve = () => Promise.resolve(answers.shift() ?? []);
@@ -153,9 +153,9 @@ Deno.test("a name that was public when it was registered is looked at again", as
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("what was checked is what is connected to: a name is resolved once", async () => {
+Deno.test("post: connects to the address it has checked, and resolves the host once", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
-  // A second look would find nobody there.
+  // A second lookup would return an address without a server.
   const answers = [["127.0.0.1"], ["127.0.0.2"]];
   let asked = 0;
   const resolve = () => Promise.resolve(answers[asked++] ?? []);
@@ -164,14 +164,14 @@ Deno.test("what was checked is what is connected to: a name is resolved once", a
   assert.deepEqual([posted.status_code, asked], [200, 1]);
 });
 
-Deno.test("of several addresses one that answers is taken", async () => {
+Deno.test("post: uses one of several addresses that accepts the connection", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ resolve: () => Promise.resolve(["::1", "127.0.0.1"]) });
   const posted = await poster.post(post(`http://hooks.test:${receiver.port}/`));
   assert.equal(posted.status_code, 200);
 });
 
-Deno.test("without TLS nothing is sent, unless private addresses are allowed", async () => {
+Deno.test("post: sends nothing over http unless private addresses are allowed", async () => {
   let asked = 0;
   const resolve = () => Promise.resolve([`8.8.8.${++asked}`]);
   await using poster = openPoster({ allowPrivate: false, resolve });
@@ -179,7 +179,7 @@ Deno.test("without TLS nothing is sent, unless private addresses are allowed", a
   assert.deepEqual([posted.error, asked], ["Only https URLs are allowed", 0]);
 });
 
-Deno.test("a redirect is an answer, and is not followed", async () => {
+Deno.test("post: returns a redirect as the result and does not follow it", async () => {
   await using inside = openWebhookReceiver();
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
@@ -191,7 +191,7 @@ Deno.test("a redirect is an answer, and is not followed", async () => {
   assert.deepEqual(inside.received, []);
 });
 
-Deno.test("every status is told, 410 and 500 as well as 200", async () => {
+Deno.test("post: returns every status", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   for (const status of [200, 204, 304, 400, 410, 429, 500, 599]) {
@@ -201,7 +201,7 @@ Deno.test("every status is told, 410 and 500 as well as 200", async () => {
   }
 });
 
-Deno.test("what comes before the answer is not the answer, and no protocol is changed to", async () => {
+Deno.test("post: ignores informational responses and does not switch protocols", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({
@@ -215,7 +215,7 @@ Deno.test("what comes before the answer is not the answer, and no protocol is ch
   assert.deepEqual([changed.status_code, changed.error], [null, "The connection failed"]);
 });
 
-Deno.test("of the answer the first 1,000 bytes are kept, as text that can be stored", async () => {
+Deno.test("post: keeps the first 1,000 bytes of the response as text that PostgreSQL can store", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   const answerTo = async (body: string | Uint8Array) => {
@@ -225,18 +225,18 @@ Deno.test("of the answer the first 1,000 bytes are kept, as text that can be sto
   assert.equal(await answerTo("a".repeat(1_000)), "a".repeat(1_000));
   assert.equal(await answerTo("a".repeat(1_001)), "a".repeat(1_000));
   assert.equal(await answerTo("b".repeat(1_000_000)), "b".repeat(1_000));
-  // Half a character at the cut is left out.
+  // An incomplete character at the end is dropped.
   assert.equal(await answerTo("a".repeat(999) + "üü"), "a".repeat(999));
   assert.equal(await answerTo(new Uint8Array([0x61, 0, 0xff, 0x62, 0])), "a\uFFFDb");
   assert.equal(await answerTo(new Uint8Array([0, 0])), null);
 });
 
-Deno.test("where nothing else is said, an answer has 15 seconds", async () => {
+Deno.test("post: the default timeout is 15 seconds", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer("hang");
   const { setTimeout: inTime } = globalThis;
-  // Only these 15 seconds pass at once.
+  // Only this timer of 15 seconds fires at once.
   const hastened = (run: () => void, ms?: number) => inTime(run, ms === 15_000 ? 50 : ms);
   try {
     globalThis.setTimeout = Object.assign(hastened, inTime);
@@ -246,7 +246,7 @@ Deno.test("where nothing else is said, an answer has 15 seconds", async () => {
   }
 });
 
-Deno.test("an answer that never comes is given up", async () => {
+Deno.test("post: times out if no response arrives", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 300 });
   for (
@@ -263,7 +263,7 @@ Deno.test("an answer that never comes is given up", async () => {
   }
 });
 
-Deno.test("the limit holds for a name that does not resolve and a handshake that never ends", async () => {
+Deno.test("post: the timeout includes DNS and the TLS handshake", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using lost = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
   await using poster = openPoster({ timeoutMs: 200 });
@@ -276,9 +276,9 @@ Deno.test("the limit holds for a name that does not resolve and a handshake that
   }
 });
 
-Deno.test("a body that trickles or never ends takes nothing from the status", async () => {
+Deno.test("post: a slow or endless body does not change the status", async () => {
   await using receiver = openWebhookReceiver();
-  // Far longer than the test may take: it is not this limit that ends them.
+  // Far longer than the test may take, so this timeout does not end them.
   await using poster = openPoster({ timeoutMs: 600_000 });
   receiver.answer("trickle");
   const trickled = await poster.post(post(receiver.url));
@@ -293,7 +293,7 @@ Deno.test("a body that trickles or never ends takes nothing from the status", as
   assert.deepEqual([begun.status_code, begun.answer, begun.error], [503, null, null]);
 });
 
-Deno.test("half an answer counts for its status; none is a connection that was closed", async () => {
+Deno.test("post: a truncated response counts by its status; no response is a closed connection", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer("cut");
@@ -303,11 +303,11 @@ Deno.test("half an answer counts for its status; none is a connection that was c
   const closed = await poster.post(post(receiver.url));
   assert.equal(closed.status_code, null);
   assert.equal(closed.error, "The connection was closed before a response arrived");
-  // On a connection of its own it may have been dealt with: that is for the next attempt to find out.
+  // On a new connection the receiver may have processed it, so it is not sent again here.
   assert.equal(receiver.received.length, 2);
 });
 
-Deno.test("a receiver that is away refuses, and is found again when it is back", async () => {
+Deno.test("post: a receiver that was down is reached again when it is up", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
@@ -318,7 +318,7 @@ Deno.test("a receiver that is away refuses, and is found again when it is back",
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
 });
 
-Deno.test("a name that does not resolve is told as that", async () => {
+Deno.test("post: reports a host that does not resolve", async () => {
   for (const resolve of [() => Promise.reject(new Error("no")), () => Promise.resolve([])]) {
     await using poster = openPoster({ resolve });
     const posted = await poster.post(post(NOWHERE));
@@ -326,12 +326,12 @@ Deno.test("a name that does not resolve is told as that", async () => {
   }
 });
 
-Deno.test("a connection is used again, and checked and resolved for once", async () => {
+Deno.test("post: reuses a connection and resolves its host once", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   let asked = 0;
   const resolve = () => Promise.resolve(asked++ === 0 ? ["127.0.0.1"] : []);
   await using poster = openPoster({ resolve });
-  // A body longer than what is kept of it is no reason to hang up.
+  // A body longer than the stored part does not close the connection.
   receiver.answer({ body: "a".repeat(5_000) });
   for (let n = 0; n < 20; n++) {
     const posted = await poster.post(post(`https://hooks.test:${receiver.port}/`, `${n}`));
@@ -340,7 +340,7 @@ Deno.test("a connection is used again, and checked and resolved for once", async
   assert.deepEqual(new Set(receiver.received.map(({ connection }) => connection)), new Set([1]));
 });
 
-Deno.test("a body that is too long costs the connection", async () => {
+Deno.test("post: closes the connection after a body that is too long", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ body: "a".repeat(100_000) });
@@ -348,7 +348,7 @@ Deno.test("a body that is too long costs the connection", async () => {
   assert.deepEqual(receiver.received.map(({ connection }) => connection), [1, 2]);
 });
 
-Deno.test("a kept connection that was closed meanwhile costs no attempt, once", async () => {
+Deno.test("post: retries once if a kept-alive connection was closed by the receiver", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer(({ number }) => number === 2 ? "close" : {});
@@ -363,7 +363,7 @@ Deno.test("a kept connection that was closed meanwhile costs no attempt, once", 
   assert.equal(receiver.received.length, 6);
 });
 
-Deno.test("what is given up on a kept connection is not sent a second time", async () => {
+Deno.test("post: a timeout on a kept-alive connection does not send the request again", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 300 });
   receiver.answer(({ number }) => number === 2 ? "hang" : {});
@@ -376,7 +376,7 @@ Deno.test("what is given up on a kept connection is not sent a second time", asy
   assert.equal(new TextDecoder().decode(receiver.received[2]?.body), "third");
 });
 
-Deno.test("whoever asked can give up, and a poster that is closed gives up all", async () => {
+Deno.test("post: the caller's signal aborts one request, closing the poster aborts all", async () => {
   await using receiver = openWebhookReceiver();
   receiver.answer("hang");
   const caller = new AbortController();
@@ -392,7 +392,7 @@ Deno.test("whoever asked can give up, and a poster that is closed gives up all",
   assert.equal(receiver.received.length, 2);
 });
 
-Deno.test("a thousand posts leave nothing behind, whatever became of them", async () => {
+Deno.test("post: a thousand posts with any outcome leave no connection open", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 1_000 });
   receiver.answer(({ number }) => {
@@ -408,35 +408,35 @@ Deno.test("a thousand posts leave nothing behind, whatever became of them", asyn
   await Promise.all(Array.from({ length: 16 }, work));
   assert.equal(posted.length, 1_000);
   assert.ok(posted.filter((status) => status === 200).length > 800);
-  await until("only those that are kept are open", () => receiver.connections() <= 16);
+  await until("only kept-alive connections are open", () => receiver.connections() <= 16);
   await poster[Symbol.asyncDispose]();
-  // Sooner than they would be closed for being idle.
-  await until("none is open", () => receiver.connections() === 0, 2_000);
+  // Before the idle timeout would close them.
+  await until("no connection is open", () => receiver.connections() === 0, 2_000);
 });
 
-Deno.test("it trusts what its machine trusts, and needs no permission but for the network", async () => {
+Deno.test("post: trusts the system's certificates and needs network permission only", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   assert.equal(await postFromProcess(receiver.url), "200 null\n");
 });
 
-Deno.test("a connection that is kept for later does not keep the process", async () => {
+Deno.test("post: a kept-alive connection does not keep the process running", async () => {
   await using receiver = openWebhookReceiver();
   assert.equal(await postFromProcess(receiver.url), "200 null\n");
 });
 
-/** Posts once from a process with the service's permissions, which then has nothing left to do. */
+/** Posts once from a process with the service's permissions that has no other work. */
 async function postFromProcess(url: string) {
   const folder = await Deno.makeTempDir();
   const [program, certificate] = [`${folder}/post.ts`, `${folder}/certificate.pem`];
   await Deno.writeTextFile(certificate, TEST_CERTIFICATE);
   await Deno.writeTextFile(
     program,
-    `import { createPoster } from "${import.meta.resolve("../core/webhooks/post.ts")}";
+    `import { createPoster } from "${import.meta.resolve("../../core/webhooks/post.ts")}";
     const poster = createPoster({ allowPrivate: true });
     const post = { url: "${url}", headers: {}, body: new Uint8Array() };
     const { status_code, error } = await poster.post(post);
     console.log(status_code, error);
-    // Heard only if something else keeps the process; an idle connection is closed later than this.
+    // Printed only if the process is kept running; idle connections are closed later than this.
     Deno.unrefTimer(setTimeout(() => console.log("still here"), 2_000));`,
   );
   const { stdout } = await new Deno.Command(Deno.execPath(), {
