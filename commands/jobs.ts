@@ -2,20 +2,20 @@
 
 import { join } from "node:path";
 import type { Config } from "../core/config/config.ts";
-import { createEventPublisher, type EventPublisher } from "../core/events/publisher.ts";
+import { createEventPublisher } from "../core/events/publisher.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
-import type { JobQueue, OpenJobQueue } from "../core/jobs/queue.ts";
-import { tick } from "../core/jobs/schedule.ts";
-import { sweepJobs } from "../core/jobs/sweep.ts";
+import type { OpenJobQueue } from "../core/jobs/queue.ts";
+import { sweepJobs, tick } from "../core/jobs/schedule.ts";
 import { createWorker } from "../core/jobs/worker.ts";
+import type { EventPublisher, JobQueue } from "../core/outbox.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { createSchedule } from "../core/schedule.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";
-import { serveEndpoints } from "../core/webhooks/serve_endpoints.ts";
+import { sweepDeliveries } from "../core/webhooks/sweep.ts";
 import { Failure } from "./failure.ts";
 
 /** A small share of what the gateway and the database can take, so that callers never wait for it. */
@@ -50,7 +50,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     tasks: createTasks(taskDeps),
     maxRunning: MAX_RUNNING,
   });
-  const scheduleDeps = { ...taskDeps, deliver: worker.run };
+  const scheduleDeps = { ...taskDeps, runJob: worker.run };
   const crons = new AbortController();
   // Deno Deploy wants to know of them before there is a server.
   for (const entry of createSchedule(scheduleDeps)) {
@@ -63,7 +63,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     start() {
       jobQueue.start(worker.run);
       // What an earlier run left behind, a charge that it died in included.
-      const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices, serveEndpoints];
+      const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
       Promise.all(found.map((look) => look(scheduleDeps)))
         .catch((error) => deps.log.error("sweep_failed", error));
     },

@@ -2,12 +2,12 @@
 
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
-import { createEvents } from "../core/events/hub.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import { createLog } from "../core/log.ts";
+import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
 import { createApp } from "../routes/app.ts";

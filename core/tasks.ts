@@ -1,31 +1,39 @@
-/** The table of tasks: everything that can be done as a job, by name. */
+/** All tasks that jobs can run, by name. */
 
 import type { RetentionDays } from "./config/config.ts";
-import { createDeliveries } from "./events/deliver.ts";
 import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
 import type { InvoiceDeps } from "./invoices/invoice_record.ts";
-import { pauseWhileGatewayDown } from "./jobs/pause_while_gateway_down.ts";
-import type { Tasks } from "./jobs/task.ts";
-import { CHECK_INVOICE_STATUS, CHECK_PAYMENT_STATUS, CHECK_SUBSCRIPTION_STATUS, PROCESS_NOTIFICATION } from "./jobs/task_names.ts";
+import { pauseWhileGatewayDown, type Tasks } from "./jobs/task.ts";
+import {
+  CHECK_INVOICE_STATUS,
+  CHECK_PAYMENT_STATUS,
+  CHECK_SUBSCRIPTION_STATUS,
+  PROCESS_NOTIFICATION,
+} from "./jobs/task_names.ts";
 import { createProcessNotification } from "./notifications/process_notification.ts";
 import { createCheckPaymentStatus } from "./payments/check_payment_status.ts";
-import { createExpireStalePayment, EXPIRE_STALE_PAYMENT } from "./payments/expire_stale_payments.ts";
+import {
+  createExpireStalePayment,
+  EXPIRE_STALE_PAYMENT,
+} from "./payments/expire_stale_payments.ts";
 import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
 import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/process_refund_async.ts";
 import type { SecretBox } from "./secret_box.ts";
+import { createDeliveries } from "./subscribers/deliver.ts";
+import type { Events } from "./subscribers/subscribe.ts";
 import { createCheckSubscriptionStatus } from "./subscriptions/check_subscription_status.ts";
-import { createDeliverWebhooks } from "./webhooks/deliver_webhooks.ts";
-import { createHastenWebhooks, HASTEN_WEBHOOKS } from "./webhooks/hasten_webhooks.ts";
+import { createDeliverWebhooks } from "./webhooks/deliver.ts";
 import type { Poster } from "./webhooks/post.ts";
+import { createExpediteWebhooks, EXPEDITE_WEBHOOKS } from "./webhooks/sweep.ts";
 
 export interface TaskDeps extends InvoiceDeps {
-  /** How many days what is over is kept. */
+  /** For how many days finished records are kept. */
   keep: RetentionDays;
-  /** Cards' tokens wait in it, and secrets of webhook endpoints. */
+  /** Encrypts card tokens of queued charges, and the secrets of webhook endpoints. */
   secrets: SecretBox;
-  /** Sends webhooks. */
   poster: Poster;
+  events: Events;
 }
 
 export function createTasks(deps: TaskDeps): Tasks {
@@ -38,7 +46,7 @@ export function createTasks(deps: TaskDeps): Tasks {
     [PROCESS_CHARGE_ASYNC]: pauseWhileGatewayDown(deps, createProcessChargeAsync(deps)),
     [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(deps, createProcessRefundAsync(deps)),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
-    [HASTEN_WEBHOOKS]: createHastenWebhooks(deps),
+    [EXPEDITE_WEBHOOKS]: createExpediteWebhooks(deps),
     ...createDeliveries(deps),
   };
 }

@@ -43,8 +43,8 @@ export interface NewJob {
   created_at: Date;
 }
 
-/** What comes first where much is due: what somebody waits for, and last what sweeps look at. */
-export const JOB_RANKS = { awaited: 0, delivery: 1, look: 2 } as const;
+/** The order in which due jobs run: first those a caller waits for, last the checks a sweep queued. */
+export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
 

@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { RequestResult } from "../core/idempotency/keys.ts";
-import type { JobView } from "../core/jobs/views.ts";
+import type { JobView } from "../core/jobs/read.ts";
 import { unsent } from "../openapi/components.ts";
 import { type AppEnv, basePathOf } from "./app_env.ts";
 import type { Examples } from "./example.ts";

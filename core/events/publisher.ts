@@ -1,19 +1,18 @@
-/** Tells of events once they are committed: those who follow them, and those who deliver them. */
+/** Notifies event streams and webhook delivery jobs of events after their commit. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { type RankedJob, tellFollowers, wakeJobs } from "../../db/publish.ts";
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
-import { waitAtMost } from "../../concurrency/deadlines.ts";
+import { type RankedJob, tellFollowers, wakeJobs } from "../../db/publish.ts";
 import type { Clock } from "../clock.ts";
-import type { JobQueue } from "../jobs/queue.ts";
-import { newJob } from "../jobs/new_job.ts";
 import type { Log } from "../log.ts";
+import { type EndpointSubscriber, type EventPublisher, type JobQueue, newJob } from "../outbox.ts";
 
-/** The task that sends what is due to one endpoint. */
+/** The name of the task that sends the due deliveries of one webhook endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";
 
-/** The first is told of at once; under load it is told so often, and not for each. */
+/** The first event is published at once; those of the next 100 ms are published together. */
 const PAUSE_MS = 100;
 
 export interface EventPublisherDeps {
@@ -23,79 +22,63 @@ export interface EventPublisherDeps {
   log: Log;
 }
 
-export interface EventPublisher extends AsyncDisposable {
-  /**
-   * There are events, and deliveries to these endpoints. Nobody waits for it: should it come to
-   * nothing, those who follow look by themselves, and the schedule finds what is to be delivered.
-   */
-  publish(endpointIds: Iterable<string>): void;
-  /** An endpoint is another now; its deliveries may be, too. */
-  publishEndpointChange(endpointId: string): void;
-  /** Who is at it already needs no job to be told that there is more. */
-  hear(endpointId: string, hearer: Hearer): Disposable;
-}
-
-export interface Hearer {
-  onNews(): void;
-  onChange(): void;
-}
-
 export function createEventPublisher(
   { database, jobQueue, clock, log }: EventPublisherDeps,
 ): EventPublisher {
-  const hearers = new Map<string, Hearer>();
+  const subscribers = new Map<string, EndpointSubscriber>();
   const closing = Promise.withResolvers<void>();
-  let untold: Set<string> | null = null;
-  let telling: Promise<void> | null = null;
+  /** The endpoints of the next notification; null: there is nothing to publish. */
+  let pending: Set<string> | null = null;
+  let publishing: Promise<void> | null = null;
 
-  async function wake(jobs: RankedJob[]): Promise<void> {
-    const waiting = await database.query((sql) => wakeJobs(sql, jobs), "wake deliveries");
-    for (const job of waiting) jobQueue.enqueue(job);
-  }
-
-  async function tell(): Promise<void> {
-    while (untold) {
+  async function publishPending(): Promise<void> {
+    while (pending) {
       const now = new Date(clock());
-      const jobs = [...untold].map((id) => wakeUp(id, now));
-      untold = null;
+      const jobs = [...pending].map((id) => deliverWebhooksJob(id, now));
+      pending = null;
       try {
-        await database.query(tellFollowers, "tell of events");
-        if (jobs.length > 0) await wake(jobs);
+        await database.query(tellFollowers, "notify followers");
+        if (jobs.length > 0) await wakeDeliveries(jobs);
       } catch (error) {
-        log.error("events_not_announced", error);
+        log.error("events_not_published", error);
       }
       await waitAtMost(PAUSE_MS, closing.promise);
     }
-    telling = null;
+    publishing = null;
+  }
+
+  async function wakeDeliveries(jobs: RankedJob[]): Promise<void> {
+    const queued = await database.query((sql) => wakeJobs(sql, jobs), "wake deliveries");
+    for (const job of queued) jobQueue.enqueue(job);
   }
 
   return {
     publish(endpointIds) {
-      untold ??= new Set();
+      pending ??= new Set();
       for (const id of endpointIds) {
-        const hearer = hearers.get(id);
-        if (hearer) hearer.onNews();
-        else untold.add(id);
+        const subscriber = subscribers.get(id);
+        if (subscriber) subscriber.onDelivery();
+        else pending.add(id);
       }
-      // It is told for many at once, and so is part of nobody's trace.
-      telling ??= context.with(ROOT_CONTEXT, tell);
+      // It publishes for many callers at a time, so it must not be part of one caller's trace.
+      publishing ??= context.with(ROOT_CONTEXT, publishPending);
     },
     publishEndpointChange(endpointId) {
-      hearers.get(endpointId)?.onChange();
+      subscribers.get(endpointId)?.onChange();
     },
-    hear(endpointId, hearer) {
-      hearers.set(endpointId, hearer);
-      return { [Symbol.dispose]: () => void hearers.delete(endpointId) };
+    subscribe(endpointId, subscriber) {
+      subscribers.set(endpointId, subscriber);
+      return { [Symbol.dispose]: () => void subscribers.delete(endpointId) };
     },
     async [Symbol.asyncDispose]() {
       closing.resolve();
-      await telling;
+      await publishing;
     },
   };
 }
 
-/** Nobody's own: who is told is no business of those whose payment it is. */
-function wakeUp(endpointId: string, now: Date): RankedJob {
+/** Visible to staff only: the owner of a resource must not see the endpoints. */
+function deliverWebhooksJob(endpointId: string, now: Date): RankedJob {
   const subject = { id: endpointId, user_id: null };
   const job = newJob(DELIVER_WEBHOOKS, subject, {}, { runAt: now, now });
   return { ...job, rank: JOB_RANKS.delivery };

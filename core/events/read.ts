@@ -1,29 +1,38 @@
-/** `listEvents`: what happened, for staff; in an order that never changes. */
+/** `listEvents`, for staff, and the form in which events are shown and sent. */
 
-import { type EventFilter, listEvents as list } from "../../db/events.ts";
+import type { Database } from "../../db/database.ts";
+import { type EventFilter, type GatewayEvent, listEvents as list } from "../../db/events.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
-import type { PaymentDeps } from "../payments/payment_record.ts";
-import { type EventView, viewEvent } from "./views.ts";
+import { readPage } from "../page.ts";
+import type { EventName } from "./names.ts";
+
+export interface EventView {
+  id: string;
+  name: EventName;
+  created_at: string;
+  /** The resource after the change, and the notification that caused the change. */
+  data: object;
+}
+
+export function viewEvent({ id, name, created_at, data }: GatewayEvent): EventView {
+  return { id, name: name as EventName, created_at: created_at.toISOString(), data };
+}
 
 export interface EventPage {
   events: EventView[];
-  /** Where the next page begins, to be given as `before`; null on the last one. */
+  /** The `before` of the next page; null on the last one. */
   next: string | null;
 }
 
 export async function listEvents(
-  { database }: PaymentDeps,
+  { database }: { database: Database },
   caller: Caller,
   { limit, ...filter }: EventFilter,
 ): Promise<EventPage> {
   requireStaff(caller);
-  const rows = await database.query(
-    (sql) => list(sql, { ...filter, limit: limit + 1 }),
-    "list events",
+  const { rows, next } = await readPage(
+    limit,
+    (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list events"),
   );
-  const page = rows.slice(0, limit);
-  return {
-    events: page.map(viewEvent),
-    next: rows.length > limit ? page.at(-1)!.id : null,
-  };
+  return { events: rows.map(viewEvent), next };
 }

@@ -1,5 +1,6 @@
-/** One reader of events as they happen: first what it has missed, then what comes. */
+/** The event stream of one reader: first the events it has missed, then new events as they settle. */
 
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { DatabaseUnavailable } from "../../db/database.ts";
 import {
   type EventChoice,
@@ -8,114 +9,112 @@ import {
   type Place,
   type PlacedEvent,
 } from "../../db/event_places.ts";
-import { waitAtMost } from "../../concurrency/deadlines.ts";
-import { createOutlet } from "./outlet.ts";
+import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {
   readable: ReadableStream<Uint8Array>;
-  /** An event was settled. */
-  hear(event: PlacedEvent): void;
-  /** Who is cut off before any event goes on after this one. */
-  beginAfter(eventId: string): void;
-  /** What came after this place is sent, and all that comes. */
-  goOnFrom(place: Place): void;
-  /** What was there after this place is read and sent, and then all that comes. */
+  /** Called by the follower with each event that has settled. */
+  push(event: PlacedEvent): void;
+  /** Sends an id without an event: a reader that reconnects before its first event continues there. */
+  sendStartId(eventId: string): void;
+  /** Sends the events after this place as they settle. */
+  followFrom(place: Place): void;
+  /** Reads and sends the stored events after this place, then follows. */
   catchUpFrom(place: Place): Promise<void>;
-  /** Shows that it is still there. */
-  beat(): void;
-  /** Sends what still waits, and no more. */
+  sendHeartbeat(): void;
+  /** Sends what is buffered, then ends. */
   end(): void;
-  /** Ends without waiting for a reader who is behind. */
+  /** Ends without waiting for a reader that is behind. */
   endNow(): void;
 }
 
 export interface EventStreamOptions {
   choice: EventChoice;
-  /** The bytes that tell of an event. */
+  /** An event in the format of the stream. */
   frame(event: PlacedEvent): Uint8Array;
-  /** What comes after a place, a few at a time. */
+  /** Reads a page of the events after a place. */
   read(place: Place): Promise<EventReading>;
-  /** It cannot go on, for a reason that is nobody's but ours. */
+  /** The stream cannot continue because of an error of the service. */
   onError(error: unknown): void;
-  onGone(): void;
+  onClosed(): void;
 }
 
-/** So many may come while it reads what it has missed. */
-const MOST_HELD = 1_000;
+/** How many new events are buffered while a page of missed events is read. */
+const MAX_BUFFERED = 1_000;
 
-/** How soon to read again when the database was away. */
+/** The pause before the next read while the database is unavailable. */
 const RETRY_MS = 500;
 
 const encoder = new TextEncoder();
-const HELLO = encoder.encode("retry: 1000\n\n");
-const BEAT = encoder.encode(":\n\n");
+const RECONNECT_DELAY = encoder.encode("retry: 1000\n\n");
+const HEARTBEAT = encoder.encode(":\n\n");
 
 export function createEventStream(options: EventStreamOptions): EventStream {
   const { choice, frame, read, onError } = options;
-  const gone = Promise.withResolvers<void>();
-  let isGone = false;
-  /** It has met those who follow, and sends what they tell. */
+  const closed = Promise.withResolvers<void>();
+  let isClosed = false;
+  /** It has caught up with the follower, and sends events as they are pushed. */
   let isLive = false;
-  /** Up to where all was sent that it wants; null: those who follow have come further. */
+  /** All matching events up to here were sent; null: a pushed event beyond it was sent. */
   let place: Place | null = null;
-  /** What came while it is not; null where it is read later anyway. */
-  let held: PlacedEvent[] | null = [];
+  /** Events pushed while it is not live; null: they will be read from the database. */
+  let buffered: PlacedEvent[] | null = [];
   let isReading = false;
 
-  const outlet = createOutlet({
-    onHungry: () => void catchUp(),
-    onGone() {
-      isGone = true;
-      held = null;
-      gone.resolve();
-      options.onGone();
+  const stream = createBoundedStream({
+    onIdle: () => void catchUp(),
+    onClosed() {
+      isClosed = true;
+      buffered = null;
+      closed.resolve();
+      options.onClosed();
     },
   });
-  outlet.write(HELLO);
+  stream.write(RECONNECT_DELAY);
 
-  /** As many as there is room for; whether that was all of them. */
+  /** Sends as many events as the buffer holds; returns whether all were sent. */
   function send(events: Iterable<PlacedEvent>): boolean {
     for (const event of events) {
-      if (!outlet.write(frame(event))) return false;
+      if (!stream.write(frame(event))) return false;
       place = event.place;
     }
     return true;
   }
 
   /**
-   * When this begins, those who follow have come to some place, and it gets at least as far. So the
-   * two meet as soon as it got all there was: of what they have told meanwhile, and of what they tell
-   * from now on, all that lies beyond its own end is new.
+   * Reads and sends one page. A page reaches at least as far as the follower had come when the read
+   * began. So once a page was the last one, the stream can go live: every event beyond the page's end
+   * was pushed during the read and is buffered, or will be pushed later.
    */
-  async function readOn(from: Place): Promise<void> {
-    held = [];
+  async function sendPage(from: Place): Promise<void> {
+    buffered = [];
     const { events, end, isAll } = await read(from);
-    const came = held;
-    held = null;
+    const pushed = buffered;
+    buffered = null;
     if (!send(events)) return;
-    if (isAll && came) meet(end, came);
+    if (isAll && pushed) goLive(end, pushed);
     else place = end;
   }
 
-  function meet(end: Place, came: readonly PlacedEvent[]): void {
+  function goLive(end: Place, pushed: readonly PlacedEvent[]): void {
     place = end;
-    isLive = send(came.filter((event) => isAfter(event.place, end)));
-    held = null;
+    isLive = send(pushed.filter((event) => isAfter(event.place, end)));
+    buffered = null;
   }
 
-  /** One page after the other, each when the one before it has been read. */
+  /** Reads a page each time the reader has received the one before it. */
   async function catchUp(): Promise<void> {
     if (isReading) return;
     isReading = true;
-    while (!isLive && !isGone && place && outlet.isEmpty()) {
+    while (!isLive && !isClosed && place && stream.isEmpty()) {
       try {
-        await readOn(place);
+        await sendPage(place);
       } catch (error) {
-        held = null;
-        if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, gone.promise);
+        buffered = null;
+        if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, closed.promise);
         else {
           onError(error);
-          outlet.cut();
+          stream.abort();
         }
       }
     }
@@ -123,31 +122,31 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   return {
-    readable: outlet.readable,
-    hear(event) {
-      if (!wants(choice, event)) return;
+    readable: stream.readable,
+    push(event) {
+      if (!matches(choice, event)) return;
       if (!isLive) {
-        if (held && held.push(event) > MOST_HELD) held = null;
+        if (buffered && buffered.push(event) > MAX_BUFFERED) buffered = null;
         return;
       }
       if (place && !isAfter(event.place, place)) return;
       place = null;
-      // Who is too slow comes back, and goes on where it was.
-      if (!outlet.write(frame(event))) outlet.cut();
+      // A reader that is too slow reconnects and continues where it was.
+      if (!stream.write(frame(event))) stream.abort();
     },
-    beginAfter: (eventId) => void outlet.write(encoder.encode(`id: ${eventId}\n\n`)),
-    goOnFrom(from) {
-      if (held) meet(from, held);
+    sendStartId: (eventId) => void stream.write(encoder.encode(`id: ${eventId}\n\n`)),
+    followFrom(from) {
+      if (buffered) goLive(from, buffered);
       else place = from;
     },
-    catchUpFrom: readOn,
-    beat: () => void (outlet.isEmpty() && outlet.write(BEAT)),
-    end: outlet.end,
-    endNow: () => outlet.isEmpty() ? outlet.end() : outlet.cut(),
+    catchUpFrom: sendPage,
+    sendHeartbeat: () => void (stream.isEmpty() && stream.write(HEARTBEAT)),
+    end: stream.end,
+    endNow: () => stream.isEmpty() ? stream.end() : stream.abort(),
   };
 }
 
-function wants({ names, resourceId, userId }: EventChoice, event: PlacedEvent): boolean {
+function matches({ names, resourceId, userId }: EventChoice, event: PlacedEvent): boolean {
   return (userId === null || event.user_id === userId) &&
     (resourceId === null || event.resource_id === resourceId) &&
     (names === null || names.includes(event.name));

@@ -1,4 +1,4 @@
-/** `streamEvents`: what happens, told to everybody who follows it here, each from where they were. */
+/** `streamEvents`: all open event streams of this instance. */
 
 import {
   BEFORE_ALL,
@@ -14,65 +14,65 @@ import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
-import { createFollower, type FollowerDeps, type FollowerOptions } from "./follow.ts";
+import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
+import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
-import { viewEvent } from "./views.ts";
 
 export interface EventStreamsDeps extends FollowerDeps {
   clock: Clock;
 }
 
 export interface EventStreamsOptions extends FollowerOptions {
-  beatMs?: number;
+  heartbeatMs?: number;
 }
 
 export interface StreamFilter {
-  /** Null: of whichever name. */
+  /** Null: events of all names. */
   names: readonly string[] | null;
-  /** Null: of whichever resource. */
+  /** Null: events of all resources. */
   resourceId: string | null;
-  /** The last one that was heard; null: what happens from now on. */
+  /** The last event that the reader has received; null: only new events. */
   after: string | null;
 }
 
 export interface EventStreams extends AsyncDisposable {
   open(caller: Caller, filter: StreamFilter): Promise<ReadableStream<Uint8Array>>;
-  /** Throws where none is opened any more. */
+  /** Throws if no more streams are opened because the server is shutting down. */
   admit(): void;
-  /** How many are open. */
+  /** The number of open streams. */
   count(): number;
-  /** Ends all of them, and opens no more. */
+  /** Ends all streams and opens no more. */
   close(): void;
 }
 
-/** So that nobody on the way takes silence for the end. */
-const BEAT_MS = 15_000;
+/** Proxies and clients close connections on which nothing is sent. */
+const HEARTBEAT_MS = 15_000;
 
-/** Who was let in is asked again after a while: a key may be revoked, and a token expires. */
-const LIFE_MS = 15 * 60_000;
+/** Streams end after a while so that the reader authenticates again: keys are revoked, tokens expire. */
+const LIFETIME_MS = 15 * 60_000;
 
-/** Not all at once. */
+/** Spreads the ends, so that not all readers reconnect at the same time. */
 const JITTER = 0.1;
 
-/** So many read what they have missed at a time, and so much: others need the database, too. */
-const READERS = 3;
+/** Limits the load of readers that catch up: queries at a time, and events per query. */
+const CONCURRENT_READS = 3;
 const PAGE = 50;
 
 export function createEventStreams(
   deps: EventStreamsDeps,
-  { beatMs = BEAT_MS, ...options }: EventStreamsOptions = {},
+  { heartbeatMs = HEARTBEAT_MS, ...options }: EventStreamsOptions = {},
 ): EventStreams {
   const { database, clock, log } = deps;
   const follower = createFollower(deps, options);
-  const readers = createLimiter(READERS);
-  /** And when each is to end. */
+  const reads = createLimiter(CONCURRENT_READS);
+  /** Each stream with the time at which it ends. */
   const streams = new Map<EventStream, number>();
-  const frame = frames();
-  let beating: ReturnType<typeof setInterval> | undefined;
+  const frame = createFrames();
+  let heartbeats: ReturnType<typeof setInterval> | undefined;
   let isClosed = false;
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const release = await readers.acquire();
+  async function limited<T>(work: () => Promise<T>): Promise<T> {
+    const release = await reads.acquire();
     try {
       return await work();
     } finally {
@@ -81,21 +81,21 @@ export function createEventStreams(
   }
 
   async function read(place: Place, choice: EventChoice): Promise<EventReading> {
-    return await inTurn(() =>
+    return await limited(() =>
       database.query((sql) => readEventsAfter(sql, place, choice, PAGE), "catch up with events")
     );
   }
 
   async function find(eventId: string, { userId }: EventChoice): Promise<Place> {
-    const place = await inTurn(() =>
+    const place = await limited(() =>
       database.query((sql) => findPlace(sql, eventId, userId), "find last event")
     );
     return place ?? BEFORE_ALL;
   }
 
-  /** Where there is none, an id that is none: whoever goes on after it hears of everything. */
+  /** Without any event, an id before all events: a reader that continues there gets every event. */
   async function findNewest(now: Place, { userId }: EventChoice): Promise<string> {
-    const newest = await inTurn(() =>
+    const newest = await limited(() =>
       database.query((sql) => findNewestBefore(sql, now, userId), "find newest event")
     );
     return newest ?? BEFORE_ALL.id;
@@ -104,29 +104,29 @@ export function createEventStreams(
   function admit(): void {
     if (!isClosed) return;
     throw new ServiceError("unavailable", {
-      detail: "The service is about to end.",
+      detail: "The server is shutting down. Reconnect to continue on another instance.",
       headers: { "Retry-After": "2" },
     });
   }
 
-  function beat(): void {
+  function sendHeartbeats(): void {
     const now = clock();
     for (const [stream, end] of streams) {
       if (now >= end) stream.end();
-      else stream.beat();
+      else stream.sendHeartbeat();
     }
   }
 
   function add(stream: EventStream): void {
-    streams.set(stream, clock() + LIFE_MS * (1 - JITTER * Math.random()));
-    beating ??= setInterval(beat, beatMs);
+    streams.set(stream, clock() + LIFETIME_MS * (1 - JITTER * Math.random()));
+    heartbeats ??= setInterval(sendHeartbeats, heartbeatMs);
   }
 
   function remove(stream: EventStream): void {
     streams.delete(stream);
     if (streams.size > 0) return;
-    clearInterval(beating);
-    beating = undefined;
+    clearInterval(heartbeats);
+    heartbeats = undefined;
   }
 
   function close(): void {
@@ -143,18 +143,18 @@ export function createEventStreams(
         frame,
         read: (place) => read(place, choice),
         onError: (error) => log.error("event_stream_failed", error),
-        onGone() {
-          seat.leave();
+        onClosed() {
+          subscription.unsubscribe();
           remove(stream);
         },
       });
-      const seat = follower.join(stream.hear);
+      const subscription = follower.subscribe(stream.push);
       add(stream);
       try {
-        const now = await seat.look();
+        const now = await subscription.poll();
         if (after === null) {
-          stream.beginAfter(await findNewest(now, choice));
-          stream.goOnFrom(now);
+          stream.sendStartId(await findNewest(now, choice));
+          stream.followFrom(now);
         } else await stream.catchUpFrom(await find(after, choice));
       } catch (error) {
         stream.endNow();
@@ -173,17 +173,17 @@ export function createEventStreams(
   };
 }
 
-/** Made once for each event, however many hear of it. */
-function frames(): (event: PlacedEvent) => Uint8Array {
+/** Encodes each event once, however many streams send it. */
+function createFrames(): (event: PlacedEvent) => Uint8Array {
   const encoder = new TextEncoder();
-  const made = new WeakMap<PlacedEvent, Uint8Array>();
+  const frames = new WeakMap<PlacedEvent, Uint8Array>();
   return function frame(event) {
-    const known = made.get(event);
+    const known = frames.get(event);
     if (known) return known;
     const { id, name } = event;
     const data = JSON.stringify(viewEvent(event));
     const bytes = encoder.encode(`id: ${id}\nevent: ${name}\ndata: ${data}\n\n`);
-    made.set(event, bytes);
+    frames.set(event, bytes);
     return bytes;
   };
 }

@@ -2,8 +2,9 @@
 
 import { listInvoices as list } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
+import { readPage } from "../page.ts";
+import { findOwn, ownerFor } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { findOwn, ownerFor, readPage } from "../records/read.ts";
 import { invoiceKind } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 

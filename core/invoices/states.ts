@@ -1,13 +1,10 @@
 /** The states of an invoice, and which state can follow which. */
 
 import type { InvoiceStatus } from "../../db/invoices.ts";
+import type { InvoiceEventName } from "../events/names.ts";
 
 export { INVOICE_STATUSES } from "../../db/invoices.ts";
 export type { InvoiceStatus } from "../../db/invoices.ts";
-
-export const INVOICE_EVENT_NAMES = ["invoice_created", "invoice_paid", "invoice_voided"] as const;
-
-export type InvoiceEventName = (typeof INVOICE_EVENT_NAMES)[number];
 
 /**
  * States come from the gateway's responses, each of which was true when it was sent. An outdated

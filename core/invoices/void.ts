@@ -5,7 +5,12 @@ import type { Caller } from "../auth/caller.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import type { GatewayResponse, Voided } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import { beginAction, checkAfterCall, classifyActionFailure, endWithError } from "../records/act.ts";
+import {
+  beginAction,
+  checkAfterCall,
+  classifyActionFailure,
+  endWithError,
+} from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import { endWithUnknownOutcome, replyFromRecord, storeReply } from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";

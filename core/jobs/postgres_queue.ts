@@ -1,131 +1,135 @@
-/** Carries jobs by graphile-worker, through PostgreSQL itself: between any number of instances. */
+/** A job queue in PostgreSQL (graphile-worker), shared by any number of instances. */
 
-import { openQueuePool } from "../../db/queue_pool.ts";
-import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
+import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
+import { openQueuePool } from "../../db/queue_pool.ts";
 import type { Log } from "../log.ts";
-import { type Deliver, isMessage, type OpenJobQueue } from "./queue.ts";
+import { isMessage, type OpenJobQueue, type RunJob } from "./queue.ts";
 
 export interface PostgresQueueOptions {
   databaseUrl: string;
   log: Log;
-  placeMs?: number;
+  slotMs?: number;
 }
 
-/** Places: so many jobs are brought at once. */
-const AT_ONCE = 32;
+/** Slots of graphile-worker: how many jobs it hands over at a time. */
+const CONCURRENCY = 32;
 
 /**
- * For how long a job keeps its place. One that is slow, or waits for others of its kind, is on its
- * way for as long as that takes, but holds up nobody who comes after it.
+ * How long a job occupies its slot. A job that is slow, or waits for its lane in the worker, goes on
+ * without a slot, so that it does not delay the jobs behind it.
  */
-const PLACE_MS = 1_000;
+const SLOT_MS = 1_000;
 
-/** How long what was fetched and found no place is kept from other instances. */
-const KEEP_MS = 2_000;
+/** How long jobs that were fetched and found no slot are kept from other instances. */
+const PREFETCH_MS = 2_000;
 
-/** One of them listens. */
+/** One of them listens for notifications. */
 const CONNECTIONS = 3;
 
-/** Jobs are told of at once; this is for those whose time comes by itself. */
+/** New jobs are notified; polling finds those whose `run_at` has come. */
 const POLL_MS = 1_000;
 
 const RESTART_MS = 2_000;
 
-/** How long an end waits for a database that does not answer. */
+/** How long closing waits for a database that does not respond. */
 const CLOSE_MS = 3_000;
 
-/** There is nothing to be carried: what is to be run came there with its row (`db/queue.ts`). */
+/** `enqueue` does nothing: a trigger writes the message in the transaction of the job (`db/queue.ts`). */
 export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
-  const { databaseUrl, log, placeMs = PLACE_MS } = options;
+  const { databaseUrl, log, slotMs = SLOT_MS } = options;
   const closing = Promise.withResolvers<void>();
-  /** Those that the queue has forgotten, and that may still wait for their turn here. */
-  const taken = new Set<string>();
-  let left: string[] = [];
+  /** Jobs that gave up their slot, so graphile-worker has deleted their messages. */
+  const withoutSlot = new Set<string>();
+  /** Those of them that had not ended when the queue was stopped. */
+  let unfinished: string[] = [];
   let isClosing = false;
   let running = Promise.resolve();
 
   function stop() {
-    if (!isClosing) left = [...taken];
+    if (!isClosing) unfinished = [...withoutSlot];
     isClosing = true;
     closing.resolve();
   }
 
-  async function keepRunning(deliver: Deliver): Promise<void> {
+  async function keepRunning(runJob: RunJob): Promise<void> {
     while (!isClosing) {
       try {
-        await run(deliver);
+        await runOnce(runJob);
       } catch (error) {
-        // The database is away; jobs are rows there, and wait.
-        note(error);
+        // The database is unavailable. No job is lost: jobs are rows there.
+        logInterruption(error);
       }
       await waitAtMost(RESTART_MS, closing.promise);
     }
   }
 
-  async function run(deliver: Deliver): Promise<void> {
+  async function runOnce(runJob: RunJob): Promise<void> {
     const { Logger, run } = await import("graphile-worker");
     await using connections = await openQueuePool({
       url: databaseUrl,
       size: CONNECTIONS,
-      onError: note,
+      onError: logInterruption,
     });
     const broken = Promise.withResolvers<void>();
     const runner = await run({
       pgPool: connections.pool,
       schema: QUEUE_SCHEMA,
-      taskList: { [QUEUE_TASK]: (payload) => bring(deliver, payload) },
+      taskList: { [QUEUE_TASK]: (payload) => handle(runJob, payload) },
       parsedCronItems: [],
-      concurrency: AT_ONCE,
+      concurrency: CONCURRENCY,
       pollInterval: POLL_MS,
       noHandleSignals: true,
-      // Nobody listens to the signal that this is about.
+      // The abort signal of graphile-worker is not used here, so there is nothing to wait for.
       gracefulShutdownAbortTimeout: 0,
-      // One asks for all, instead of each place for itself, and what is over is told together.
+      // One query fetches jobs for all slots, and completed jobs are reported in batches.
       preset: {
         worker: {
-          localQueue: { size: AT_ONCE, ttl: KEEP_MS },
+          localQueue: { size: CONCURRENCY, ttl: PREFETCH_MS },
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
         },
       },
       logger: new Logger(() => (level, message, meta) => {
         if (level !== "error" || isClosing) return;
-        note(meta?.error instanceof Error ? meta.error : new Error(message));
-        // It would not notice that nobody listens any more, so it begins anew.
+        logInterruption(meta?.error instanceof Error ? meta.error : new Error(message));
+        // graphile-worker does not notice that its listening connection is lost: restart it.
         connections.drop();
         broken.resolve();
       }),
     });
     await Promise.race([runner.promise, broken.promise, closing.promise]);
-    // It may have ended by itself, or not be able to.
+    // `stop` rejects if the runner has ended already, and hangs if the database does not respond.
     await waitAtMost(CLOSE_MS, runner.stop().catch(() => {}));
-    // What has not begun is for others; where they cannot be told, their sweep finds it.
-    if (isClosing) await waitAtMost(CLOSE_MS, enqueueAgain(connections.pool, left).catch(() => {}));
+    // Other instances run the unfinished jobs; if this fails, their sweep finds them.
+    if (isClosing) {
+      await waitAtMost(CLOSE_MS, enqueueAgain(connections.pool, unfinished).catch(() => {}));
+    }
   }
 
-  async function bring(deliver: Deliver, payload: unknown): Promise<void> {
+  async function handle(runJob: RunJob, payload: unknown): Promise<void> {
     if (!isMessage(payload)) return;
     const { job, kind } = payload;
     let isOver = false;
-    const delivered = deliver(job, kind).then(() => {
+    const run = runJob(job, kind).then(() => {
       isOver = true;
-      taken.delete(job);
+      withoutSlot.delete(job);
     });
-    await waitAtMost(placeMs, delivered);
-    // Whether it was run or turned away nobody knows any more, so it is brought to another, too.
+    await waitAtMost(slotMs, run);
+    // A closing worker rejects jobs, so this one may not have run: throwing keeps its message for
+    // another instance.
     if (isClosing) throw new Error("This instance is stopping");
-    if (!isOver) taken.add(job);
+    if (!isOver) withoutSlot.add(job);
   }
 
-  function note(error: unknown): void {
+  function logInterruption(error: unknown): void {
     if (!isClosing) log.error("queue_interrupted", error);
   }
 
   return {
     enqueue() {},
-    start(deliver) {
-      running = keepRunning(deliver);
+    start(runJob) {
+      running = keepRunning(runJob);
     },
     stop,
     async [Symbol.asyncDispose]() {

@@ -1,34 +1,28 @@
-/** Brings jobs from those who write them to a worker. */
+/** Job queues as the process that runs jobs sees them, and the messages that they carry. */
 
-import type { DueJob, JobKind } from "../../db/jobs.ts";
+import type { JobKind } from "../../db/jobs.ts";
+import type { JobQueue } from "../outbox.ts";
 
 /**
- * Called when the job's row is committed, never before. Nothing is lost with a job that is not
- * carried: its row is there, and within a minute of its time the sweep finds it.
+ * Runs a job that is due and resolves when the run is over; never rejects. A caller that knows the
+ * kind passes it and saves a query.
  */
-export interface JobQueue extends AsyncDisposable {
-  /** Never fails. */
-  enqueue(job: DueJob): void;
-}
+export type RunJob = (jobId: string, kind?: JobKind) => Promise<void>;
 
-/** Takes a job that is due; never fails. Whoever knows of what kind it is saves others the question. */
-export type Deliver = (jobId: string, kind?: JobKind) => Promise<void>;
-
-/** A carrier from the other end. */
 export interface OpenJobQueue extends JobQueue {
-  /** From now on jobs are delivered: at least once each, at their time. */
-  start(deliver: Deliver): void;
-  /** Before a worker closes: what it will not run any more is left to other instances. */
+  /** From now on passes each due job to `runJob`, at least once. */
+  start(runJob: RunJob): void;
+  /** Call it before the worker closes: jobs that it will not run are returned to other instances. */
   stop(): void;
 }
 
-/** Only the id travels, and perhaps the kind: what is to be done is in the row. */
+/** Carries the id, and perhaps the kind; the rest of the job is in its row. */
 export interface Message {
   job: string;
   kind?: JobKind;
 }
 
-/** Queues outlive the program that wrote to them. */
+/** Messages are checked because another release of the program may have written them. */
 export function isMessage(message: unknown): message is Message {
   return typeof message === "object" && message !== null && "job" in message &&
     typeof message.job === "string" && (!("kind" in message) || isKind(message.kind));

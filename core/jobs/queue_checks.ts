@@ -4,7 +4,7 @@ import type { Sql } from "../../db/database.ts";
 import { countDueJobs } from "../../db/due_jobs.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
-import { gatewayPauseMs } from "./pause_while_gateway_down.ts";
+import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/record.ts";
 
@@ -79,7 +79,7 @@ async function queueBatch(
     const checks = due.map((each) => ({
       ...job(each, now),
       run_at: now,
-      rank: wasInterrupted(each, now) ? JOB_RANKS.awaited : JOB_RANKS.look,
+      rank: wasInterrupted(each, now) ? JOB_RANKS.awaited : JOB_RANKS.check,
     }));
     return await insertJobs(sql, checks);
   }, `queue checks of ${table}`);

@@ -1,24 +1,39 @@
-/** `readJob` and `listJobs`: how things stand that are done, or were, outside of requests. */
+/** `readJob` and `listJobs`: jobs as callers see them, without their input. */
 
 import type { Database } from "../../db/database.ts";
 import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../../db/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { readPage } from "../records/read.ts";
-import { type JobView, viewJob } from "./views.ts";
+import { readPage } from "../page.ts";
+
+export type JobView = ReturnType<typeof viewJob>;
+
+export function viewJob(job: Omit<GatewayJob, "payload" | "secret">) {
+  return {
+    id: job.id,
+    task: job.task,
+    status: job.status,
+    attempts: job.attempts,
+    // Every task returns an object or null.
+    result: job.result as Record<string, unknown> | null,
+    error: job.error,
+    created_at: job.created_at.toISOString(),
+    updated_at: job.updated_at.toISOString(),
+  };
+}
 
 export interface ReadDeps {
   database: Database;
 }
 
-/** To all but its owner and staff it does not exist. */
+/** Only its owner and staff can see a job. */
 export async function readJob(deps: ReadDeps, caller: Caller, id: string): Promise<JobView> {
-  const job = await find(deps, id);
+  const job = await requireJob(deps, id);
   if (!caller.isStaff && job.user_id !== caller.userId) throw new ServiceError("not_found");
   return viewJob(job);
 }
 
-export async function find({ database }: ReadDeps, id: string): Promise<GatewayJob> {
+export async function requireJob({ database }: ReadDeps, id: string): Promise<GatewayJob> {
   const job = await database.query((sql) => findJob(sql, id), "find job");
   if (!job) throw new ServiceError("not_found");
   return job;
@@ -34,7 +49,7 @@ export interface JobFilter {
 
 export interface JobPage {
   jobs: JobView[];
-  /** Where the next page begins, to be given as `before`; null on the last one. */
+  /** The `before` of the next page; null on the last one. */
   next: string | null;
 }
 

@@ -1,14 +1,13 @@
-/** `retryJob`: has a job that was given up run again, as if it had never been tried. */
+/** `retryJob`: queues a failed job again, with all its attempts. */
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { type GatewayJob, queueAgain } from "../../db/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
-import { isTooLate } from "./asked.ts";
-import type { JobQueue } from "./queue.ts";
-import { find } from "./read.ts";
-import { type JobView, viewJob } from "./views.ts";
+import type { JobQueue } from "../outbox.ts";
+import { hasRequestExpired } from "./async_requests.ts";
+import { type JobView, requireJob, viewJob } from "./read.ts";
 
 export interface RetryDeps {
   database: Database;
@@ -18,35 +17,36 @@ export interface RetryDeps {
 
 export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Promise<JobView> {
   requireStaff(caller);
-  const isOver = isTooLate(await find(deps, id), deps.clock());
-  const job = (isOver ? null : await queue(deps, id)) ?? refuse(await find(deps, id), isOver);
+  const hasExpired = hasRequestExpired(await requireJob(deps, id), deps.clock());
+  const job = hasExpired ? null : await requeue(deps, id);
+  if (!job) throw whyNotRetried(await requireJob(deps, id), hasExpired);
   deps.jobQueue.enqueue(job);
   return viewJob(job);
 }
 
-/** Null: it is not there, or in no state for it. */
-async function queue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
+/** Null: there is no such job, or its state does not allow it. */
+async function requeue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
   try {
     const now = new Date(clock());
     return await database.query((sql) => queueAgain(sql, id, now), "queue job again");
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
-    throw invalid("Another job of the same task waits for the same thing already.");
+    throw invalidState("Another job of this task is already queued for the same resource.");
   }
 }
 
-function refuse({ status }: GatewayJob, isOver: boolean): never {
+function whyNotRetried({ status }: GatewayJob, hasExpired: boolean): ServiceError {
   if (status !== "failed") {
-    throw invalid(`Only a failed job can be run again; this one is ${status}.`);
+    return invalidState(`Only a failed job can be retried; this one is ${status}.`);
   }
-  throw invalid(
-    isOver
-      ? "It was asked for too long ago to be done now; its error tells what is known of it."
-      : "The card token it needs was erased when it ended: only the same request with the same " +
-        "Idempotency-Key can bring it again.",
+  return invalidState(
+    hasExpired
+      ? "The request is too old to be processed. The job's error says what is known about it."
+      : "The card token was erased when the job ended. To retry, the caller has to send the same " +
+        "request with the same Idempotency-Key.",
   );
 }
 
-function invalid(detail: string): ServiceError {
+function invalidState(detail: string): ServiceError {
   return new ServiceError("invalid_state", { detail });
 }

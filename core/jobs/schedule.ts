@@ -1,22 +1,26 @@
-/** What happens by the clock: entries of a table, and their ticks, each run by one instance. */
+/** Work that runs by the clock: scheduled entries, each tick on one instance, and the sweep for jobs. */
 
+import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/cron_runs.ts";
 import type { Database } from "../../db/database.ts";
+import { listDueJobs } from "../../db/due_jobs.ts";
+import { JOB_RANKS, type JobRank } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { errorText } from "./error_text.ts";
+import type { RunJob } from "./queue.ts";
+import { errorText } from "./task.ts";
 
 export interface ScheduleEntry {
   name: string;
   /** Five fields, UTC. */
   cron: string;
-  /** What it returns is kept as JSON, until the next tick. */
+  /** The return value is stored as JSON until the next tick. */
   run(): Promise<unknown>;
 }
 
 const MINUTE_MS = 60_000;
 
-/** A timer may fire a moment early, and still means the minute that is about to begin. */
+/** A timer can fire a little early; the tick then belongs to the minute that is about to begin. */
 const EARLY_MS = 1_000;
 
 export interface TickDeps {
@@ -25,7 +29,7 @@ export interface TickDeps {
   log: Log;
 }
 
-/** Runs an entry, unless another instance has this minute's tick. Never fails: it records and logs. */
+/** Runs an entry, unless another instance has claimed this minute's tick. Never rejects. */
 export async function tick({ database, clock, log }: TickDeps, entry: ScheduleEntry) {
   const task = entry.name;
   try {
@@ -56,4 +60,49 @@ async function outcomeOf(
   } catch (reason) {
     return { failure: { reason } };
   }
+}
+
+/** How many jobs a sweep passes to the worker before it looks for more. */
+const BATCH = 500;
+
+/** A sweep ends before the next one starts. */
+const LONGEST_SWEEP_MS = 50_000;
+
+export interface SweepDeps {
+  database: Database;
+  clock: Clock;
+  runJob: RunJob;
+}
+
+/**
+ * Runs jobs that no queue delivered: due jobs, and jobs whose lease expired. Returns their number. It
+ * runs them itself, because on Deno Deploy, where idle instances are stopped, no other instance may be
+ * running. A rank that is slow or fails does not affect the others.
+ */
+export async function sweepJobs(deps: SweepDeps): Promise<number> {
+  const deadline = performance.now() + LONGEST_SWEEP_MS;
+  const sweeps = Object.values(JOB_RANKS).map((rank) => sweepRank(deps, rank, deadline));
+  await Promise.allSettled(sweeps);
+  const counts = await Promise.all(sweeps);
+  return counts.reduce((sum, count) => sum + count);
+}
+
+async function sweepRank(
+  { database, clock, runJob }: SweepDeps,
+  rank: JobRank,
+  deadline: number,
+): Promise<number> {
+  const found = new Set<string>();
+  while (performance.now() < deadline) {
+    const now = new Date(clock());
+    const due = await database.query((sql) => listDueJobs(sql, rank, now, BATCH), "list due jobs");
+    // A job that is still due after its run waits for the next sweep.
+    const jobs = due.filter(({ id }) => !found.has(id));
+    if (jobs.length === 0) break;
+    for (const { id } of jobs) found.add(id);
+    const runs = jobs.map(({ id, ...kind }) => runJob(id, kind));
+    await waitAtMost(deadline - performance.now(), Promise.all(runs));
+    if (due.length < BATCH) break;
+  }
+  return found.size;
 }

@@ -1,35 +1,41 @@
-/** What can be done as a job: a handler by name, and how patient it is with failure. */
+/** Tasks: the handlers of jobs, by name, and how each deals with failure. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
+import type { Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
+import { gatewayPauseMs } from "../gateway/background_pause.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
+import { redact } from "../redact.ts";
 
 export interface Task {
-  /** How often it is tried again after a failure. */
+  /** How often a job is retried after a failure. */
   retries: number;
-  /** How long after the first failure; each further one doubles it. */
+  /** The delay after the first failure; each further failure doubles it. */
   firstDelayMs: number;
-  /** But never longer than this; where left out, as long as that takes. */
+  /** The upper limit of that delay; without it there is none. */
   longestDelayMs?: number;
-  /** How many of it may run at once, in places of their own: those for all others stay free. */
-  atOnce?: number;
+  /** How many jobs of this task may run at a time, in a lane of their own. Without it: the common lane. */
+  concurrency?: number;
   /**
-   * A job can be run more than once, so doing it again has to change nothing. What it returns is kept
-   * as JSON; what it throws is a failure, unless it is `PutOff`.
+   * A job can run more than once, so `run` has to be idempotent. The return value is stored as JSON.
+   * An error is a failure, except `PostponeJob`.
    */
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
-  /** Whether an error is an answer, and no: it is not tried again. Where left out, none is. */
+  /** Whether an error is a definite rejection that a retry cannot change. Without it: never. */
   isFinal?(error: unknown): boolean;
-  /** Told of a job that has failed for good, before that is written. */
-  giveUp?(job: GatewayJob, error: string): Promise<void>;
+  /** Called when a job has failed for good, before that is stored. */
+  onFailed?(job: GatewayJob, error: string): Promise<void>;
 }
 
 export interface TaskContext {
-  /** Aborted when the job has taken longer than any may. */
+  /** Aborted when the job exceeds the time limit. */
   signal: AbortSignal;
-  /** Aborted when the service is about to end: what can go on elsewhere does not begin more. */
+  /** Aborted when the service shuts down: a task that another instance can continue stops here. */
   stopping: AbortSignal;
 }
 
-/** By name; `greet *` is for every job whose task begins with that word and has no entry itself. */
+/** By name. The entry `greet *` handles all tasks `greet …` that have no entry of their own. */
 export type Tasks = Readonly<Record<string, Task>>;
 
 export function findTask(tasks: Tasks, name: string): Task | undefined {
@@ -37,11 +43,59 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
   return found === undefined ? undefined : tasks[found];
 }
 
-/** Thrown by a task for which it is too early: it runs again then, as if it had not been tried. */
+/** Thrown by a task that cannot run yet: the job runs again at `until`, and no attempt is counted. */
 export class PostponeJob extends Error {
-  override name = "PutOff";
+  override name = "PostponeJob";
 
   constructor(readonly until: Date) {
-    super(`Put off until ${until.toISOString()}`);
+    super(`Postponed until ${until.toISOString()}`);
   }
+}
+
+/** Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them. */
+export function pauseWhileGatewayDown(
+  deps: { gateway: GatewayClient; clock: Clock },
+  task: Task,
+): Task {
+  const postpone = (ms: number) => new PostponeJob(new Date(deps.clock() + ms));
+  return {
+    ...task,
+    async run(job, context) {
+      const rateLimitPauseMs = gatewayPauseMs(deps);
+      if (rateLimitPauseMs > 0) throw postpone(rateLimitPauseMs);
+      try {
+        return await task.run(job, context);
+      } catch (error) {
+        const rateLimitPauseMs = hasNoResponse(error) ? gatewayPauseMs(deps) : 0;
+        throw rateLimitPauseMs > 0 ? postpone(rateLimitPauseMs) : error;
+      }
+    },
+  };
+}
+
+/** The gateway's error can be the cause of the one that was thrown. */
+function hasNoResponse(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof GatewayError) return isUnansweredOrRateLimited(each);
+  }
+  return false;
+}
+
+const MAX_ERROR_LENGTH = 500;
+
+/** An error as it is stored and shown to staff: no stack, no secrets, at most 500 characters. */
+export function errorText(error: unknown): string {
+  // PostgreSQL stores neither NUL nor a lone surrogate, which cutting the text can leave behind.
+  return redact(describe(error)).replaceAll("\0", "").slice(0, MAX_ERROR_LENGTH).toWellFormed();
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof ServiceError)) return `${error.name}: ${error.message}`;
+  const { payment_id, outcome } = error.members;
+  // The payment may have been made: without this the reader would take the failure for certain.
+  const where = outcome === "unknown" && payment_id
+    ? ` (outcome unknown: payment ${payment_id})`
+    : "";
+  return `${error.code}: ${error.message}${where}`;
 }

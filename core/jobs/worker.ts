@@ -1,6 +1,9 @@
-/** Runs jobs: each in one place at a time, a bounded number at once, again when they fail. */
+/** The worker: claims jobs, runs a bounded number of them at a time, and retries those that fail. */
 
+import { withTimeLimit } from "../../concurrency/deadlines.ts";
+import { createLane, type Lane } from "../../concurrency/lane.ts";
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
+import { renewLease } from "../../db/job_lease.ts";
 import {
   claimJob,
   findKindOf,
@@ -13,116 +16,206 @@ import {
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { attempt } from "./attempt.ts";
-import type { Deliver, JobQueue } from "./queue.ts";
-import { holding } from "./hold.ts";
-import { createLane, type Lane } from "../../concurrency/lane.ts";
-import type { Tasks } from "./task.ts";
+import type { JobQueue } from "../outbox.ts";
+import { recordJobRun } from "../telemetry.ts";
+import type { RunJob } from "./queue.ts";
+import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Until it is over nobody else touches the job. With the sweep's minute it makes 90 s until a job whose
- * process was killed is taken up again.
+ * Short, so that another instance takes over soon: a job whose process was killed runs again after
+ * the lease and at most one interval of the sweep (60 s), which makes 90 s.
  */
 const LEASE_MS = 30_000;
 
 const LIMIT_MS = 90_000;
 
-/** Timers fire a moment early, and clocks differ: no reason to wait for the next sweep. */
+/** Timers fire a little early, and clocks differ: a job that is almost due runs now. */
 const EARLY_MS = 1_000;
+
+/** A job may be the cause that its workers crash: after so many it fails. */
+const MAX_LOST_WORKERS = 3;
 
 export interface WorkerOptions {
   database: Database;
   tasks: Tasks;
-  /** Told of jobs that are to be run again. */
+  /** Gets the jobs that are to be retried. */
   jobQueue: JobQueue;
   clock: Clock;
   log: Log;
   maxRunning: number;
+  /** A job that runs longer fails. */
   limitMs?: number;
   leaseMs?: number;
 }
 
 export interface Worker {
-  /** Runs a job if it is there to be run; resolves when that is over. Never fails. */
-  run: Deliver;
-  /** Takes nothing more, and waits for what runs, but no longer than told. */
+  /** Runs a job if it is due and not running elsewhere. */
+  run: RunJob;
+  /** Accepts no more jobs, and waits for the running ones, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
+type WorkerDeps = WorkerOptions & { limitMs: number; leaseMs: number; stopping: AbortSignal };
+
 export function createWorker(options: WorkerOptions): Worker {
-  const { database, jobQueue, clock, log, maxRunning } = options;
-  const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
+  const { database, tasks, maxRunning, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
-  // Where a job belongs is soon known, and not held up by any that runs.
-  const sorting = createLane(maxRunning, kindOf);
-  const line = createLane(maxRunning, run);
-  // Sweeps queue looks by the thousand: they have places to themselves, and fewer.
-  const looks = createLane(Math.ceil(maxRunning / 2), run);
-  const ownLines = new Map<string, Lane>();
-  for (const [name, { atOnce }] of Object.entries(options.tasks)) {
-    if (atOnce !== undefined) ownLines.set(name, createLane(atOnce, run));
+  const deps = { ...options, limitMs, leaseMs, stopping: stop.signal };
+  const run = (jobId: string) => runJob(deps, jobId);
+  // Finding the kind of a job is quick and must not wait for running jobs.
+  const kinds = createLane(maxRunning, (jobId) => findKind(database, jobId));
+  const common = createLane(maxRunning, run);
+  // Sweeps queue checks by the thousand: they have a smaller lane to themselves.
+  const checks = createLane(Math.ceil(maxRunning / 2), run);
+  const taskLines = new Map<string, Lane>();
+  for (const [name, { concurrency }] of Object.entries(tasks)) {
+    if (concurrency !== undefined) taskLines.set(name, createLane(concurrency, run));
   }
 
   function lineFor({ task, rank }: JobKind): Lane {
-    return rank === JOB_RANKS.look ? looks : ownLines.get(task) ?? line;
-  }
-
-  async function kindOf(jobId: string): Promise<JobKind | null> {
-    try {
-      return await database.query((sql) => findKindOf(sql, jobId), "find kind of job");
-    } catch {
-      // The claim will meet the same trouble, and tell.
-      return null;
-    }
-  }
-
-  async function run(jobId: string): Promise<void> {
-    try {
-      const job = await claim(jobId);
-      if (!job) return;
-      const attempted = attempt({ ...options, limitMs, stopping: stop.signal }, job);
-      await leave(job, await holding({ ...options, leaseMs }, job, attempted));
-    } catch (error) {
-      // The database is away. Nothing is lost: the job waits, or its lease runs out.
-      log.error("job_interrupted", error, { job: jobId });
-    }
-  }
-
-  async function claim(jobId: string): Promise<HeldJob | null> {
-    const now = clock();
-    const times = {
-      now: new Date(now),
-      dueBy: new Date(now + EARLY_MS),
-      leaseUntil: new Date(now + leaseMs),
-    };
-    return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
-  }
-
-  async function leave(job: HeldJob, left: LeftJob): Promise<void> {
-    try {
-      const now = new Date(clock());
-      const isLeft = await database.query((sql) => leaveJob(sql, job, left, now), "leave job");
-      if (!isLeft) log.info("job_lease_lost", { job: job.id, task: job.task });
-      else if (left.status === "queued") jobQueue.enqueue({ id: job.id, run_at: left.run_at });
-    } catch (error) {
-      if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
-      // Another one of its task and subject was written while it ran: that is its next attempt.
-      const now = new Date(clock());
-      const heir = await database.query((sql) => handOverJob(sql, job, now), "hand over job");
-      if (heir === null) await leave(job, left);
-    }
+    return rank === JOB_RANKS.check ? checks : taskLines.get(task) ?? common;
   }
 
   return {
-    async run(jobId, told) {
-      const kind = told ?? await sorting.enter(jobId);
-      await (kind ? lineFor(kind) : line).enter(jobId);
+    async run(jobId, knownKind) {
+      const kind = knownKind ?? await kinds.enter(jobId);
+      await (kind ? lineFor(kind) : common).enter(jobId);
     },
     async close(graceMs) {
       stop.abort();
       await Promise.all(
-        [sorting, line, looks, ...ownLines.values()].map((each) => each.close(graceMs)),
+        [kinds, common, checks, ...taskLines.values()].map((each) => each.close(graceMs)),
       );
     },
   };
+}
+
+async function findKind(database: Database, jobId: string): Promise<JobKind | null> {
+  try {
+    return await database.query((sql) => findKindOf(sql, jobId), "find kind of job");
+  } catch {
+    // The claim that follows meets the same error and logs it.
+    return null;
+  }
+}
+
+async function runJob(deps: WorkerDeps, jobId: string): Promise<void> {
+  try {
+    const job = await claim(deps, jobId);
+    if (!job) return;
+    await release(deps, job, await withLease(deps, job, runAttempt(deps, job)));
+  } catch (error) {
+    // The database is unavailable. The job is not lost: it is still queued, or its lease expires.
+    deps.log.error("job_interrupted", error, { job: jobId });
+  }
+}
+
+async function claim(
+  { database, clock, leaseMs }: WorkerDeps,
+  jobId: string,
+): Promise<HeldJob | null> {
+  const now = clock();
+  const times = {
+    now: new Date(now),
+    dueBy: new Date(now + EARLY_MS),
+    leaseUntil: new Date(now + leaseMs),
+  };
+  return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
+}
+
+/** Renews the lease until `work` is over; `job.lease_until` is updated with it. */
+async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): Promise<T> {
+  let renewal = Promise.resolve();
+  // Two renewals may fail before the lease expires.
+  const timer = setInterval(() => renewal = renew(deps, job), deps.leaseMs / 3);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    // Only the holder of the current lease can release the job: `lease_until` has to be final.
+    await renewal;
+  }
+}
+
+async function renew({ database, clock, log, leaseMs }: WorkerDeps, job: HeldJob): Promise<void> {
+  try {
+    const until = new Date(clock() + leaseMs);
+    const isHeld = await database.query((sql) => renewLease(sql, job, until), "renew lease");
+    if (isHeld) job.lease_until = until;
+  } catch (error) {
+    log.error("job_lease_not_renewed", error, { job: job.id, task: job.task });
+  }
+}
+
+async function release(deps: WorkerDeps, job: HeldJob, left: LeftJob): Promise<void> {
+  const { database, jobQueue, clock, log } = deps;
+  try {
+    const now = new Date(clock());
+    const isReleased = await database.query((sql) => leaveJob(sql, job, left, now), "release job");
+    if (!isReleased) log.info("job_lease_lost", { job: job.id, task: job.task });
+    else if (left.status === "queued") jobQueue.enqueue({ id: job.id, run_at: left.run_at });
+  } catch (error) {
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
+    // A job of the same task and subject was queued meanwhile: it becomes the next attempt.
+    const now = new Date(clock());
+    const successor = await database.query((sql) => handOverJob(sql, job, now), "hand over job");
+    if (successor === null) await release(deps, job, left);
+  }
+}
+
+/** Runs the task once and returns the state in which to leave the job. */
+async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<LeftJob> {
+  const { tasks, clock, log, limitMs, stopping } = deps;
+  const fields = { job: job.id, task: job.task, attempts: job.attempts };
+  const startedAt = performance.now();
+  const measure = (outcome: string) => {
+    const duration = performance.now() - startedAt;
+    recordJobRun(duration, { task: job.task, outcome });
+    return Math.round(duration);
+  };
+  const logOutcome = (outcome: string) =>
+    log.info("job", { ...fields, outcome, duration_ms: measure(outcome) });
+
+  const task = findTask(tasks, job.task);
+  try {
+    if (!task) throw new Error(`Unknown task "${job.task}"`);
+    if (job.attempts > task.retries + 1 + MAX_LOST_WORKERS) throw new Error(lostWorkers(job));
+    // Without a time limit, a few jobs that never end would block all others.
+    const value = await withTimeLimit(limitMs, (signal) => task.run(job, { signal, stopping }));
+    const result = JSON.stringify(value) ?? null;
+    logOutcome("succeeded");
+    return { ...job, status: "succeeded", result, error: null };
+  } catch (error) {
+    if (error instanceof PostponeJob) {
+      // Not logged: in an outage thousands of jobs are postponed again and again.
+      measure("postponed");
+      return requeued(job, error.until, { attempts: job.attempts - 1 });
+    }
+    const text = errorText(error);
+    const isFinal = task?.isFinal?.(error) ?? false;
+    if (!task || isFinal || job.attempts > task.retries) {
+      // A rejection is a valid outcome, not an error of the service.
+      if (isFinal) logOutcome("refused");
+      else log.error("job_failed", error, { ...fields, duration_ms: measure("failed") });
+      await task?.onFailed?.(job, text);
+      return { ...job, status: "failed", result: null, error: text };
+    }
+    log.error("job_attempt_failed", error, { ...fields, duration_ms: measure("attempt_failed") });
+    const runAt = new Date(clock() + delayAfter(job.attempts, task));
+    return requeued(job, runAt, { error: text });
+  }
+}
+
+/** Keeps the last error: an earlier attempt may have had an effect. */
+function lostWorkers({ error }: HeldJob): string {
+  const text = "Every worker that ran this job crashed or lost its lease";
+  return error === null ? text : `${text}; the error before that: ${error}`;
+}
+
+function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity }: Task): number {
+  return Math.min(firstDelayMs * 2 ** (attempts - 1), longestDelayMs);
+}
+
+function requeued(job: HeldJob, runAt: Date, changes: Partial<LeftJob>): LeftJob {
+  return { ...job, ...changes, status: "queued", run_at: runAt, result: null };
 }

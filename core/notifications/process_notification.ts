@@ -13,7 +13,7 @@ export function createProcessNotification(deps: NotificationDeps): Task {
       const notification = await findWaiting(deps, job);
       return notification && { status: (await confirmNotification(deps, notification)).status };
     },
-    async giveUp(job, error_message) {
+    async onFailed(job, error_message) {
       const notification = await findWaiting(deps, job);
       if (!notification) return;
       await recordNotification(deps, { ...notification, status: "failed", error_message });

@@ -1,6 +1,11 @@
 /** `listNotifications` and `replayNotification`, for staff. */
 
-import { findNotification, type GatewayNotification, listNotifications as list, type NotificationStatus } from "../../db/notifications.ts";
+import {
+  findNotification,
+  type GatewayNotification,
+  listNotifications as list,
+  type NotificationStatus,
+} from "../../db/notifications.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";

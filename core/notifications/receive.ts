@@ -5,8 +5,8 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError } from "../gateway/errors.ts";
-import { newJob } from "../jobs/new_job.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
+import { newJob } from "../outbox.ts";
 import { applyReport } from "../payments/apply_report.ts";
 import { checkNotifiedSubscription } from "../subscriptions/notified.ts";
 import {

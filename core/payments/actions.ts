@@ -8,12 +8,31 @@ import { GatewayError } from "../gateway/errors.ts";
 import { type GatewayResponse, isDenied, type Transaction } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
-import { beginAction, checkAfterCall, classifyActionFailure, endWithError } from "../records/act.ts";
-import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeReply } from "../records/keyed_request.ts";
+import {
+  beginAction,
+  checkAfterCall,
+  classifyActionFailure,
+  endWithError,
+} from "../records/act.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
-import { amountTooHigh, changePayment, gatewayProblem, invalidState, type PaymentDeps, paymentKind, problemAbout, unclearAnswer } from "./payment_record.ts";
+import {
+  amountTooHigh,
+  changePayment,
+  gatewayProblem,
+  invalidState,
+  type PaymentDeps,
+  paymentKind,
+  problemAbout,
+  unclearAnswer,
+} from "./payment_record.ts";
 import { canCancel } from "./states.ts";
 import { isAbout } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";

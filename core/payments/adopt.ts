@@ -8,7 +8,13 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { adoptedPayment } from "./adopted_payment.ts";
-import { type AppliedReport, applyReport, firstChange, type GatewayReport, type Source } from "./apply_report.ts";
+import {
+  type AppliedReport,
+  applyReport,
+  firstChange,
+  type GatewayReport,
+  type Source,
+} from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { changePayment, type PaymentDeps, paymentKind } from "./payment_record.ts";
 import { isStatus } from "./states.ts";

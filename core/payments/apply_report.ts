@@ -8,7 +8,13 @@ import type { GatewayRefund } from "../../db/refunds.ts";
 import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { type AcceptedRefund, type MergedRefunds, mergeRefunds, sumAmounts, sumByStatus } from "./merge_refunds.ts";
+import {
+  type AcceptedRefund,
+  type MergedRefunds,
+  mergeRefunds,
+  sumAmounts,
+  sumByStatus,
+} from "./merge_refunds.ts";
 import { changePayment, type PaymentChange, type PaymentDeps } from "./payment_record.ts";
 import * as states from "./states.ts";
 import { type GatewayFields, readTransaction, type ReportedTransaction } from "./transaction.ts";

@@ -4,20 +4,47 @@ import { validate as isUuid } from "uuid";
 import { findPayment, type GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
-import { GatewayDuplicateOrderError, GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
+import {
+  GatewayDuplicateOrderError,
+  GatewayError,
+  isUnansweredOrRateLimited,
+} from "../gateway/errors.ts";
 import { retryAt } from "../gateway/rate_limit.ts";
-import { type GatewayResponse, isEarlierCallInProgress, type Transaction } from "../gateway/responses.ts";
+import {
+  type GatewayResponse,
+  isEarlierCallInProgress,
+  type Transaction,
+} from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { type EarlierRecord, insertRecord, type NewRecord, requireGateway } from "../records/create.ts";
-import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
+import {
+  type EarlierRecord,
+  insertRecord,
+  type NewRecord,
+  requireGateway,
+} from "../records/create.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeError,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { recordAddedLatency } from "../telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
 import { findByOrder, type FoundByOrder } from "./check_at_gateway.ts";
 import { newPayment } from "./new_payment.ts";
-import { changePayment, checkPaymentJob, gatewayProblem, type PaymentDeps, paymentKind, problems, unclearAnswer } from "./payment_record.ts";
+import {
+  changePayment,
+  checkPaymentJob,
+  gatewayProblem,
+  type PaymentDeps,
+  paymentKind,
+  problems,
+  unclearAnswer,
+} from "./payment_record.ts";
 import { answersCharge } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 

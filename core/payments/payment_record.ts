@@ -9,17 +9,18 @@ import {
 } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import { ServiceError } from "../errors.ts";
-import { type JobSubject, newJob } from "../jobs/new_job.ts";
+import type { PaymentEventName } from "../events/names.ts";
 import {
   CHECK_INVOICE_STATUS,
   CHECK_PAYMENT_STATUS,
   CHECK_SUBSCRIPTION_STATUS,
 } from "../jobs/task_names.ts";
+import { type JobSubject, newJob } from "../outbox.ts";
 import { changeRecord } from "../records/change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type * as records from "../records/record.ts";
-import type { PaymentEventName, PaymentStatus, State } from "./states.ts";
+import type { PaymentStatus, State } from "./states.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export type PaymentDeps = records.RecordDeps;

@@ -3,10 +3,16 @@
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { RequestResult } from "../idempotency/keys.ts";
-import { askAsync, type AskDeps, type AsyncRequest } from "../jobs/ask_async.ts";
-import { type Asked, askedTask, NoLongerPossible } from "../jobs/run_asked.ts";
+import {
+  acceptAsyncRequest,
+  type AsyncRequest,
+  type AsyncRequestDeps,
+  asyncRequestTask,
+  type DeferredRequest,
+  NoLongerPossible,
+} from "../jobs/async_requests.ts";
+import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
-import type { JobView } from "../jobs/views.ts";
 import type { SecretBox } from "../secret_box.ts";
 import { createCharge } from "./charge.ts";
 import type { ChargeInput } from "./charge_input.ts";
@@ -21,12 +27,12 @@ export interface AsyncChargeDeps extends PaymentDeps {
 }
 
 export async function askForCharge(
-  deps: AskDeps & Pick<AsyncChargeDeps, "secrets">,
+  deps: AsyncRequestDeps & Pick<AsyncChargeDeps, "secrets">,
   caller: Caller,
   { token_id, ...input }: ChargeInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
 ): Promise<RequestResult<JobView>> {
-  return await askAsync(deps, caller, {
+  return await acceptAsyncRequest(deps, caller, {
     ...request,
     task: PROCESS_CHARGE_ASYNC,
     input,
@@ -35,15 +41,15 @@ export async function askForCharge(
 }
 
 export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
-  return askedTask<ChargeInput>(deps, {
-    answer: (asked, job) => processChargeAsync(deps, asked, job),
+  return asyncRequestTask<ChargeInput>(deps, {
+    answer: (request, job) => processChargeAsync(deps, request, job),
     resultOf: (payment) => ({ payment }),
   });
 }
 
 export async function processChargeAsync(
   deps: AsyncChargeDeps,
-  { caller, input, attempt }: Asked<ChargeInput>,
+  { caller, input, attempt }: DeferredRequest<ChargeInput>,
   job: GatewayJob,
 ): Promise<PaymentView> {
   const token = tokenOf(deps, job);

@@ -2,10 +2,14 @@
 
 import type { Caller } from "../auth/caller.ts";
 import type { RequestResult } from "../idempotency/keys.ts";
-import { askAsync, type AsyncRequest } from "../jobs/ask_async.ts";
-import { type Asked, askedTask } from "../jobs/run_asked.ts";
+import {
+  acceptAsyncRequest,
+  type AsyncRequest,
+  asyncRequestTask,
+  type DeferredRequest,
+} from "../jobs/async_requests.ts";
+import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
-import type { JobView } from "../jobs/views.ts";
 import { findOwn } from "../records/read.ts";
 import { type PaymentDeps, paymentKind } from "./payment_record.ts";
 import { type RefundedPayment, type RefundInput, refundPayment } from "./refund.ts";
@@ -26,11 +30,15 @@ export async function askForRefund(
 ): Promise<RequestResult<JobView>> {
   await findOwn(deps, paymentKind, caller, paymentId);
   const asked: AskedRefund = { ...input, payment_id: paymentId };
-  return await askAsync(deps, caller, { ...request, task: PROCESS_REFUND_ASYNC, input: asked });
+  return await acceptAsyncRequest(deps, caller, {
+    ...request,
+    task: PROCESS_REFUND_ASYNC,
+    input: asked,
+  });
 }
 
 export function createProcessRefundAsync(deps: PaymentDeps): Task {
-  return askedTask<AskedRefund>(deps, {
+  return asyncRequestTask<AskedRefund>(deps, {
     answer: (asked) => processRefundAsync(deps, asked),
     resultOf: (refunded) => refunded,
   });
@@ -38,7 +46,7 @@ export function createProcessRefundAsync(deps: PaymentDeps): Task {
 
 export async function processRefundAsync(
   deps: PaymentDeps,
-  { caller, input: { payment_id, ...input }, attempt }: Asked<AskedRefund>,
+  { caller, input: { payment_id, ...input }, attempt }: DeferredRequest<AskedRefund>,
 ): Promise<RefundedPayment> {
   return (await refundPayment(deps, caller, payment_id, input, attempt)).body;
 }

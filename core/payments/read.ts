@@ -2,7 +2,8 @@
 
 import { type ListOptions, listPayments as list } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import { findOwn, ownerFor, readPage } from "../records/read.ts";
+import { readPage } from "../page.ts";
+import { findOwn, ownerFor } from "../records/read.ts";
 import { type PaymentDeps, paymentKind } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 

@@ -5,18 +5,43 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
-import { GatewayDuplicateOrderError, GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
-import { type GatewayResponse, isDenied, isEarlierCallInProgress, type Transaction } from "../gateway/responses.ts";
+import {
+  GatewayDuplicateOrderError,
+  GatewayError,
+  isUnansweredOrRateLimited,
+} from "../gateway/errors.ts";
+import {
+  type GatewayResponse,
+  isDenied,
+  isEarlierCallInProgress,
+  type Transaction,
+} from "../gateway/responses.ts";
 import { finishKey, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { beginAction, endWithError } from "../records/act.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { endWithUnknownOutcome, type KeyedRequest, storeError, storeProgress, storeReply } from "../records/keyed_request.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  storeError,
+  storeProgress,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import { sumByStatus } from "./merge_refunds.ts";
-import { amountTooHigh, changePayment, checkPaymentJob, gatewayProblem, invalidState, type PaymentDeps, paymentKind, problemAbout, unclearAnswer } from "./payment_record.ts";
+import {
+  amountTooHigh,
+  changePayment,
+  checkPaymentJob,
+  gatewayProblem,
+  invalidState,
+  type PaymentDeps,
+  paymentKind,
+  problemAbout,
+  unclearAnswer,
+} from "./payment_record.ts";
 import { REFUNDABLE } from "./states.ts";
 import { isAbout, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";

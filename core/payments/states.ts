@@ -1,6 +1,7 @@
 /** The states of a payment as data, and what follows from them. No I/O. */
 
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../db/payments.ts";
+import type { PaymentEventName } from "../events/names.ts";
 
 export { PAYMENT_STATUSES, type PaymentStatus };
 
@@ -144,18 +145,6 @@ export function sameState(from: KnownState, to: ReportedState): State {
   const fraud = from.status === to.status ? to.fraud : from.fraud;
   return { status: from.status, fraud };
 }
-
-export const PAYMENT_EVENT_NAMES = [
-  "payment_received",
-  "payment_settled",
-  "payment_denied",
-  "payment_cancelled",
-  "payment_expired",
-  "payment_failed",
-  "payment_refunded",
-] as const;
-
-export type PaymentEventName = (typeof PAYMENT_EVENT_NAMES)[number];
 
 const ENTERED: Partial<Record<PaymentStatus, PaymentEventName>> = {
   pending: "payment_received",

@@ -22,19 +22,3 @@ export async function findOwn<R extends GatewayRecord>(
 export function ownerFor({ isStaff, userId }: Caller): OwnerFilter {
   return isStaff ? null : userId;
 }
-
-export interface Page<Row> {
-  rows: Row[];
-  /** The last id of this page, to be passed as `before`; null on the last page. */
-  next: string | null;
-}
-
-/** Lists one row more than the page holds, to find out whether another page follows. */
-export async function readPage<Row extends { id: string }>(
-  limit: number,
-  list: (limit: number) => Promise<Row[]>,
-): Promise<Page<Row>> {
-  const found = await list(limit + 1);
-  const rows = found.slice(0, limit);
-  return { rows, next: found.length > limit ? rows.at(-1)!.id : null };
-}

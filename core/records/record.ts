@@ -1,21 +1,19 @@
 /** What payments, invoices and subscriptions share: each is a local record of an object at the gateway. */
 
+import type { Batched } from "../../db/batched.ts";
 import type { Database, Sql } from "../../db/database.ts";
 import type { Resource } from "../../db/history.ts";
+import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayRefund } from "../../db/refunds.ts";
-import type { SubscriptionCharge } from "../../db/subscription_charges.ts";
 import type { WriteResult } from "../../db/side_effects.ts";
-import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
-import type { Batched } from "../../db/batched.ts";
+import type { SubscriptionCharge } from "../../db/subscription_charges.ts";
 import type { KeyUpdate, RecordWrite } from "../../db/write_record.ts";
 import type { Clock } from "../clock.ts";
-import type { EventPublisher } from "../events/publisher.ts";
-import type { Events } from "../events/hub.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../log.ts";
+import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
 import type { Problems } from "./problems.ts";
 
 /** The dependencies of every function that reads or changes records. */
@@ -25,8 +23,8 @@ export interface RecordDeps {
   clock: Clock;
   log: Log;
   jobQueue: JobQueue;
-  /** In-process event subscribers. */
-  events: Events;
+  /** Subscribers in this process. */
+  events: EventSubscribers;
   publisher: EventPublisher;
 }
 

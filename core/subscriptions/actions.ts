@@ -6,9 +6,19 @@ import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError, type GatewayOutcome } from "../gateway/errors.ts";
 import type { GatewayResponse, Message } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import { beginAction, checkAfterCall, classifyActionFailure, endWithError } from "../records/act.ts";
+import {
+  beginAction,
+  checkAfterCall,
+  classifyActionFailure,
+  endWithError,
+} from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
-import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeReply } from "../records/keyed_request.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { gatewayIsDown } from "../records/problems.ts";
 import type { RecordDeps, StoredReply } from "../records/record.ts";
 import { applyAction } from "./apply_report.ts";

@@ -173,7 +173,9 @@ function fieldsOf(current: GatewaySubscription, answer: Subscription) {
       validCount(schedule?.current_interval) ?? current.current_interval,
     start_time: parseSubscriptionTime(schedule?.start_time ?? null) ?? current.start_time,
     // Null is a value here: no further charge is planned.
-    next_execution_at: schedule ? parseSubscriptionTime(schedule.next_execution_at) : current.next_execution_at,
+    next_execution_at: schedule
+      ? parseSubscriptionTime(schedule.next_execution_at)
+      : current.next_execution_at,
   };
 }
 

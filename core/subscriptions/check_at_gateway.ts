@@ -3,7 +3,12 @@
 import { listUntold } from "../../db/subscription_charges.ts";
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import { GatewayAPIError, GatewayError, isResourceNotFound, isTransactionNotFound } from "../gateway/errors.ts";
+import {
+  GatewayAPIError,
+  GatewayError,
+  isResourceNotFound,
+  isTransactionNotFound,
+} from "../gateway/errors.ts";
 import type { Subscription } from "../gateway/responses.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";

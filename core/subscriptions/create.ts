@@ -9,8 +9,22 @@ import { formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { canResend, classifyFailure, type EarlierRecord, endWithoutAnswer, insertRecord, type NewRecord, requireGateway } from "../records/create.ts";
-import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
+import {
+  canResend,
+  classifyFailure,
+  type EarlierRecord,
+  endWithoutAnswer,
+  insertRecord,
+  type NewRecord,
+  requireGateway,
+} from "../records/create.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeError,
+  storeReply,
+} from "../records/keyed_request.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";

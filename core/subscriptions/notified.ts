@@ -4,7 +4,12 @@ import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { claimLook } from "../../db/record_checks.ts";
-import { findSubscription, findSubscriptionAtGateway, type GatewaySubscription, listSubscriptionsOfName } from "../../db/subscriptions.ts";
+import {
+  findSubscription,
+  findSubscriptionAtGateway,
+  type GatewaySubscription,
+  listSubscriptionsOfName,
+} from "../../db/subscriptions.ts";
 import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";

@@ -2,8 +2,9 @@
 
 import { listSubscriptions as list } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
+import { readPage } from "../page.ts";
+import { findOwn, ownerFor } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { findOwn, ownerFor, readPage } from "../records/read.ts";
 import { subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 

@@ -5,18 +5,10 @@ import {
   type SubscriptionAction,
   type SubscriptionStatus,
 } from "../../db/subscriptions.ts";
+import type { SubscriptionEventName } from "../events/names.ts";
 
 export { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../db/subscriptions.ts";
 export type { SubscriptionAction, SubscriptionStatus } from "../../db/subscriptions.ts";
-
-export const SUBSCRIPTION_EVENT_NAMES = [
-  "subscription_created",
-  "subscription_charged",
-  "subscription_disabled",
-  "subscription_cancelled",
-] as const;
-
-export type SubscriptionEventName = (typeof SUBSCRIPTION_EVENT_NAMES)[number];
 
 /** From which states each action is allowed, and where it leads. */
 const ACTIONS: Record<SubscriptionAction, { from: SubscriptionStatus[]; to: SubscriptionStatus }> =

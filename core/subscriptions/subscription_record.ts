@@ -7,8 +7,8 @@ import {
   subscriptionInserts,
   subscriptionWrites,
 } from "../../db/subscriptions.ts";
-import { type JobSubject, newJob } from "../jobs/new_job.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
+import { type JobSubject, newJob } from "../outbox.ts";
 import type { Link } from "../payments/adopt.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";

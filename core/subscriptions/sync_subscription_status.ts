@@ -26,7 +26,7 @@ export async function syncSubscriptionStatus(deps: QueueDeps): Promise<number> {
       "list subscriptions to check",
     );
     const checks = due.splice(0, limit)
-      .map((each) => ({ ...checkSubscriptionJob(each, now), run_at: now, rank: JOB_RANKS.look }));
+      .map((each) => ({ ...checkSubscriptionJob(each, now), run_at: now, rank: JOB_RANKS.check }));
     return await database.query((sql) => insertJobs(sql, checks), "queue checks of subscriptions");
   });
 }

@@ -1,4 +1,4 @@
-/** `listWebhookDeliveries`, `resendWebhookDelivery`: what was sent to an endpoint, or is to be. */
+/** `listWebhookDeliveries` and `resendWebhookDelivery`: the deliveries of an endpoint, for staff. */
 
 import {
   type DeliveryStatus,
@@ -7,14 +7,13 @@ import {
 } from "../../db/webhook_deliveries.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { WebhookDeps } from "./deps.ts";
-import { findForStaff } from "./manage_endpoints.ts";
+import { findForStaff, type WebhookDeps } from "./endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
 
 export interface DeliveryOptions {
   status: DeliveryStatus | null;
   limit: number;
-  /** The last of the page before. */
+  /** The last delivery of the page before. */
   before: string | null;
 }
 
@@ -31,7 +30,7 @@ export async function listWebhookDeliveries(
   return { deliveries, next: rows.length > limit ? deliveries.at(-1)!.id : null };
 }
 
-/** The same message with the same id, as if it had never been sent. */
+/** Sends the same message with the same id again, and resets its attempts. */
 export async function resendWebhookDelivery(
   deps: WebhookDeps,
   caller: Caller,

@@ -1,94 +1,98 @@
-/** Brings webhooks to addresses that others chose, and cannot be turned against our own network. */
+/** Posts webhooks to URLs chosen by others, without letting them reach the service's own network. */
 
 import { isIP } from "node:net";
-import { openConnections } from "./connections.ts";
 import { codeOf } from "../../db/error_code.ts";
-import { guardedLookup, NotPublic } from "./guarded_lookup.ts";
-import { type Answer, NoAnswer, postOnce } from "./post_once.ts";
-import { problemOf } from "./post_problem.ts";
-import { isPublic } from "./public_address.ts";
-import { hostOf, type ResolveHost, resolveHost } from "./resolve_host.ts";
+import {
+  AddressNotPublic,
+  guardedLookup,
+  HostNotResolved,
+  hostOf,
+  isPublic,
+  type ResolveHost,
+  resolveHost,
+} from "./addresses.ts";
+import { NoResponse, openConnections, postOnce, type PostResponse } from "./post_once.ts";
 
 export interface PosterOptions {
-  /** Then http and private addresses are posted to, as well. */
+  /** Also posts to http URLs and private addresses. */
   allowPrivate: boolean;
   resolve?: ResolveHost;
-  /** For all of it, from the name to the answer. */
+  /** For the whole request, from the DNS lookup to the response. */
   timeoutMs?: number;
-  /** A certificate, in PEM, that is trusted besides those that everybody trusts. */
+  /** A certificate in PEM that is trusted in addition to the system's. */
   ca?: string;
 }
 
 export interface Post {
   url: string;
   headers: Record<string, string>;
-  /** Sent as exactly these bytes: they are what is signed. */
+  /** Sent as exactly these bytes: the signature is of them. */
   body: Uint8Array;
 }
 
-export interface Posted {
-  /** Null where there was no answer; `error` then says why. */
+export interface PostResult {
+  /** Null if there was no response; `error` then says why. */
   status_code: number | null;
-  /** How the answer's body begins. */
+  /** The beginning of the response body. */
   answer: string | null;
   error: string | null;
   duration_ms: number;
 }
 
-/** Disposed of, it gives up what is under way. */
+/** Disposing aborts the running requests. */
 export interface Poster extends AsyncDisposable {
-  /** Whatever the other side does is an answer; only what we end ourselves throws `GivenUp`. */
-  post(post: Post, signal?: AbortSignal): Promise<Posted>;
+  /** Returns a result for every failure of the receiver; throws `PostAborted` only if aborted here. */
+  post(post: Post, signal?: AbortSignal): Promise<PostResult>;
 }
 
 const TIMEOUT_MS = 15_000;
 
-/** Shorter than most servers keep a connection: ours closes first, and no request meets its end. */
-const KEPT = { keepAlive: true, maxFreeSockets: 16, timeout: 4_000 };
+/** Shorter than the keep-alive of most servers, so that this side closes idle connections first. */
+const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 16, timeout: 4_000 };
 
 const ANSWER_BYTES = 1_000;
 
 export function createPoster(options: PosterOptions): Poster {
   const { allowPrivate, resolve = resolveHost, timeoutMs = TIMEOUT_MS, ca } = options;
-  const mayReach = allowPrivate ? () => true : isPublic;
-  const lookup = guardedLookup(resolve, mayReach);
-  const plain = openConnections("http:", KEPT);
-  const encrypted = openConnections("https:", KEPT);
+  const isAllowed = allowPrivate ? () => true : isPublic;
+  const lookup = guardedLookup(resolve, isAllowed);
+  const plain = openConnections("http:", KEEP_ALIVE);
+  const encrypted = openConnections("https:", KEEP_ALIVE);
   const closing = new AbortController();
-  const running = new Set<Promise<Posted>>();
+  const running = new Set<Promise<PostResult>>();
 
-  async function tryPost(post: Post, signal: AbortSignal): Promise<Answer> {
+  async function tryPost(post: Post, signal: AbortSignal): Promise<PostResponse> {
     const url = new URL(post.url);
     const host = hostOf(url);
-    // It may have been registered when that was allowed.
+    // The endpoint may have been registered while http was allowed.
     if (url.protocol !== "https:" && !allowPrivate) throw new NotEncrypted();
-    // An address is not looked up, so nobody else would check it.
-    if (isIP(host) && !mayReach(host)) throw new NotPublic(host);
+    // An address is not looked up, so `lookup` does not check it.
+    if (isIP(host) && !isAllowed(host)) throw new AddressNotPublic(host);
     const headers = {
       ...post.headers,
       "Content-Type": "application/json",
       "User-Agent": "payment-gateway-webhooks/1.0",
     };
-    const once = { url, headers, body: post.body, lookup, mayReach, ca, signal };
+    const request = { url, headers, body: post.body, lookup, isAllowed, ca, signal };
     try {
-      return await postOnce({ ...once, agent: url.protocol === "https:" ? encrypted : plain });
+      return await postOnce({ ...request, agent: url.protocol === "https:" ? encrypted : plain });
     } catch (error) {
-      if (!isStale(error) || signal.aborted) throw error;
+      if (!isStaleConnection(error) || signal.aborted) throw error;
       return await postOnce({
-        ...once,
+        ...request,
         agent: openConnections(url.protocol, { keepAlive: false }),
       });
     }
   }
 
-  async function run(post: Post, signal?: AbortSignal): Promise<Posted> {
+  async function run(post: Post, signal?: AbortSignal): Promise<PostResult> {
     const startedAt = performance.now();
     using limit = startLimit(timeoutMs, [closing.signal, ...signal ? [signal] : []]);
     const tried = await tryPost(post, limit.signal).then(
       ({ status, body }) => ({ status_code: status, answer: beginningOf(body), error: null }),
       (error) => {
-        limit.throwIfGivenUp();
-        return { status_code: null, answer: null, error: limit.problem() ?? wordsFor(error) };
+        limit.throwIfAborted();
+        return { status_code: null, answer: null, error: limit.problem() ?? problemOf(error) };
       },
     );
     return { ...tried, duration_ms: Math.round(performance.now() - startedAt) };
@@ -113,9 +117,9 @@ export function createPoster(options: PosterOptions): Poster {
   };
 }
 
-/** By us: it says nothing about the other side. */
-export class GivenUp extends Error {
-  override name = "GivenUp";
+/** The request was aborted by this service; it says nothing about the receiver. */
+export class PostAborted extends Error {
+  override name = "PostAborted";
 }
 
 class NotEncrypted extends Error {
@@ -126,7 +130,7 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
   const limit = new AbortController();
   let problem: string | null = null;
   const timer = setTimeout(() => {
-    problem = `No answer within ${timeoutMs / 1000} s`;
+    problem = `No response within ${timeoutMs / 1000} s`;
     limit.abort();
   }, timeoutMs);
   const onAbort = () => limit.abort();
@@ -136,9 +140,10 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
   }
   return {
     signal: limit.signal,
+    /** Set if the time is up. */
     problem: () => problem,
-    throwIfGivenUp() {
-      if (limit.signal.aborted && problem === null) throw new GivenUp("The attempt was given up");
+    throwIfAborted() {
+      if (limit.signal.aborted && problem === null) throw new PostAborted("The post was aborted");
     },
     [Symbol.dispose]() {
       clearTimeout(timer);
@@ -147,21 +152,56 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
   };
 }
 
-/** The other side closed a connection that was kept for later, just as it was used again. */
-function isStale(error: unknown): boolean {
-  return error instanceof NoAnswer && error.onUsedConnection &&
+/** The receiver closed a kept-alive connection at the moment it was reused. */
+function isStaleConnection(error: unknown): boolean {
+  return error instanceof NoResponse && error.onReusedConnection &&
     ["ECONNRESET", "EPIPE"].includes(codeOf(error.cause));
 }
 
-function wordsFor(error: unknown): string {
-  if (error instanceof NotEncrypted) return "Only https is posted to";
-  return problemOf(error instanceof NoAnswer ? error.cause : error);
-}
-
-/** Whatever it is, it becomes text that the database takes. */
+/** Decodes any bytes to text that PostgreSQL can store. */
 function beginningOf(body: Uint8Array): string | null {
   const isCut = body.length > ANSWER_BYTES;
-  // Within a stream, half a character at the end is left out.
+  // `stream` drops an incomplete character at the end.
   const text = new TextDecoder().decode(body.subarray(0, ANSWER_BYTES), { stream: isCut });
   return text.replaceAll("\0", "") || null;
+}
+
+const CLOSED = "The connection was closed before a response arrived";
+const UNREACHABLE = "The host is unreachable";
+
+const PROBLEMS: Record<string, string> = {
+  ECONNREFUSED: "The connection was refused",
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  ETIMEDOUT: UNREACHABLE,
+};
+
+/**
+ * Why there was no response, for staff. Uses messages of certificate errors only: others may contain
+ * the URL, which can contain a secret.
+ */
+function problemOf(thrown: unknown): string {
+  if (thrown instanceof NotEncrypted) return "Only https URLs are allowed";
+  const error = thrown instanceof NoResponse ? thrown.cause : thrown;
+  if (error instanceof AddressNotPublic) return "Resolves to an address that is not public";
+  if (error instanceof HostNotResolved) return "The host name does not resolve";
+  const code = codeOf(error);
+  if (PROBLEMS[code]) return PROBLEMS[code];
+  if (code.startsWith("HPE_")) return "The response is not valid HTTP";
+  const message = error instanceof Error ? printable(error.message) : "";
+  if (/CERT|ISSUER|SIGNATURE/.test(code) || /certificate/i.test(message)) {
+    return `The certificate is not valid: ${message}`;
+  }
+  if (/SSL|TLS/.test(code)) return "The TLS handshake failed";
+  return code ? `The connection failed: ${code}` : "The connection failed";
+}
+
+const MAX_MESSAGE_LENGTH = 200;
+
+/** The text of a certificate is chosen by its owner. */
+function printable(text: string): string {
+  const line = text.replace(/[\p{C}\s]+/gu, " ");
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
 }

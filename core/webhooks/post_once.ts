@@ -1,49 +1,66 @@
-/** One POST on one connection: nothing is followed, and no answer is waited for without end. */
+/** One POST on one connection: no redirects, and a bounded response. */
 
 import { Buffer } from "node:buffer";
-import { type Agent, type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { Agent, type AgentOptions, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
-import { NotPublic } from "./guarded_lookup.ts";
-import { hostOf } from "./resolve_host.ts";
+import { connect, type ConnectionOptions } from "node:tls";
+import { AddressNotPublic, hostOf } from "./addresses.ts";
 
-export interface OnePost {
+/** Creates the connection pool for `http:` or `https:`. */
+export function openConnections(protocol: string, options: AgentOptions): Agent {
+  return protocol === "https:" ? new PlainTlsAgent(options) : new Agent(options);
+}
+
+/**
+ * If NODE_EXTRA_CA_CERTS is set, Deno's own agent lists all trusted certificates first, for which the
+ * service lacks the permission. `connect` by itself trusts the same certificates.
+ */
+class PlainTlsAgent extends TlsAgent {
+  override createConnection(options: ConnectionOptions) {
+    return connect(options);
+  }
+}
+
+export interface PostOnceOptions {
   url: URL;
   headers: Record<string, string>;
   body: Uint8Array;
   agent: Agent;
   lookup: LookupFunction;
-  mayReach: (address: string) => boolean;
+  isAllowed: (address: string) => boolean;
   ca?: string;
   signal: AbortSignal;
 }
 
-export interface Answer {
+export interface PostResponse {
   status: number;
-  /** As much as came, and no more than anybody reads. */
+  /** As much of the body as was read. */
   body: Uint8Array;
 }
 
-/** It came to nothing before there was an answer. */
-export class NoAnswer extends Error {
-  override name = "NoAnswer";
-  constructor(cause: unknown, readonly onUsedConnection: boolean) {
-    super("no answer", { cause });
+/** The request failed before a response arrived. */
+export class NoResponse extends Error {
+  override name = "NoResponse";
+  constructor(cause: unknown, readonly onReusedConnection: boolean) {
+    super("no response", { cause });
   }
 }
 
-/** More is not read, and costs the connection: up to here it is read, so that it can be used again. */
+/** A body is read up to here, so that the connection can be reused; a longer one closes it. */
 const MAX_BODY_BYTES = 16_384;
 
-/** The status is what counts. Whoever has said it has this long for the rest. */
+/** The status decides; the body may take this long after it. */
 const BODY_MS = 2_000;
 
-/** Throws `NoAnswer`. */
-export function postOnce({ url, headers, body, mayReach, ...options }: OnePost): Promise<Answer> {
+/** Throws `NoResponse`. */
+export function postOnce(
+  { url, headers, body, isAllowed, ...options }: PostOnceOptions,
+): Promise<PostResponse> {
   return new Promise((resolve, reject) => {
     const isTls = url.protocol === "https:";
-    let answer: ReturnType<typeof read> | null = null;
-    let onUsedConnection = false;
+    let reading: ReturnType<typeof read> | null = null;
+    let onReusedConnection = false;
     const request = (isTls ? requestHttps : requestHttp)({
       ...options,
       method: "POST",
@@ -53,47 +70,47 @@ export function postOnce({ url, headers, body, mayReach, ...options }: OnePost):
       headers: { ...headers, "Host": url.host, "Content-Length": body.length },
     });
 
-    /** Not a byte leaves before it is clear who is at the other end. */
+    /** Sends nothing before the address of the connection is checked. */
     function send() {
-      if (mayReach(request.socket?.remoteAddress ?? "")) request.end(body);
-      else request.destroy(new NotPublic(url.hostname));
+      if (isAllowed(request.socket?.remoteAddress ?? "")) request.end(body);
+      else request.destroy(new AddressNotPublic(url.hostname));
     }
 
     function end(error?: Error) {
-      if (!answer) return reject(new NoAnswer(error, onUsedConnection));
-      answer.stop();
-      resolve({ status: answer.status, body: answer.body() });
+      if (!reading) return reject(new NoResponse(error, onReusedConnection));
+      reading.stop();
+      resolve({ status: reading.status, body: reading.body() });
     }
 
     request.on("socket", (socket) => {
-      onUsedConnection = request.reusedSocket;
-      // Else, Deno would send it once more by itself when the connection closes, even if it is we who
-      // close it because time is up (denoland/deno#36786).
+      onReusedConnection = request.reusedSocket;
+      // Otherwise Deno sends the request again by itself when the connection closes, even if this
+      // code closes it after the timeout (denoland/deno#36786).
       request.reusedSocket = false;
-      if (onUsedConnection) send();
+      if (onReusedConnection) send();
       else socket.once(isTls ? "secureConnect" : "connect", send);
     });
     request.on("response", (response) => {
-      answer = read(response, () => request.destroy());
+      reading = read(response, () => request.destroy());
       response.on("end", end);
     });
     request.on("error", end);
-    // After everything else, and also where there was no error: at an answer that changes protocols.
+    // The only event of a response that switches protocols; otherwise it comes last.
     request.on("close", end);
   });
 }
 
-function read(response: IncomingMessage, giveUp: () => void) {
+function read(response: IncomingMessage, abort: () => void) {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const timer = setTimeout(giveUp, BODY_MS);
+  const timer = setTimeout(abort, BODY_MS);
   response.on("data", (chunk: Uint8Array) => {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_BODY_BYTES) giveUp();
+    if (length > MAX_BODY_BYTES) abort();
   });
-  // Cut off: what came is all there is.
-  response.on("error", giveUp);
+  // The body was cut off: what has arrived counts.
+  response.on("error", abort);
   return {
     status: response.statusCode ?? 0,
     body: () => Buffer.concat(chunks),

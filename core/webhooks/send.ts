@@ -1,10 +1,14 @@
-/** Sends one event to one endpoint. */
+/** Sends one event to one endpoint, stores the result, and plans the next attempt. */
 
 import { Buffer } from "node:buffer";
+import { batched } from "../../db/batched.ts";
+import type { Database } from "../../db/database.ts";
+import { type Attempted, attemptWrites, type DueDelivery } from "../../db/due_deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
+import { viewEvent } from "../events/read.ts";
 import type { SecretBox } from "../secret_box.ts";
-import type { Posted, Poster } from "./post.ts";
+import type { Poster, PostResult } from "./post.ts";
 import { openSecrets, signatureHeaders } from "./signature.ts";
 
 export interface SendDeps {
@@ -13,28 +17,94 @@ export interface SendDeps {
   poster: Poster;
 }
 
-/** What is sent is what is signed, byte by byte. */
+/** The body is serialized once: the receiver verifies the signature of exactly these bytes. */
 export async function send(
   { clock, secrets, poster }: SendDeps,
   endpoint: GatewayWebhookEndpoint,
   event: { id: string },
   signal?: AbortSignal,
-): Promise<Posted> {
+): Promise<PostResult> {
   const now = new Date(clock());
-  const known = openSecrets(secrets, endpoint, now);
-  if (known === null) return UNREADABLE;
+  const opened = openSecrets(secrets, endpoint, now);
+  if (opened === null) return UNREADABLE_SECRET;
   const body = JSON.stringify(event);
-  const headers = signatureHeaders({ id: event.id, body }, known, now);
+  const headers = signatureHeaders({ id: event.id, body }, opened, now);
   return await poster.post({ url: endpoint.url, headers, body: Buffer.from(body) }, signal);
 }
 
-const UNREADABLE: Posted = {
+const UNREADABLE_SECRET: PostResult = {
   status_code: null,
   answer: null,
-  error: "Its secret was stored with another server key; rotate it",
+  error: "The secret cannot be decrypted since the gateway server key was changed; rotate it",
   duration_ms: 0,
 };
 
-export function isTaken({ status_code }: Posted): boolean {
+/** Whether the receiver confirmed the webhook: any 2xx status. */
+export function isAccepted({ status_code }: PostResult): boolean {
   return status_code !== null && status_code >= 200 && status_code < 300;
+}
+
+export interface AttemptDeps extends SendDeps {
+  database: Database;
+}
+
+export async function attemptDelivery(
+  deps: AttemptDeps,
+  endpoint: GatewayWebhookEndpoint,
+  delivery: DueDelivery,
+  signal: AbortSignal,
+): Promise<PostResult> {
+  const result = await send(deps, endpoint, viewEvent(delivery.event), signal);
+  const attempt = attempted(endpoint, delivery, result, new Date(deps.clock()));
+  await batched(deps.database, attemptWrites, attempt);
+  return result;
+}
+
+function attempted(
+  endpoint: GatewayWebhookEndpoint,
+  { attempts, due_at, event, resource_id }: DueDelivery,
+  result: PostResult,
+  now: Date,
+): Attempted {
+  const isDelivered = isAccepted(result);
+  const next = isDelivered ? null : nextAttempt(attempts + 1, now);
+  return {
+    ...result,
+    event_id: event.id,
+    endpoint_id: endpoint.id,
+    resource_id,
+    due_at,
+    status: isDelivered ? "delivered" : next ? "pending" : "failed",
+    attempts: attempts + 1,
+    next_attempt_at: next,
+    last_attempt_at: now,
+    delivered_at: isDelivered ? now : null,
+  };
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The delay after each attempt: ten attempts in a little more than three days. */
+const DELAYS_MS = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/** Deliveries that failed at the same time are not retried at the same time. */
+const JITTER = 0.1;
+
+/** Null: that was the last attempt. */
+function nextAttempt(attempts: number, now: Date): Date | null {
+  const delay = DELAYS_MS[attempts - 1];
+  if (delay === undefined) return null;
+  return new Date(now.getTime() + delay * (1 + JITTER * (2 * Math.random() - 1)));
 }

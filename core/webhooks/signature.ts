@@ -1,4 +1,4 @@
-/** Secrets of endpoints, and what is signed with them (Standard Webhooks). */
+/** The secrets of endpoints, and the signatures made with them (Standard Webhooks). */
 
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
@@ -12,19 +12,19 @@ export function newSecret(): string {
 }
 
 export function sealSecret(secrets: SecretBox, secret: string, endpointId: string): string {
-  return secrets.seal(secret, aboutEndpoint(endpointId));
+  return secrets.seal(secret, sealContext(endpointId));
 }
 
-/** Those that count now; null where the newest cannot be read. */
+/** The valid secrets, newest first; null if the newest cannot be decrypted. */
 export function openSecrets(
   secrets: SecretBox,
   { id, secret, previous_secret, previous_secret_until }: GatewayWebhookEndpoint,
   now: Date,
 ): string[] | null {
-  const current = secrets.open(secret, aboutEndpoint(id));
+  const current = secrets.open(secret, sealContext(id));
   if (current === null) return null;
   if (!previous_secret || !previous_secret_until || previous_secret_until <= now) return [current];
-  const previous = secrets.open(previous_secret, aboutEndpoint(id));
+  const previous = secrets.open(previous_secret, sealContext(id));
   return previous === null ? [current] : [current, previous];
 }
 
@@ -33,7 +33,7 @@ export interface SignedMessage {
   body: string;
 }
 
-/** Each secret has a signature of its own: a receiver takes the message by any of them. */
+/** One signature for each secret: a receiver accepts the message if any of them is valid. */
 export function signatureHeaders(
   { id, body }: SignedMessage,
   secrets: string[],
@@ -46,6 +46,7 @@ export function signatureHeaders(
   };
 }
 
-function aboutEndpoint(id: string): string {
-  return `webhook endpoint ${id}`;
+/** Binds a sealed secret to its endpoint; part of the stored ciphertext, so it cannot be changed. */
+function sealContext(endpointId: string): string {
+  return `webhook endpoint ${endpointId}`;
 }

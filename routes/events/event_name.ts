@@ -1,10 +1,12 @@
 /** What can happen. */
 
 import { z } from "@hono/zod-openapi";
-import { INVOICE_EVENT_NAMES } from "../../core/invoices/states.ts";
-import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
-import { SUBSCRIPTION_EVENT_NAMES } from "../../core/subscriptions/states.ts";
-import { WEBHOOK_EVENT_NAMES } from "../../core/webhooks/event_names.ts";
+import {
+  INVOICE_EVENT_NAMES,
+  PAYMENT_EVENT_NAMES,
+  SUBSCRIPTION_EVENT_NAMES,
+  WEBHOOK_EVENT_NAMES,
+} from "../../core/events/names.ts";
 
 export const EVENT_NAMES = [
   ...PAYMENT_EVENT_NAMES,

@@ -4,6 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import type { EventOf } from "../../core/subscribers/subscribe.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
@@ -67,7 +68,7 @@ export function createEventRoutes(deps: PaymentDeps & { streams: EventStreams })
       before: cursor ?? null,
     });
     const query = { name, resource_id, order, limit };
-    return c.json(events, 200, linkHeader(basePathOf(c, path) + path, query, next));
+    return c.json(events as EventOf[], 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   addStream(router, deps.streams);
   return router;

@@ -1,10 +1,13 @@
 /** Events as they are answered with. */
 
 import { z } from "@hono/zod-openapi";
-import { INVOICE_EVENT_NAMES } from "../../core/invoices/states.ts";
-import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
-import { SUBSCRIPTION_EVENT_NAMES } from "../../core/subscriptions/states.ts";
-import { TEST_EVENT_NAME, WEBHOOK_EVENT_NAMES } from "../../core/webhooks/event_names.ts";
+import {
+  INVOICE_EVENT_NAMES,
+  PAYMENT_EVENT_NAMES,
+  SUBSCRIPTION_EVENT_NAMES,
+  TEST_EVENT_NAME,
+  WEBHOOK_EVENT_NAMES,
+} from "../../core/events/names.ts";
 import { InvoiceSchema } from "../invoices/schemas.ts";
 import { PaymentSchema } from "../payments/schemas.ts";
 import { id, timestamp } from "../representations.ts";

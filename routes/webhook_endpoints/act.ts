@@ -1,9 +1,11 @@
 /** `POST /webhook-endpoints/{id}/…/`: tries an endpoint, and gives it another secret. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { WebhookDeps } from "../../core/webhooks/deps.ts";
-import { rotateWebhookSecret } from "../../core/webhooks/manage_endpoints.ts";
-import { testWebhookEndpoint } from "../../core/webhooks/test_endpoint.ts";
+import {
+  rotateWebhookSecret,
+  testWebhookEndpoint,
+  type WebhookDeps,
+} from "../../core/webhooks/endpoints.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
 import { idOf } from "../path_id.ts";

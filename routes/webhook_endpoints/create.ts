@@ -1,8 +1,7 @@
 /** `POST /webhook-endpoints/`: has events sent to an address. */
 
 import { createRoute } from "@hono/zod-openapi";
-import type { WebhookDeps } from "../../core/webhooks/deps.ts";
-import { createWebhookEndpoint } from "../../core/webhooks/manage_endpoints.ts";
+import { createWebhookEndpoint, type WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_BODY, OF_CALLERS } from "../codes.ts";
 import { locationHeader } from "../location.ts";

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { listWebhookDeliveries, resendWebhookDelivery } from "../../core/webhooks/deliveries.ts";
-import type { WebhookDeps } from "../../core/webhooks/deps.ts";
+import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";

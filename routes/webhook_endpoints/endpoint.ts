@@ -1,12 +1,12 @@
 /** `/webhook-endpoints/{id}/`: reads, changes and deletes one. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import {
   deleteWebhookEndpoint,
   readWebhookEndpoint,
   updateWebhookEndpoint,
-} from "../../core/webhooks/manage_endpoints.ts";
+  type WebhookDeps,
+} from "../../core/webhooks/endpoints.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_BODY, OF_CALLERS } from "../codes.ts";
 import { idOf } from "../path_id.ts";

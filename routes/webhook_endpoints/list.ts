@@ -1,8 +1,7 @@
 /** `GET /webhook-endpoints/`: where events are sent to. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { WebhookDeps } from "../../core/webhooks/deps.ts";
-import { listWebhookEndpoints } from "../../core/webhooks/manage_endpoints.ts";
+import { listWebhookEndpoints, type WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";

@@ -1,7 +1,7 @@
 /** What endpoints are sent, for the document: each event by its name. */
 
 import { z } from "@hono/zod-openapi";
-import { TEST_EVENT_NAME } from "../../core/webhooks/event_names.ts";
+import { TEST_EVENT_NAME } from "../../core/events/names.ts";
 import { EVENT_NAMES } from "../events/event_name.ts";
 import { EVENTS } from "../events/examples.ts";
 import {

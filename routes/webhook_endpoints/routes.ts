@@ -1,6 +1,6 @@
 /** `/webhook-endpoints/…`: where events are sent to. */
 
-import type { WebhookDeps } from "../../core/webhooks/deps.ts";
+import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { createRouter, type Router } from "../router.ts";
 import { addActions } from "./act.ts";
 import { addCreate } from "./create.ts";

@@ -1,22 +1,25 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createDeliveries } from "../../core/events/deliver.ts";
-import { createEvents, type EventHandler, type EventName } from "../../core/events/hub.ts";
-import { listEvents } from "../../core/events/read.ts";
-import type { EventView } from "../../core/events/views.ts";
+import {
+  type EventName,
+  PAYMENT_EVENT_NAMES,
+  type PaymentEventName,
+} from "../../core/events/names.ts";
+import { type EventView, listEvents } from "../../core/events/read.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { PAYMENT_EVENT_NAMES, type PaymentEventName } from "../../core/payments/states.ts";
+import { createDeliveries } from "../../core/subscribers/deliver.ts";
+import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../../db/jobs.ts";
-import { askService } from "../support/client.ts";
 import { openApp, type TestApp } from "../support/app.ts";
+import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createUndoing } from "../support/database/held_database.ts";
-import { newJob, task } from "../support/jobs/jobs.ts";
 import { notified, telling } from "../support/gateway/notifications.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newJob, task } from "../support/jobs/jobs.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { PROJECT, startService } from "../support/service.ts";
 import { standingClock } from "../support/standing_clock.ts";
 import { until } from "../support/until.ts";
@@ -24,22 +27,22 @@ import { until } from "../support/until.ts";
 const HOUR_MS = 3_600_000;
 const STAFF = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null } as const;
 
-/** Somebody who listens to everything, and what he was told. */
-function listening(handler: EventHandler<PaymentEventName> = () => {}) {
-  const heard: EventView<PaymentEventName>[] = [];
+/** A subscriber to all payment events, and the events it got. */
+function subscribeToAll(handler: EventHandler<PaymentEventName> = () => {}) {
+  const handled: EventOf<PaymentEventName>[] = [];
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, async (event, context) => {
     await handler(event, context);
-    heard.push(event);
+    handled.push(event);
   }, { as: "test" });
-  return { events, heard };
+  return { events, handled };
 }
 
-function names(events: EventView[]): string[] {
+function names(events: EventOf[]): string[] {
   return events.map(({ name }) => name.replace("payment_", ""));
 }
 
-/** Runs what is due, and what comes of it; hours pass until there is nothing more to do. */
+/** Runs due jobs, and lets hours pass, until no job is left. */
 async function runAll(app: TestApp, pass: (ms: number) => void): Promise<void> {
   while (await isOpen(app)) {
     await runDueJobs(app);
@@ -59,21 +62,21 @@ async function refundPart({ post }: TestPayments, id: string, amount = 1_000): P
   assert.equal(response.status, 200, await response.text());
 }
 
-Deno.test("those who listen get what happened, as it was at commit and as it is read", async () => {
-  const { events, heard } = listening();
+Deno.test("subscriber: gets each event with the resource as it was at commit, as the API shows it", async () => {
+  const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events });
   const { app } = payments;
   const payment = await payments.charge("gopay");
   const { id } = await notified(payments, telling(payment, "settlement"));
-  assert.equal(heard.length, 0, "nothing is told by the request itself");
+  assert.equal(handled.length, 0, "the request itself calls no subscriber");
   await runDueJobs(app);
   await runDueJobs(app);
-  assert.deepEqual(names(heard), ["received", "settled"]);
+  assert.deepEqual(names(handled), ["received", "settled"]);
   assert.deepEqual(
-    heard.map(({ data }) => [data.transaction_status, data.is_paid, data.notification_id]),
+    handled.map(({ data }) => [data.transaction_status, data.is_paid, data.notification_id]),
     [["pending", false, null], ["settlement", true, id]],
   );
-  const { notification_id: _, ...settled } = heard[1]!.data;
+  const { notification_id: _, ...settled } = handled[1]!.data;
   assert.deepEqual(settled, await payments.read(payment.id));
   const filter = {
     name: null,
@@ -83,16 +86,16 @@ Deno.test("those who listen get what happened, as it was at commit and as it is 
     limit: 10,
   } as const;
   let read: EventView[] = [];
-  await until("they can be read", async () => {
+  await until("both events are settled", async () => {
     read = (await listEvents(app.deps, STAFF, filter)).events;
     return read.length === 2;
   });
-  assert.deepEqual(heard, read);
+  assert.deepEqual(handled, read);
 });
 
-Deno.test("where nobody listens nothing is written, and to other names nobody does", async () => {
+Deno.test("subscriber: an event without a subscriber creates no job", async () => {
   const events = createEvents();
-  const denied: EventView[] = [];
+  const denied: EventOf[] = [];
   events.on("payment_denied", (event) => void denied.push(event));
   await using payments = await openPayments({ events });
   const { id } = await payments.paid();
@@ -100,11 +103,11 @@ Deno.test("where nobody listens nothing is written, and to other names nobody do
   assert.deepEqual(denied, []);
 });
 
-Deno.test("several listen to several names, each for itself", async () => {
+Deno.test("subscriber: several subscribers get their own events independently", async () => {
   const events = createEvents();
-  const told: string[] = [];
+  const messages: string[] = [];
   const on = (names: EventName | EventName[], as?: string) =>
-    events.on(names, ({ name }) => void told.push(`${as ?? "-"} ${name}`), { as });
+    events.on(names, ({ name }) => void messages.push(`${as ?? "-"} ${name}`), { as });
   on("payment_received");
   on("payment_settled");
   on("payment_settled", "billing");
@@ -113,7 +116,7 @@ Deno.test("several listen to several names, each for itself", async () => {
   await payments.paid();
   await runDueJobs(payments.app);
   await runDueJobs(payments.app);
-  assert.deepEqual(told.toSorted(), [
+  assert.deepEqual(messages.toSorted(), [
     "- payment_received",
     "- payment_settled",
     "billing payment_settled",
@@ -122,7 +125,7 @@ Deno.test("several listen to several names, each for itself", async () => {
   ]);
 });
 
-Deno.test("a subscriber has a name of its own, and comes before the service runs", async () => {
+Deno.test("events.on: rejects an invalid or used name, and a subscriber after the service has started", async () => {
   const events = createEvents();
   events.on("payment_settled", () => {});
   assert.throws(() => events.on("payment_settled", () => {}), { message: /already/ });
@@ -138,14 +141,14 @@ Deno.test("a subscriber has a name of its own, and comes before the service runs
   assert.throws(() => events.on("payment_denied", () => {}), { message: /before the service/ });
 });
 
-Deno.test("one that throws is called again, ever later, and nobody else notices", async () => {
+Deno.test("subscriber: one that throws is retried with growing delays, and others are not affected", async () => {
   const { now, pass } = standingClock();
   const events = createEvents();
   const calls: string[] = [];
   let isBroken = true;
   events.on(["payment_received", "payment_settled"], ({ name }) => {
     calls.push(name);
-    // Not even a promise.
+    // A synchronous error.
     if (isBroken) throw new Error("out of order");
   }, { as: "broken" });
   const others: string[] = [];
@@ -179,39 +182,39 @@ Deno.test("one that throws is called again, ever later, and nobody else notices"
   assert.deepEqual(others, ["payment_received", "payment_settled"]);
 });
 
-Deno.test("what can never be handled is given up in the end, and what came after it is told", async () => {
+Deno.test("subscriber: an event that always fails is skipped, and the later events are delivered", async () => {
   const { now, pass } = standingClock();
   let attempts = 0;
-  const { events, heard } = listening(({ name }) => {
+  const { events, handled } = subscribeToAll(({ name }) => {
     if (name === "payment_received") throw new Error(`No. ${++attempts}`);
   });
   await using payments = await openPayments({ events, now });
   const { id } = await payments.paid();
   await refundPart(payments, id);
   await runAll(payments.app, pass);
-  assert.deepEqual(names(heard), ["settled", "refunded"]);
+  assert.deepEqual(names(handled), ["settled", "refunded"]);
   const jobs = await jobsOf(payments.app, id);
   const failed = jobs.filter(({ status }) => status === "failed");
   assert.deepEqual([attempts, failed.length, failed[0]!.error], [31, 1, "Error: No. 31"]);
 });
 
-Deno.test("one that ends every process it is called in is given up, and what came after is told", async () => {
+Deno.test("subscriber: an event whose handler crashes every process is skipped, and the later events are delivered", async () => {
   const { now, pass } = standingClock();
-  const { events, heard } = listening();
+  const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
   const { app } = payments;
   const { id } = await payments.paid();
   await app.database.query((sql) => sql`update gateway.jobs set attempts = 34`);
   await runAll(app, pass);
-  assert.deepEqual(names(heard), ["settled"]);
+  assert.deepEqual(names(handled), ["settled"]);
   const [first] = await jobsOf(app, id);
-  assert.match(first!.error!, /None of its workers came back/);
+  assert.match(first!.error!, /crashed or lost its lease/);
 });
 
-Deno.test("one that takes too long is told to stop, and called again", async () => {
+Deno.test("subscriber: one that exceeds the time limit is aborted and retried", async () => {
   const { now, pass } = standingClock();
   const signals: AbortSignal[] = [];
-  const { events, heard } = listening((_, { signal }) => {
+  const { events, handled } = subscribeToAll((_, { signal }) => {
     signals.push(signal);
     if (signals.length === 1) return new Promise(() => {});
   });
@@ -222,13 +225,13 @@ Deno.test("one that takes too long is told to stop, and called again", async () 
   const tasks = createDeliveries(app.deps, { limitMs: 10 });
   const worker = createWorker({ ...app.deps, tasks, maxRunning: 1 });
   await worker.run(id);
-  assert.deepEqual([signals[0]!.aborted, heard], [true, []]);
+  assert.deepEqual([signals[0]!.aborted, handled], [true, []]);
   pass(5_000);
   await worker.run(id);
-  assert.deepEqual([signals[1]!.aborted, names(heard)], [false, ["received"]]);
+  assert.deepEqual([signals[1]!.aborted, names(handled)], [false, ["received"]]);
 });
 
-Deno.test("a slow one holds up neither others, nor other jobs, nor requests", async () => {
+Deno.test("subscriber: a slow one delays neither others, nor other jobs, nor requests", async () => {
   const slow = Promise.withResolvers<void>();
   const events = createEvents();
   let called = 0;
@@ -236,7 +239,7 @@ Deno.test("a slow one holds up neither others, nor other jobs, nor requests", as
     called++;
     await slow.promise;
   }, { as: "slow" });
-  const quick: EventView[] = [];
+  const quick: EventOf[] = [];
   events.on("payment_received", (event) => void quick.push(event), { as: "quick" });
   await using payments = await openPayments({ events });
   const { app } = payments;
@@ -252,9 +255,9 @@ Deno.test("a slow one holds up neither others, nor other jobs, nor requests", as
   await app.database.query((sql) => insertJobs(sql, [job]));
   runs.push(worker.run(job.id));
   try {
-    await until("the quick one has all", () => quick.length === 12);
+    await until("the quick subscriber has all events", () => quick.length === 12);
     await until("the other job is done", () => isDone);
-    assert.equal(called, 8, "as many as there are places");
+    assert.equal(called, 8, "as many as its concurrency allows");
     await payments.charge();
   } finally {
     slow.resolve();
@@ -263,33 +266,33 @@ Deno.test("a slow one holds up neither others, nor other jobs, nor requests", as
   assert.equal(called, 12);
 });
 
-Deno.test("a change that is rolled back is never told, nor is one that came too late", async () => {
-  const { events, heard } = listening();
+Deno.test("subscriber: gets no event of a change that was rolled back or lost a race", async () => {
+  const { events, handled } = subscribeToAll();
   const { atWork, wrapDatabase } = createUndoing();
   await using payments = await openPayments({ events, wrapDatabase });
   const { app, sandbox } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
   await runDueJobs(app);
-  heard.length = 0;
+  handled.length = 0;
   await sandbox.control(`transactions/${transaction_id}/pay`);
   let runs = -1;
   atWork.during = async () => void (runs = await runDueJobs(app));
   assert.equal((await payments.get(`/payments/${id}/check_status/`)).status, 500);
-  assert.equal(runs, 0, "what is not committed is nobody's to run");
+  assert.equal(runs, 0, "an uncommitted job does not run");
   delete atWork.during;
   await runDueJobs(app);
-  assert.deepEqual(heard, []);
+  assert.deepEqual(handled, []);
   await Promise.all(Array.from({ length: 10 }, () => payments.refresh(id)));
   await runDueJobs(app);
   await runDueJobs(app);
-  assert.deepEqual(names(heard), ["settled"]);
+  assert.deepEqual(names(handled), ["settled"]);
 });
 
-Deno.test("what happens while a subscriber fails waits its turn: nothing is lost or passed over", async () => {
+Deno.test("subscriber: events during a failure wait for their turn, and none is lost or skipped", async () => {
   const { now, pass } = standingClock();
   let outcome: Promise<void> = Promise.resolve();
   const calls: string[] = [];
-  const { events, heard } = listening(({ name }) => {
+  const { events, handled } = subscribeToAll(({ name }) => {
     calls.push(name);
     return outcome;
   });
@@ -299,10 +302,10 @@ Deno.test("what happens while a subscriber fails waits its turn: nothing is lost
   outcome = failing.promise;
   const { id, transaction_id } = await payments.charge("gopay");
   const first = runDueJobs(app);
-  await until("it is called", () => calls.length === 1);
+  await until("the subscriber is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
-  // Of two at once, the later one steps back, however often it is run.
+  // Of two jobs at once the later one is postponed, however often it runs.
   for (let i = 0; i < 3; i++) {
     await runDueJobs(app);
     pass(2_000);
@@ -312,27 +315,27 @@ Deno.test("what happens while a subscriber fails waits its turn: nothing is lost
   failing.reject(new Error("not now"));
   await first;
   await runAll(app, pass);
-  assert.deepEqual(names(heard), ["received", "settled"]);
+  assert.deepEqual(names(handled), ["received", "settled"]);
   assert.deepEqual(calls, ["payment_received", "payment_received", "payment_settled"]);
 });
 
-/** As a worker that is killed right after it took the job. */
+/** Like a worker that is killed right after it claimed the job. */
 async function takeAndDie({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
   const now = new Date(deps.clock());
   const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 120_000) };
   assert.ok(await database.query((sql) => claimJob(sql, job.id, times)));
 }
 
-Deno.test("what a dead worker was at is told by the next, before all that came after", async () => {
+Deno.test("subscriber: the event of a crashed worker is delivered before all later events", async () => {
   const { now, pass } = standingClock();
-  const { events, heard } = listening();
+  const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
   const { app } = payments;
   const waiting = async (id: string) =>
     (await jobsOf(app, id)).find(({ status }) => status === "queued")!;
-  // One worker dies, or two; and then a sweep brings their jobs in whichever order.
+  // One or two workers crash; then a sweep runs their jobs in either order.
   for (const order of [[0, 1], [1, 0], [0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 0, 1], [2, 1, 0]]) {
-    heard.length = 0;
+    handled.length = 0;
     const { id, transaction_id } = await payments.charge("gopay");
     await takeAndDie(app, await waiting(id));
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
@@ -340,17 +343,17 @@ Deno.test("what a dead worker was at is told by the next, before all that came a
     if (order.length === 3) await takeAndDie(app, await waiting(id));
     await refundPart(payments, id);
     await runDueJobs(app);
-    assert.deepEqual(heard, [], "the one before is not known to be over");
+    assert.deepEqual(handled, [], "the one before is not known to be over");
     pass(125_000);
     const jobs = await jobsOf(app, id);
     const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
     for (const index of order) await worker.run(jobs[index]!.id);
     await runAll(app, pass);
-    assert.deepEqual(names(heard), ["received", "settled", "refunded"], `in the order ${order}`);
+    assert.deepEqual(names(handled), ["received", "settled", "refunded"], `in the order ${order}`);
   }
 });
 
-Deno.test("where two deliveries become one, it begins where the earlier does", async () => {
+Deno.test("subscriber: two merged deliveries start with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const { database, deps } = app;
   const sequences = async (subject: string) =>
@@ -374,32 +377,32 @@ Deno.test("where two deliveries become one, it begins where the earlier does", a
     const [heir] = await insert(taken, second) as [DueJob];
     assert.equal(await database.query((sql) => handOverJob(sql, held!, now)), heir.id);
     assert.deepEqual(await sequences(taken), [1]);
-    // Whoever has no hold of it any more has nothing to hand over.
+    // A worker that has lost its lease cannot merge the job.
     assert.equal(await database.query((sql) => handOverJob(sql, held!, now)), null);
   }
 });
 
-Deno.test("two instances, many payments, failures: each payment's events come in their order", async () => {
+Deno.test("subscriber: two instances with failures deliver the events of each payment in order", async () => {
   const { now, pass } = standingClock();
   const underWay = new Set<string>();
-  const heard = new Map<string, string[]>();
+  const handled = new Map<string, string[]>();
   const broken: string[] = [];
   let turn = 0;
-  /** What both instances have in common is the world they act upon. */
+  /** Shared by both instances, like an external system. */
   const handler: EventHandler<PaymentEventName> = async ({ id, name, data }) => {
     if (underWay.has(data.id)) broken.push(`two at once for ${data.id}`);
     underWay.add(data.id);
     try {
       await new Promise((resolve) => setTimeout(resolve, turn % 3));
       if (turn++ % 3 === 0) throw new Error("one of those days");
-      const told = heard.get(data.id) ?? [];
-      heard.set(data.id, told);
-      told.push(`${id} ${name}`);
+      const messages = handled.get(data.id) ?? [];
+      handled.set(data.id, messages);
+      messages.push(`${id} ${name}`);
     } finally {
       underWay.delete(data.id);
     }
   };
-  const [one, other] = [listening(handler), listening(handler)];
+  const [one, other] = [subscribeToAll(handler), subscribeToAll(handler)];
   await using payments = await openPayments({ events: one.events, now, poolSize: 8 });
   await using second = await openApp({
     databaseUrl: payments.databaseUrl,
@@ -412,7 +415,7 @@ Deno.test("two instances, many payments, failures: each payment's events come in
   const deliveries = (async () => {
     while (!isOver || await isOpen(second)) {
       await Promise.all([payments.app, second].map(runDueJobs));
-      // Not while anybody is at work, whose lease would be over.
+      // Not while a job is running: its lease would expire.
       pass(isOver ? HOUR_MS : 1_000);
     }
   })();
@@ -430,13 +433,13 @@ Deno.test("two instances, many payments, failures: each payment's events come in
       sql`select id, name from gateway.events where resource_id = ${id} order by sequence`
     );
     assert.equal(stored.length, 4);
-    assert.deepEqual(heard.get(id), stored.map(({ id, name }) => `${id} ${name}`));
+    assert.deepEqual(handled.get(id), stored.map(({ id, name }) => `${id} ${name}`));
   }
 });
 
-Deno.test("a subscriber that is gone: its jobs wait for another instance that has it, and then end", async () => {
+Deno.test("subscriber: deliveries to a removed subscriber wait an hour for another instance, then fail", async () => {
   const { now, pass } = standingClock();
-  const { events, heard } = listening();
+  const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
   await using older = await openApp({ databaseUrl: payments.databaseUrl, now });
   const first = await payments.charge();
@@ -445,16 +448,16 @@ Deno.test("a subscriber that is gone: its jobs wait for another instance that ha
   assert.deepEqual([job!.status, job!.attempts], ["queued", 0]);
   pass(60_000);
   await runDueJobs(payments.app);
-  assert.deepEqual(names(heard), ["received"]);
+  assert.deepEqual(names(handled), ["received"]);
 
   const second = await payments.charge();
   await runAll(older, pass);
   const [lost] = await jobsOf(older, second.id);
-  assert.deepEqual([lost!.status, lost!.error], ["failed", 'Error: Nobody listens as "test"']);
-  assert.equal(heard.length, 1);
+  assert.deepEqual([lost!.status, lost!.error], ["failed", 'Error: There is no subscriber "test"']);
+  assert.equal(handled.length, 1);
 });
 
-Deno.test("who embeds the service subscribes before running it; after a kill -9 it is told still", async () => {
+Deno.test("embedding: a subscriber gets its event again after a kill -9 of the program", async () => {
   const serverKey = "Mid-server-of-the-embedder";
   const databaseUrl = await createDatabase();
   await using sandbox = await openSandbox({ serverKey });
@@ -492,11 +495,17 @@ Deno.test("who embeds the service subscribes before running it; after a kill -9 
   });
   const { id } = await response.json();
   assert.equal(response.status, 201);
-  await until("it is told", () => hanging.output().includes(`told payment_received ${id}`));
+  await until(
+    "the event is delivered",
+    () => hanging.output().includes(`handling payment_received ${id}`),
+  );
   hanging.signal("SIGKILL");
   await hanging.ended;
   await app.database.query((sql) => sql`update gateway.jobs set lease_until = 'epoch'`);
   await using service = await start("answer");
-  await until("it is told again", () => service.output().includes(`told payment_received ${id}`));
-  await until("that was it", async () => !await isOpen(app));
+  await until(
+    "the event is delivered again",
+    () => service.output().includes(`handling payment_received ${id}`),
+  );
+  await until("no delivery is left", async () => !await isOpen(app));
 });

@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 
 const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null };
 
-/** An app, and connections beside it that write events whenever a test wants. */
+/** An app, and separate connections on which a test writes events. */
 async function openBoard(databaseUrl?: string) {
   const url = databaseUrl ?? await createDatabase();
   const app = await openApp({ databaseUrl: url });
@@ -51,7 +51,7 @@ async function page({ deps }: TestApp, filter: Partial<EventFilter> = {}) {
   return { ids: events.map(({ id }) => id), next };
 }
 
-/** All pages, one after the other. */
+/** Reads all pages. */
 async function readAll(app: TestApp, filter: Partial<EventFilter> = {}): Promise<string[]> {
   const ids: string[] = [];
   for (let before: string | null = null;;) {
@@ -62,12 +62,12 @@ async function readAll(app: TestApp, filter: Partial<EventFilter> = {}): Promise
   }
 }
 
-/** Others use the same server, and what they are at delays what can be read. */
+/** Transactions of other tests on the same server delay when events settle. */
 async function untilRead(app: TestApp, count: number, filter: Partial<EventFilter> = {}) {
   await until(`${count} can be read`, async () => (await readAll(app, filter)).length >= count);
 }
 
-Deno.test("what was begun first is read first: nothing that commits late comes before what was read", async () => {
+Deno.test("event order: follows the begin of transactions, and no late commit appears before events that were read", async () => {
   await using board = await openBoard();
   const { app, writers } = board;
   const early = await write(writers);
@@ -82,7 +82,7 @@ Deno.test("what was begun first is read first: nothing that commits late comes b
   const quickOne = await write(writers);
   const resources = await writers`select id, resource_id from gateway.events`;
   const { resource_id } = resources.find(({ id }) => id === quickOne)!;
-  // It is committed, but something before it is not.
+  // It is committed, but an earlier transaction is not.
   try {
     for (const order of ["oldest_first", "newest_first"] as const) {
       assert.deepEqual(await readAll(app, { order }), [early]);
@@ -100,7 +100,7 @@ Deno.test("what was begun first is read first: nothing that commits late comes b
   assert.deepEqual((await page(app, { before: early })).ids, [slowOne, quickOne]);
 });
 
-Deno.test("what is rolled back delays readers while it lasts, and is never read", async () => {
+Deno.test("event order: a transaction that is rolled back delays later events until it ends, and is never read", async () => {
   await using board = await openBoard();
   const { app, writers } = board;
   let lost = "";
@@ -117,7 +117,7 @@ Deno.test("what is rolled back delays readers while it lasts, and is never read"
   assert.ok(!(await page(app, { before: lost })).ids.includes(lost));
 });
 
-Deno.test("whoever reads along while many write at once sees each event once, in one order", async () => {
+Deno.test("event order: readers during concurrent writes see each event once, in the same order", async () => {
   await using board = await openBoard();
   const { app, writers } = board;
   let isOver = false;
@@ -138,7 +138,7 @@ Deno.test("whoever reads along while many write at once sees each event once, in
     }
   }
 
-  /** By cursor, never looking back. */
+  /** By cursor, forwards only. */
   async function readAlong(filter: Partial<EventFilter>): Promise<string[]> {
     const ids: string[] = [];
     for (let wasOver = false;; wasOver = isOver) {
@@ -148,7 +148,7 @@ Deno.test("whoever reads along while many write at once sees each event once, in
     }
   }
 
-  /** Each reading begins as the one before did. */
+  /** Each read starts with the events of the one before. */
   async function readAgain(): Promise<void> {
     let known: string[] = [];
     while (!isOver) {
@@ -178,7 +178,7 @@ Deno.test("whoever reads along while many write at once sees each event once, in
   assert.equal(new Set(all).size, count);
 });
 
-Deno.test("pages, filters and both directions agree", async () => {
+Deno.test("event list: pages, filters and both orders agree", async () => {
   await using board = await openBoard();
   const { app, writers } = board;
   const [one, other] = [randomUUID(), randomUUID()];
@@ -205,7 +205,7 @@ Deno.test("pages, filters and both directions agree", async () => {
         assert.ok((await page(app, filter)).ids.length <= limit);
       }
       assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
-      // One that is gone: of those before it nothing is left, of those after it the oldest come.
+      // The cursor's event was deleted: nothing before it is left; after it the oldest event comes first.
       const gone = { name, resourceId, before: randomUUID() };
       assert.deepEqual((await page(app, gone)).ids, expected);
       assert.deepEqual((await page(app, { ...gone, order: "newest_first" })).ids, []);
@@ -213,7 +213,7 @@ Deno.test("pages, filters and both directions agree", async () => {
   }
 });
 
-Deno.test("events of one transaction are read in the order in which they happened", async () => {
+Deno.test("event order: events of one transaction are read in the order in which they happened", async () => {
   await using payments = await openPayments();
   const { app, sandbox } = payments;
   for (let i = 0; i < 8; i++) {
@@ -231,13 +231,13 @@ Deno.test("events of one transaction are read in the order in which they happene
   );
 });
 
-Deno.test("events are for staff", async () => {
+Deno.test("event list: requires staff", async () => {
   await using board = await openBoard();
   const asked = listEvents(board.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
   await assert.rejects(asked, { code: "forbidden", status: 403 });
 });
 
-Deno.test("in a database moved to another server, what happened before stays before", async () => {
+Deno.test("event order: survives moving the database to another server", async () => {
   await using board = await openBoard();
   const { app, writers, url } = board;
   const migrations = await loadMigrations();
@@ -249,7 +249,7 @@ Deno.test("in a database moved to another server, what happened before stays bef
   const old = [low, await write(writers), await write(writers)];
   assert.deepEqual(await generations(), [0], "nothing was moved yet");
 
-  // As if they came from a server that had made far more transactions.
+  // As if they came from a server with higher transaction ids.
   for (const [index, id] of old.slice(1).entries()) {
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;

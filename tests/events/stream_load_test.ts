@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { createOutlet } from "../../core/events/outlet.ts";
+import { createBoundedStream } from "../../core/events/bounded_stream.ts";
 import type { Database } from "../../db/database.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -15,7 +15,7 @@ const UNLIMITED = {
   RATE_LIMIT_BURST: "100000",
 };
 
-/** Asks for the stream, reads the first of it, and then nothing more. */
+/** Opens the stream, reads its beginning, and then reads nothing more. */
 async function readNothing(url: string, key: string): Promise<Deno.TcpConn> {
   const { hostname, port } = new URL(url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
@@ -26,78 +26,78 @@ async function readNothing(url: string, key: string): Promise<Deno.TcpConn> {
   return connection;
 }
 
-Deno.test("who does not read is dropped, while others hear everything", async () => {
+Deno.test("event stream: a reader that does not read is disconnected, and others get every event", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 10, beatMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10, heartbeatMs: 20 } });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
   await using follower = await follow(server.url, staff);
   using _slow = await readNothing(server.url, staff);
-  await until("both are there", () => app.streams.count() === 2);
+  await until("both streams are open", () => app.streams.count() === 2);
   const written = [];
-  // Until then the system's own buffers take what is sent, and they are large.
+  // First the large socket buffers of the system fill up.
   while (app.streams.count() === 2) {
     written.push(await writeEvent(sql, { bytes: 200_000 }));
-    await follower.untilTold(written.length);
-    assert.ok(written.length < 500, "it is not kept for ever");
+    await follower.untilReceived(written.length);
+    assert.ok(written.length < 500, "the stream is aborted at some point");
   }
   written.push(await writeEvent(sql));
-  await follower.untilTold(written.length);
-  assert.deepEqual(follower.told.map(({ id }) => id), written);
+  await follower.untilReceived(written.length);
+  assert.deepEqual(follower.messages.map(({ id }) => id), written);
   assert.equal(app.streams.count(), 1);
   await sql.end();
 });
 
-Deno.test("what waits for a reader is bounded by number and by size, but one piece always fits", async () => {
+Deno.test("bounded stream: limits the buffer by number and size, and an empty buffer accepts any chunk", async () => {
   let gone = 0;
   const fill = (bytes: number) => {
-    const outlet = createOutlet({ onHungry() {}, onGone: () => gone++ });
+    const stream = createBoundedStream({ onIdle() {}, onClosed: () => gone++ });
     let count = 0;
-    while (outlet.write(new Uint8Array(bytes))) count++;
-    return { count, outlet };
+    while (stream.write(new Uint8Array(bytes))) count++;
+    return { count, stream };
   };
   const [small, large, huge] = [fill(10), fill(100_000), fill(50_000_000)];
   assert.equal(small.count, 1_000);
   assert.equal(large.count, 20);
   assert.equal(huge.count, 1);
-  // What was read makes room.
-  const reader = small.outlet.readable.getReader();
+  // Reading frees the buffer.
+  const reader = small.stream.readable.getReader();
   assert.equal((await reader.read()).value!.length, 10_000);
-  assert.ok(small.outlet.write(new Uint8Array(1)));
-  small.outlet.end();
+  assert.ok(small.stream.write(new Uint8Array(1)));
+  small.stream.end();
   assert.equal((await reader.read()).value!.length, 1);
   assert.ok((await reader.read()).done);
-  large.outlet.cut();
-  const broken = large.outlet.readable.getReader().read();
-  assert.match(await broken.then(() => "", String), /broken off/);
-  await huge.outlet.readable.cancel();
+  large.stream.abort();
+  const broken = large.stream.readable.getReader().read();
+  assert.match(await broken.then(() => "", String), /aborted: the reader is too slow/);
+  await huge.stream.readable.cancel();
   assert.equal(gone, 3);
-  for (const { outlet } of [small, large, huge]) {
-    outlet.end();
-    outlet.cut();
-    assert.equal(outlet.write(new Uint8Array(1)), false);
+  for (const { stream } of [small, large, huge]) {
+    stream.end();
+    stream.abort();
+    assert.equal(stream.write(new Uint8Array(1)), false);
   }
   assert.equal(gone, 3);
 });
 
-Deno.test("a reader who is far behind is read to in pieces that fit, however large they are", async () => {
+Deno.test("event stream: a reader that is far behind gets large events in pages that fit the buffer", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 10 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const staff = await app.createKey({ isStaff: true });
   const written = [];
   for (let i = 0; i < 60; i++) written.push(await writeEvent(sql, { bytes: 100_000 }));
   written.push(await writeEvent(sql, { bytes: 3_000_000 }), await writeEvent(sql));
   await using follower = await follow(app, staff, { after: randomUUID() });
-  await follower.untilTold(written.length);
+  await follower.untilReceived(written.length);
   written.push(await writeEvent(sql));
-  await follower.untilTold(written.length);
-  assert.deepEqual(follower.told.map(({ id }) => id), written);
+  await follower.untilReceived(written.length);
+  assert.deepEqual(follower.messages.map(({ id }) => id), written);
   await sql.end();
 });
 
-Deno.test("a thousand streams on one instance all hear of an event, which is read once", async () => {
+Deno.test("event stream: a thousand streams get an event that is read from the database once", async () => {
   let reads = 0;
   const counting = (database: Database): Database => ({
     ...database,
@@ -110,7 +110,7 @@ Deno.test("a thousand streams on one instance all hear of an event, which is rea
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];
-  // Not all at once: those who ask are in this process, too, and would keep it from answering.
+  // In batches: the clients run in this process, too, and would block the server.
   while (followers.length < 1_000) {
     const some = Array.from({ length: 50 }, () => follow(server.url, key));
     followers.push(...await Promise.all(some));
@@ -118,15 +118,15 @@ Deno.test("a thousand streams on one instance all hear of an event, which is rea
   assert.equal(app.streams.count(), 1_000);
   const { id } = await payments.charge();
   for (const follower of followers) {
-    const [told] = await follower.untilTold(1);
-    assert.equal(JSON.parse(told!.data).data.id, id);
+    const [messages] = await follower.untilReceived(1);
+    assert.equal(JSON.parse(messages!.data).data.id, id);
   }
   assert.equal(reads, 0);
   await Promise.all(followers.map((follower) => follower.close()));
-  await until("all are gone", () => app.streams.count() === 0);
+  await until("all streams are closed", () => app.streams.count() === 0);
 });
 
-Deno.test("hundreds who come back at once read what they missed a few at a time", async () => {
+Deno.test("event stream: hundreds of readers that reconnect at once catch up a few at a time", async () => {
   const databaseUrl = await createDatabase();
   let [underWay, most] = [0, 0];
   const counting = (database: Database): Database => ({
@@ -146,8 +146,8 @@ Deno.test("hundreds who come back at once read what they missed a few at a time"
     Array.from({ length: 300 }, () => follow(app, staff, { after: written[0] })),
   );
   for (const follower of followers) {
-    const told = await follower.untilTold(59);
-    assert.deepEqual(told.map(({ id }) => id), written.slice(1));
+    const messages = await follower.untilReceived(59);
+    assert.deepEqual(messages.map(({ id }) => id), written.slice(1));
     await follower.close();
   }
   assert.ok(most > 0 && most <= 3, `${most} at once`);

@@ -8,7 +8,7 @@ import {
   follow,
   listAll,
   serveApp,
-  type Told,
+  type StreamMessage,
   writeEvent,
 } from "../support/events/event_stream.ts";
 import { notified, telling } from "../support/gateway/notifications.ts";
@@ -19,47 +19,47 @@ import { until } from "../support/until.ts";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
-/** Longer than any test: what is heard was told, not found. */
-const NEVER_LOOKS = { lookMs: 3_600_000 };
+/** Longer than any test: events arrive by notification only, not by polling. */
+const NEVER_POLLS = { pollMs: 3_600_000 };
 
 async function createStaffKey(app: TestApp): Promise<string> {
   return await app.createKey({ userId: "carol", isStaff: true });
 }
 
-/** Connections beside the service, that write events whenever a test wants. */
+/** Separate connections on which a test writes events. */
 function openWriters(url: string): { sql: postgres.Sql } & AsyncDisposable {
   const sql = postgres(url, { max: 10, onnotice: () => {} });
   return { sql, [Symbol.asyncDispose]: () => sql.end() };
 }
 
-function idsOf(told: readonly Told[]): string[] {
-  return told.map(({ id }) => id);
+function idsOf(messages: readonly StreamMessage[]): string[] {
+  return messages.map(({ id }) => id);
 }
 
-/** Numbers that come in the same order each time. */
+/** Repeatable random numbers. */
 function chance(seed: number): (below: number) => number {
   return (below) => (seed = seed * 48_271 % 2_147_483_647) % below;
 }
 
-/** Reads a few, goes away, comes back, until it has heard all there is. */
+/** Reads some events, disconnects and reconnects, until it has all events. */
 async function readInPieces(
   where: TestApp | string,
   key: string,
-  options: { query?: string; seed: number; isAll: (heard: Told[]) => boolean },
-): Promise<Told[]> {
+  options: { query?: string; seed: number; isAll: (received: StreamMessage[]) => boolean },
+): Promise<StreamMessage[]> {
   const random = chance(options.seed);
-  const heard: Told[] = [];
-  while (!options.isAll(heard)) {
+  const received: StreamMessage[] = [];
+  while (!options.isAll(received)) {
     const most = 1 + random(6);
-    await using follower = await follow(where, key, { ...options, after: heard.at(-1)?.id });
+    await using follower = await follow(where, key, { ...options, after: received.at(-1)?.id });
     await until(
-      "enough is told",
-      () => follower.told.length >= most || options.isAll(heard.concat(follower.told)),
+      "enough events have arrived",
+      () => follower.messages.length >= most || options.isAll(received.concat(follower.messages)),
     );
-    // What came after it was told that this is enough was told, too.
-    heard.push(...follower.told);
+    // Events that arrived before the stream was closed count, too.
+    received.push(...follower.messages);
   }
-  return heard;
+  return received;
 }
 
 async function makeManyEvents(payments: TestPayments): Promise<void> {
@@ -72,17 +72,17 @@ async function makeManyEvents(payments: TestPayments): Promise<void> {
   }));
 }
 
-Deno.test("whoever comes and goes while many write misses nothing and hears nothing twice", async () => {
+Deno.test("event stream: a reader that reconnects during concurrent writes misses nothing and gets nothing twice", async () => {
   await using payments = await openPayments({ poolSize: 8 });
   const { app, key } = payments;
   const staff = await createStaffKey(app);
   await using server = serveApp(app);
-  // Something to begin after.
+  // An event to start after.
   await payments.charge();
-  await until("it can be read", async () => (await listAll(app, staff)).length === 1);
+  await until("the event is settled", async () => (await listAll(app, staff)).length === 1);
   let count = Infinity;
-  const isAll = (heard: Told[]) => heard.length >= count;
-  const isAllSettled = (heard: Told[]) => heard.length >= (count - 1) / 2;
+  const isAll = (received: StreamMessage[]) => received.length >= count;
+  const isAllSettled = (received: StreamMessage[]) => received.length >= (count - 1) / 2;
   const after = randomUUID();
   const reading = Promise.all([
     readInPieces(server.url, staff, { seed: 3, isAll }),
@@ -94,30 +94,33 @@ Deno.test("whoever comes and goes while many write misses nothing and hears noth
   count = 1 + 6 * 6 * 2;
   await payments.charge();
   const [all, own, settled] = await reading;
-  await until("the last can be read", async () => (await listAll(app, staff)).length === count + 1);
+  await until(
+    "the last event is settled",
+    async () => (await listAll(app, staff)).length === count + 1,
+  );
   const listed = (await listAll(app, staff)).map(({ id, name }) => ({ id, name }));
-  await stays.untilTold(count + 1);
-  assert.deepEqual(idsOf(stays.told), listed.map(({ id }) => id));
-  const begin = (told: Told[]) => listed.findIndex(({ id }) => id === told[0]!.id);
-  for (const told of [all, own]) {
-    const expected = listed.slice(begin(told)).map(({ id }) => id);
-    assert.deepEqual(idsOf(told), expected.slice(0, told.length));
-    assert.ok(told.length >= count);
+  await stays.untilReceived(count + 1);
+  assert.deepEqual(idsOf(stays.messages), listed.map(({ id }) => id));
+  const begin = (messages: StreamMessage[]) => listed.findIndex(({ id }) => id === messages[0]!.id);
+  for (const messages of [all, own]) {
+    const expected = listed.slice(begin(messages)).map(({ id }) => id);
+    assert.deepEqual(idsOf(messages), expected.slice(0, messages.length));
+    assert.ok(messages.length >= count);
   }
   const expected = listed.filter(({ name }) => name === "payment_settled").map(({ id }) => id);
   assert.deepEqual(idsOf(settled), expected);
 });
 
-Deno.test("who is cut off before anything happened goes on there, and is shown nobody else's events", async () => {
+Deno.test("event stream: a reader disconnected before its first event resumes there, with its own events only", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];
   await payments.charge();
-  await until("it is over", async () => (await listAll(app, staff)).length === 1);
+  await until("the event is settled", async () => (await listAll(app, staff)).length === 1);
   const first = (await listAll(app, staff))[0]!.id;
   const cutOff = async (key: string) => {
     await using follower = await follow(app, key);
-    await until("it is told where it is", () => follower.lastId() !== null);
+    await until("the start id has arrived", () => follower.lastId() !== null);
     return follower.lastId()!;
   };
   const places = await Promise.all([payments.key, staff, bob].map(cutOff));
@@ -125,19 +128,19 @@ Deno.test("who is cut off before anything happened goes on there, and is shown n
 
   const { id } = await payments.charge();
   const bobs = await (await payments.post("/charge/", CHARGE, {}, bob)).json();
-  const heard = async (key: string, after: string, count: number) => {
+  const received = async (key: string, after: string, count: number) => {
     await using follower = await follow(app, key, { after });
-    const told = await follower.untilTold(count);
-    return told.map(({ data }) => JSON.parse(data).data.id);
+    const messages = await follower.untilReceived(count);
+    return messages.map(({ data }) => JSON.parse(data).data.id);
   };
-  assert.deepEqual(await heard(payments.key, places[0]!, 1), [id]);
-  assert.deepEqual(new Set(await heard(staff, places[1]!, 2)), new Set([id, bobs.id]));
-  assert.deepEqual(await heard(bob, places[2]!, 1), [bobs.id]);
+  assert.deepEqual(await received(payments.key, places[0]!, 1), [id]);
+  assert.deepEqual(new Set(await received(staff, places[1]!, 2)), new Set([id, bobs.id]));
+  assert.deepEqual(await received(bob, places[2]!, 1), [bobs.id]);
 });
 
-Deno.test("what began early and is committed late is told in its place, before what overtook it", async () => {
+Deno.test("event stream: an event committed late arrives in its place, before later ones", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   const staff = await createStaffKey(app);
   await using follower = await follow(app, staff);
@@ -149,21 +152,21 @@ Deno.test("what began early and is committed late is told in its place, before w
   });
   const slowOne = await begun.promise;
   const quickOne = await writeEvent(writers.sql);
-  // Whoever opens a stream has a look taken: it is over now, and found it.
+  // Opening a stream polls once: the committed event is found.
   await using later = await follow(app, staff);
-  assert.deepEqual(follower.told, []);
+  assert.deepEqual(follower.messages, []);
   commit.resolve();
   await slow;
-  assert.deepEqual(idsOf(await follower.untilTold(2)), [slowOne, quickOne]);
-  // Committed after it was opened is one of them; the other was not settled then.
-  assert.ok(idsOf(await later.untilTold(1)).includes(slowOne));
+  assert.deepEqual(idsOf(await follower.untilReceived(2)), [slowOne, quickOne]);
+  // One was committed after the stream was opened; the other was not settled then.
+  assert.ok(idsOf(await later.untilReceived(1)).includes(slowOne));
   await using resumed = await follow(app, staff, { after: slowOne });
-  assert.deepEqual(idsOf(await resumed.untilTold(1)), [quickOne]);
+  assert.deepEqual(idsOf(await resumed.untilReceived(1)), [quickOne]);
 });
 
-Deno.test("more than a page was missed: all of it comes, and then what happens", async () => {
+Deno.test("event stream: a reader that missed several pages gets all of them, then new events", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   const staff = await createStaffKey(app);
   const alice = await app.createKey();
@@ -188,44 +191,44 @@ Deno.test("more than a page was missed: all of it comes, and then what happens",
       query.includes("name=") ? name === "payment_denied" : true
     );
     const ids = expected.map(({ id }) => id);
-    assert.deepEqual(idsOf(await all.untilTold(ids.length)), ids, query);
+    assert.deepEqual(idsOf(await all.untilReceived(ids.length)), ids, query);
     const mine = rows.filter(({ name, user_id }) =>
       user_id === "alice" && (query.includes("name=") ? name === "payment_denied" : true)
     ).map(({ id }) => id);
-    assert.deepEqual(idsOf(await own.untilTold(mine.length)), mine, query);
+    assert.deepEqual(idsOf(await own.untilReceived(mine.length)), mine, query);
   }
   await using last = await follow(app, alice, { after: first });
   const fresh = await writeEvent(writers.sql, { userId: "alice" });
-  assert.equal((await last.untilTold(2_501)).at(-1)!.id, fresh);
+  assert.equal((await last.untilReceived(2_501)).at(-1)!.id, fresh);
 });
 
-Deno.test("an event that one instance wrote is heard at the other, though it never looks by itself", async () => {
-  await using payments = await openPayments({ streamOptions: NEVER_LOOKS });
+Deno.test("event stream: an instance that never polls gets events of another instance by notification", async () => {
+  await using payments = await openPayments({ streamOptions: NEVER_POLLS });
   await using other = await openApp({
     databaseUrl: payments.databaseUrl,
-    streamOptions: NEVER_LOOKS,
+    streamOptions: NEVER_POLLS,
   });
   const staff = await createStaffKey(other);
   await using here = await follow(payments.app, staff);
   await using there = await follow(other, staff);
   for (let count = 1; count <= 3; count++) {
     await payments.charge();
-    await here.untilTold(count);
-    assert.deepEqual(await there.untilTold(count), here.told);
+    await here.untilReceived(count);
+    assert.deepEqual(await there.untilReceived(count), here.messages);
   }
 });
 
-Deno.test("a notification that was lost delays an event until the next look", async () => {
+Deno.test("event stream: a lost notification delays an event until the next poll", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { lookMs: 20 } });
+  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
   const id = await writeEvent(writers.sql);
-  assert.deepEqual(idsOf(await follower.untilTold(1)), [id]);
+  assert.deepEqual(idsOf(await follower.untilReceived(1)), [id]);
 });
 
-Deno.test("who listens comes back by itself, and then finds what was told meanwhile", async () => {
-  await using payments = await openPayments({ streamOptions: NEVER_LOOKS });
+Deno.test("event stream: the listening connection reconnects by itself and finds the events it missed", async () => {
+  await using payments = await openPayments({ streamOptions: NEVER_POLLS });
   const { app, databaseUrl } = payments;
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
@@ -235,54 +238,54 @@ Deno.test("who listens comes back by itself, and then finds what was told meanwh
       `select pid from pg_stat_activity where datname = current_database()
         and application_name = 'payment-gateway events'`,
     );
-  await until("somebody listens", async () => (await listeners()).length === 1);
+  await until("a connection is listening", async () => (await listeners()).length === 1);
   for (let count = 1; count <= 2; count++) {
     const [{ pid }] = await listeners() as unknown as [{ pid: number }];
     const id = await writeEvent(writers.sql);
     await ask(databaseUrl, `select pg_terminate_backend(${pid})`);
-    assert.equal((await follower.untilTold(2 * count - 1)).at(-1)!.id, id);
+    assert.equal((await follower.untilReceived(2 * count - 1)).at(-1)!.id, id);
     await payments.charge();
-    await follower.untilTold(2 * count);
+    await follower.untilReceived(2 * count);
   }
   await follower.close();
-  await until("nobody listens any more", async () => (await listeners()).length === 0);
+  await until("no connection is listening", async () => (await listeners()).length === 0);
 });
 
 for (const how of ["cut", "silence"] as const) {
-  Deno.test(`while the database is away (${how}) streams stay, and go on when it is back`, async () => {
+  Deno.test(`event stream: stays open while the database is unavailable (${how}), and continues afterwards`, async () => {
     const databaseUrl = await createDatabase();
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     await using writers = openWriters(databaseUrl);
     await using app = await openApp({
       databaseUrl: url,
-      streamOptions: { lookMs: 20, beatMs: 10 },
+      streamOptions: { pollMs: 20, heartbeatMs: 10 },
     });
     const staff = await createStaffKey(app);
     const written = [await writeEvent(writers.sql)];
     await using live = await follow(app, staff, { after: randomUUID() });
-    await live.untilTold(1);
+    await live.untilReceived(1);
     proxy[how]();
     await until(
       "it is noticed",
-      () => app.logged().some(({ event }) => event === "events_not_followed"),
+      () => app.logged().some(({ event }) => event === "event_follower_failed"),
     );
     for (let i = 0; i < 3; i++) written.push(await writeEvent(writers.sql));
     await assertProblem(await app.as(staff, "/events/stream/"), 503, "unavailable");
     const headers = { "Last-Event-ID": written[0]! };
     await assertProblem(await app.as(staff, "/events/stream/", { headers }), 503, "unavailable");
-    const beats = live.beats();
-    await until("it still lives", () => live.beats() > beats + 2);
-    assert.equal(live.told.length, 1);
+    const heartbeats = live.heartbeats();
+    await until("heartbeats still arrive", () => live.heartbeats() > heartbeats + 2);
+    assert.equal(live.messages.length, 1);
     proxy.mend();
-    assert.deepEqual(idsOf(await live.untilTold(4)), written);
+    assert.deepEqual(idsOf(await live.untilReceived(4)), written);
     await using back = await follow(app, staff, { after: written[0] });
-    assert.deepEqual(idsOf(await back.untilTold(3)), written.slice(1));
+    assert.deepEqual(idsOf(await back.untilReceived(3)), written.slice(1));
     assert.equal(app.logged().filter(({ event }) => event === "event_stream_failed").length, 0);
   });
 }
 
-Deno.test("the database goes while a stream catches up: it stays, and misses nothing", async () => {
+Deno.test("event stream: a database outage while it catches up loses no event", async () => {
   const databaseUrl = await createDatabase();
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
@@ -294,11 +297,11 @@ Deno.test("the database goes while a stream catches up: it stays, and misses not
   const response = await app.as(staff, "/events/stream/", {
     headers: { "Last-Event-ID": randomUUID() },
   });
-  // The first page is there, and nobody has read it.
+  // The first page was sent and is not read yet.
   proxy.cut();
   const mended = until(
     "it is noticed",
-    () => app.logged().some(({ event }) => event === "events_not_followed"),
+    () => app.logged().some(({ event }) => event === "event_follower_failed"),
   ).then(proxy.mend);
   const decoder = new TextDecoder();
   let text = "";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { askService } from "../support/client.ts";
 import { ask } from "../support/database/database.ts";
-import { follow, listAll, parseTold, serveApp } from "../support/events/event_stream.ts";
+import { follow, listAll, parseMessage, serveApp } from "../support/events/event_stream.ts";
 import { notified, telling } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -21,11 +21,11 @@ async function settle(payments: TestPayments, id: string): Promise<void> {
   await notified(payments, telling(await payments.read(id), "settlement"));
 }
 
-Deno.test("what happens is told as `GET /events/` lists it, with its id and its name", async () => {
+Deno.test("event stream: sends events as `GET /events/` lists them, with id and name", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   await payments.charge();
-  await until("it is over", async () => (await listAll(app, staff)).length === 1);
+  await until("the event is settled", async () => (await listAll(app, staff)).length === 1);
   await using server = serveApp(app);
   await using follower = await follow(server.url, staff);
   const { headers } = follower.response;
@@ -35,14 +35,14 @@ Deno.test("what happens is told as `GET /events/` lists it, with its id and its 
 
   const { id } = await payments.charge();
   await settle(payments, id);
-  const told = await follower.untilTold(2);
+  const messages = await follower.untilReceived(2);
   const listed = (await listAll(app, staff)).slice(1);
-  assert.deepEqual(told.map(parseTold), listed);
-  assert.deepEqual(told.map(({ data }) => JSON.parse(data)), listed);
-  assert.deepEqual(told.map(({ event }) => event), ["payment_received", "payment_settled"]);
+  assert.deepEqual(messages.map(parseMessage), listed);
+  assert.deepEqual(messages.map(({ data }) => JSON.parse(data)), listed);
+  assert.deepEqual(messages.map(({ event }) => event), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("staff hear of everybody's, others of their own alone", async () => {
+Deno.test("event stream: staff get all events, others their own only", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -53,40 +53,40 @@ Deno.test("staff hear of everybody's, others of their own alone", async () => {
   for (const key of [payments.key, bob, staff, bob, payments.key]) {
     assert.equal((await payments.post("/charge/", charge, {}, key)).status, 201);
   }
-  // Of nobody's own: what is about the installation itself.
-  const nobodys = randomUUID();
+  // An event without an owner.
+  const ownerless = randomUUID();
   await ask(
     payments.databaseUrl,
     `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-    values ('${nobodys}', 'webhook_endpoint_disabled', 'webhook_endpoint', '${nobodys}', 1, '{}',
+    values ('${ownerless}', 'webhook_endpoint_disabled', 'webhook_endpoint', '${ownerless}', 1, '{}',
       now()); notify gateway_events`,
   );
-  await all.untilTold(6);
+  await all.untilReceived(6);
   const owners = await ask(payments.databaseUrl, "select id, user_id from gateway.events");
   const ids = (user: string | null) =>
-    all.told.filter(({ id }) => owners.find((row) => row.id === id)!.user_id === user)
+    all.messages.filter(({ id }) => owners.find((row) => row.id === id)!.user_id === user)
       .map(({ id }) => id);
-  await alices.untilTold(2);
-  await bobs.untilTold(2);
-  assert.equal(all.told.at(-1)!.id, nobodys);
-  assert.deepEqual(alices.told.map(({ id }) => id), ids("alice"));
-  assert.deepEqual(bobs.told.map(({ id }) => id), ids("bob"));
+  await alices.untilReceived(2);
+  await bobs.untilReceived(2);
+  assert.equal(all.messages.at(-1)!.id, ownerless);
+  assert.deepEqual(alices.messages.map(({ id }) => id), ids("alice"));
+  assert.deepEqual(bobs.messages.map(({ id }) => id), ids("bob"));
 
-  // What they have missed is no more than that, either.
+  // The same holds for missed events.
   const before = randomUUID();
   await using again = await follow(app, bob, { after: before });
-  assert.deepEqual((await again.untilTold(2)).map(({ id }) => id), ids("bob"));
-  // Somebody else's event says nothing to them: it is as if it were gone.
+  assert.deepEqual((await again.untilReceived(2)).map(({ id }) => id), ids("bob"));
+  // The id of another user's event is treated like one that was deleted.
   await using foreign = await follow(app, bob, { after: ids("alice").at(-1) });
-  assert.deepEqual((await foreign.untilTold(2)).map(({ id }) => id), ids("bob"));
+  assert.deepEqual((await foreign.untilReceived(2)).map(({ id }) => id), ids("bob"));
 });
 
-Deno.test("filters by name, by several names and by resource hold for what was missed and what comes", async () => {
+Deno.test("event stream: filters by names and resource apply to missed and new events", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const [one, other] = [await payments.charge(), await payments.charge()];
   await settle(payments, other.id);
-  await until("all can be read", async () => (await listAll(app, staff)).length === 3);
+  await until("all events are settled", async () => (await listAll(app, staff)).length === 3);
   const filters = {
     "": () => true,
     "?name=payment_settled": (name: string) => name === "payment_settled",
@@ -104,17 +104,21 @@ Deno.test("filters by name, by several names and by resource hold for what was m
       await using everything = await follow(app, key);
       const { id } = await payments.charge();
       await settle(payments, id);
-      await everything.untilTold(2);
+      await everything.untilReceived(2);
       const listed = await listAll(app, staff);
       const wanted = listed.filter(({ name, data }) => isWanted(name, data.id));
-      assert.deepEqual((await missed.untilTold(wanted.length)).map(parseTold), wanted, query);
+      assert.deepEqual(
+        (await missed.untilReceived(wanted.length)).map(parseMessage),
+        wanted,
+        query,
+      );
       const fresh = wanted.filter((event) => event.data.id === id);
-      assert.deepEqual((await live.untilTold(fresh.length)).map(parseTold), fresh, query);
+      assert.deepEqual((await live.untilReceived(fresh.length)).map(parseMessage), fresh, query);
     }
   }
 });
 
-Deno.test("what is no id, no name and no resource is 400, and opens nothing", async () => {
+Deno.test("event stream: an invalid id, name or resource is a 400 and opens no stream", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const wrong = {
@@ -146,7 +150,7 @@ Deno.test("what is no id, no name and no resource is 400, and opens nothing", as
   assert.equal(app.streams.count(), 0);
 });
 
-Deno.test("HEAD tells what GET would, and leaves no stream open", async () => {
+Deno.test("event stream: HEAD returns the headers of GET and opens no stream", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const response = await app.as(staff, "/events/stream/", { method: "HEAD" });
@@ -156,58 +160,58 @@ Deno.test("HEAD tells what GET would, and leaves no stream open", async () => {
   assert.equal(app.streams.count(), 0);
 });
 
-Deno.test("signs of life come where nothing happens; who goes away is forgotten", async () => {
-  const { payments, app, staff } = await openWithStaff({ streamOptions: { beatMs: 20 } });
+Deno.test("event stream: sends heartbeats when idle, and is removed when its reader leaves", async () => {
+  const { payments, app, staff } = await openWithStaff({ streamOptions: { heartbeatMs: 20 } });
   await using _ = payments;
   await using server = serveApp(app);
   await using stays = await follow(server.url, staff);
   await using goes = await follow(server.url, staff);
-  await until("both hear them", () => stays.beats() > 2 && goes.beats() > 2);
+  await until("both get heartbeats", () => stays.heartbeats() > 2 && goes.heartbeats() > 2);
   assert.equal(app.streams.count(), 2);
   await goes.close();
-  await until("one is left", () => app.streams.count() === 1);
-  const before = stays.beats();
-  await until("it hears more", () => stays.beats() > before);
+  await until("one stream is left", () => app.streams.count() === 1);
+  const before = stays.heartbeats();
+  await until("more heartbeats arrive", () => stays.heartbeats() > before);
 });
 
-Deno.test("a stream ends by itself within a quarter of an hour, and goes on where it was", async () => {
+Deno.test("event stream: ends within 15 minutes, and a reconnect continues where it was", async () => {
   let now = Date.now();
   const { payments, app, staff } = await openWithStaff({
     now: () => now,
-    streamOptions: { beatMs: 20 },
+    streamOptions: { heartbeatMs: 20 },
   });
   await using _ = payments;
   await using follower = await follow(app, staff);
   await payments.charge();
-  const [first] = await follower.untilTold(1);
+  const [first] = await follower.untilReceived(1);
   now += 13 * 60_000;
-  const beats = follower.beats();
-  await until("it still lives", () => follower.beats() > beats + 1);
+  const heartbeats = follower.heartbeats();
+  await until("heartbeats still arrive", () => follower.heartbeats() > heartbeats + 1);
   now += 2 * 60_000;
   assert.equal(await follower.over, "ended");
   assert.equal(app.streams.count(), 0);
   const { id } = await payments.charge();
   await using again = await follow(app, staff, { after: first!.id });
-  const [next] = await again.untilTold(1);
-  assert.equal(parseTold(next!).data.id, id);
+  const [next] = await again.untilReceived(1);
+  assert.equal(parseMessage(next!).data.id, id);
 });
 
-Deno.test("an opened stream counts as one request, and leaves one line in the log", async () => {
+Deno.test("event stream: counts as one request and logs one line", async () => {
   const { payments, app, staff } = await openWithStaff({
     env: { RATE_LIMIT_PER_SECOND: "1", RATE_LIMIT_BURST: "2" },
     now: () => HOUR_MS,
-    streamOptions: { beatMs: 5 },
+    streamOptions: { heartbeatMs: 5 },
   });
   await using _ = payments;
   await using one = await follow(app, staff);
   await using other = await follow(app, staff);
-  await until("both are at it", () => one.beats() > 5 && other.beats() > 5);
+  await until("both get heartbeats", () => one.heartbeats() > 5 && other.heartbeats() > 5);
   await assertProblem(await app.as(staff, "/events/stream/"), 429, "rate_limited");
   const lines = app.logged().filter(({ route }) => route === "/events/stream/");
   assert.deepEqual(lines.map(({ status }) => status), [200, 200, 429]);
 });
 
-Deno.test("when the service is about to end streams end at once, and none is opened", async () => {
+Deno.test("event stream: all streams end at shutdown, and no more are opened", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   await using server = serveApp(app);
@@ -219,7 +223,7 @@ Deno.test("when the service is about to end streams end at once, and none is ope
   await assertProblem(response, 503, "unavailable");
 });
 
-Deno.test("SIGTERM ends a stream in good order, as nothing else would in time", async () => {
+Deno.test("event stream: SIGTERM ends it in an orderly way", async () => {
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   await using follower = await follow(service.url, service.keys.user);
@@ -232,10 +236,10 @@ Deno.test("SIGTERM ends a stream in good order, as nothing else would in time", 
     body: JSON.stringify({ payment_type: "gopay", gross_amount: 5_000 }),
   });
   const { id } = await charged.json();
-  const [told] = await follower.untilTold(1);
-  assert.equal(parseTold(told!).data.id, id);
+  const [messages] = await follower.untilReceived(1);
+  assert.equal(parseMessage(messages!).data.id, id);
   service.signal("SIGTERM");
-  // Cut off after the time of grace it would be broken.
+  // If it were cut off after the grace period, the client would get an error.
   assert.equal(await follower.over, "ended");
   assert.equal((await service.ended).code, 0);
 });

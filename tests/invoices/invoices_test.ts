@@ -12,7 +12,18 @@ import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { alterInvoices, type Invoice, invoiceDue, MAKING, namesTold, openInvoices, parseInvoice, sentInvoices, type TestInvoices, TOTAL } from "../support/records/invoices.ts";
+import {
+  alterInvoices,
+  type Invoice,
+  invoiceDue,
+  MAKING,
+  namesTold,
+  openInvoices,
+  parseInvoice,
+  sentInvoices,
+  type TestInvoices,
+  TOTAL,
+} from "../support/records/invoices.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();

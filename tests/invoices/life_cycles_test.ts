@@ -46,7 +46,7 @@ async function voidElsewhere({ sandbox }: TestInvoices, invoice: Invoice): Promi
   assert.equal((await sandbox.call("PATCH", path, { void_reason: "dashboard" })).http, 200);
 }
 
-const look = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gateway_invoice_id}`;
+const check = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gateway_invoice_id}`;
 const voiding = ({ gateway_invoice_id }: Invoice) =>
   `PATCH /v1/invoices/${gateway_invoice_id}/void`;
 
@@ -306,7 +306,7 @@ Deno.test("the customer pays while the void's answer is on its way back: it is p
 Deno.test("an answer that was overtaken by a void does not bring the invoice back", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
-  const held = invoices.relay.holdAnswer(look(invoice));
+  const held = invoices.relay.holdAnswer(check(invoice));
   const checked = checkInvoiceStatus(invoices.app.deps, invoice.id);
   await held.arrived;
   assert.equal((await invoices.void(invoice.id)).status, 200);
@@ -321,7 +321,7 @@ Deno.test("an answer that was overtaken by the payment does not undo it", async 
   invoices.connect();
   const invoice = await invoices.create();
   await invoices.advance(4 * DAY);
-  const held = invoices.relay.holdAnswer(look(invoice));
+  const held = invoices.relay.holdAnswer(check(invoice));
   const checked = checkInvoiceStatus(invoices.app.deps, invoice.id);
   await held.arrived;
   await invoices.pay(invoice);

@@ -10,7 +10,20 @@ import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { DAY, dayOf, type Invoice, invoiceDue, MAKING, MINUTE, namesTold, openInvoices, parseInvoice, SECOND, sentInvoices, type TestInvoices } from "../support/records/invoices.ts";
+import {
+  DAY,
+  dayOf,
+  type Invoice,
+  invoiceDue,
+  MAKING,
+  MINUTE,
+  namesTold,
+  openInvoices,
+  parseInvoice,
+  SECOND,
+  sentInvoices,
+  type TestInvoices,
+} from "../support/records/invoices.ts";
 
 /** Made, and the answer lost; or never arrived. */
 type Loss = "answer_lost" | "reset";

@@ -23,7 +23,7 @@ const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
 const HOUR_MS = 3_600_000;
 
 for (const { operation, task, resultOf } of ASKED) {
-  Deno.test(`${operation.name}: is answered with a job, and the job with what was asked for`, async () => {
+  Deno.test(`${operation.name}: respond-async returns a job whose result is the synchronous response`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
@@ -34,7 +34,7 @@ for (const { operation, task, resultOf } of ASKED) {
       [task, "queued", 0, null, null],
     );
     assert.deepEqual(await readJob(payments, job.id), job);
-    assert.equal(relay.received.length, before, "the gateway is not asked yet");
+    assert.equal(relay.received.length, before, "the gateway is not called yet");
     assert.deepEqual(app.carried.at(-1)?.id, job.id);
 
     await runDueJobs(app);
@@ -48,7 +48,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a key leads to its job, whatever became of it`, async () => {
+  Deno.test(`${operation.name}: a repeated key returns the same job in any state`, async () => {
     await using payments = await openRelayed();
     const { app, post } = payments;
     const prepared = await operation.prepare(payments);
@@ -69,7 +69,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: asked for by 20 at once with one key, there is one job`, async () => {
+  Deno.test(`${operation.name}: 20 concurrent requests with one key create one job`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
@@ -87,7 +87,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a request that overtakes its job does it, and the job tells the same`, async () => {
+  Deno.test(`${operation.name}: a synchronous request before its job takes effect, and the job has the same result`, async () => {
     await using payments = await openRelayed();
     const { app, post } = payments;
     const prepared = await operation.prepare(payments);
@@ -105,7 +105,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a request after its job is told the same, and one beside it to wait`, async () => {
+  Deno.test(`${operation.name}: a synchronous request after its job gets the same response, one during it gets a conflict`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
@@ -117,8 +117,8 @@ for (const { operation, task, resultOf } of ASKED) {
     const running = runDueJobs(app);
     await held.arrived;
     assert.equal((await readJob(payments, id)).status, "running");
-    const beside = await post(prepared.path, prepared.body, headers);
-    await assertProblem(beside, 409, "idempotency_in_progress");
+    const concurrent = await post(prepared.path, prepared.body, headers);
+    await assertProblem(concurrent, 409, "idempotency_in_progress");
     held.release();
     await running;
     const after = await post(prepared.path, prepared.body, headers);
@@ -127,7 +127,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a job beside a running request with its key waits for it`, async () => {
+  Deno.test(`${operation.name}: a job is postponed while a request with its key is running`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay } = payments;
@@ -149,7 +149,7 @@ for (const { operation, task, resultOf } of ASKED) {
 
   for (const headers of [{}, newKey()]) {
     const name = "Idempotency-Key" in headers ? "with a key" : "without a key";
-    Deno.test(`${operation.name}: a job that runs twice ${name} does it once`, async () => {
+    Deno.test(`${operation.name}: a job that runs twice ${name} takes effect once`, async () => {
       await using payments = await openRelayed();
       const prepared = await operation.prepare(payments);
       const first = await runAsked(payments, prepared, headers);
@@ -164,7 +164,7 @@ for (const { operation, task, resultOf } of ASKED) {
     });
   }
 
-  Deno.test(`${operation.name}: an end that nobody knows is looked into, and it is done once`, async () => {
+  Deno.test(`${operation.name}: after an unknown outcome the job checks the gateway and takes effect once`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, sandbox } = payments;
@@ -184,7 +184,7 @@ for (const { operation, task, resultOf } of ASKED) {
     }
   });
 
-  Deno.test(`${operation.name}: a job that never hears the end is given up after five more tries`, async () => {
+  Deno.test(`${operation.name}: a job whose outcome stays unknown fails after five retries`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -206,7 +206,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.match(error!, /^gateway_error: .+outcome unknown/);
   });
 
-  Deno.test(`${operation.name}: a gateway that wants to be left alone is, and that is no failure`, async () => {
+  Deno.test(`${operation.name}: a 429 of the gateway postpones the job without counting an attempt`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -227,7 +227,7 @@ for (const { operation, task, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: what was asked for a day ago is not done any more`, async () => {
+  Deno.test(`${operation.name}: a job older than a day fails without calling the gateway`, async () => {
     const start = Date.now();
     let now = start;
     await using payments = await openRelayed({ now: () => now });
@@ -239,12 +239,12 @@ for (const { operation, task, resultOf } of ASKED) {
     await runDueJobs(app);
     const { status, error } = await readJob(payments, id);
     assert.equal(status, "failed");
-    assert.match(error!, /^invalid_state: .+too long ago/);
+    assert.match(error!, /^invalid_state: .+too old to be processed/);
     assert.equal(relay.times(operation.call), before);
   });
 }
 
-Deno.test("a key is new after 24 hours, also for jobs", async () => {
+Deno.test("async key: can be reused after 24 hours", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now });
   const headers = newKey();
@@ -257,7 +257,7 @@ Deno.test("a key is new after 24 hours, also for jobs", async () => {
   assert.equal((await readJob(payments, first.id)).status, "succeeded");
 });
 
-Deno.test("a key of a request that was answered at once is no other request's, not even later", async () => {
+Deno.test("async key: rejects a key that a synchronous request used with another body", async () => {
   await using payments = await openRelayed();
   const { post } = payments;
   const headers = newKey();
@@ -269,7 +269,7 @@ Deno.test("a key of a request that was answered at once is no other request's, n
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("a key is its caller's own, also for jobs", async () => {
+Deno.test("async key: the same key of two callers creates two jobs", async () => {
   await using payments = await openRelayed();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { ...ASYNC, ...newKey() };
@@ -279,7 +279,7 @@ Deno.test("a key is its caller's own, also for jobs", async () => {
   assert.notEqual((await accepted(answer)).id, alices.id);
 });
 
-Deno.test("without a key each request is a job of its own", async () => {
+Deno.test("async request: without a key each request creates a job", async () => {
   await using payments = await openRelayed();
   const { post } = payments;
   const sold = await payments.paid("gopay");
@@ -289,21 +289,21 @@ Deno.test("without a key each request is a job of its own", async () => {
   assert.equal((await payments.read(sold.id)).refund_amount, "2000.00");
 });
 
-/** What is refused for good, and the code by which. */
+/** Definite rejections, and the error code of each. */
 const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, RegExp]>> = {
-  "an order id that is taken": async ({ charge }) => {
+  "an order id in use": async ({ charge }) => {
     const { order_id } = await charge("bca");
     return ["/charge/", { ...CHARGE, order_id }, /^duplicate_order: The order id .+ is taken/];
   },
-  "a charge that the gateway does not take": ({ relay }) => {
+  "a charge that the gateway rejects as invalid": ({ relay }) => {
     relay.intercept = () => Response.json({ status_code: "400", status_message: "No such thing" });
     return Promise.resolve(["/charge/", CHARGE, /^gateway_validation: .*No such thing/]);
   },
-  "a refund of what is not paid": async ({ charge }) => {
+  "a refund of an unpaid payment": async ({ charge }) => {
     const { id } = await charge("gopay");
     return [`/payments/${id}/refund/`, {}, /^invalid_state: A payment in pending cannot/];
   },
-  "a refund of more than there is": async ({ paid }) => {
+  "a refund above the remaining amount": async ({ paid }) => {
     const { id } = await paid("gopay");
     return [`/payments/${id}/refund/`, { amount: 99_000 }, /^validation_error: amount/];
   },
@@ -315,7 +315,7 @@ const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, J
 };
 
 for (const [what, prepare] of Object.entries(REFUSALS)) {
-  Deno.test(`${what} is refused for good: its job is not tried again`, async () => {
+  Deno.test(`async job: ${what} fails without a retry`, async () => {
     await using payments = await openRelayed();
     const [path, body, error] = await prepare(payments);
     const job = await runAsked(payments, { path, body });
@@ -325,7 +325,7 @@ for (const [what, prepare] of Object.entries(REFUSALS)) {
   });
 }
 
-Deno.test("however it is written, the preference is heard", async () => {
+Deno.test("Prefer header: respond-async is recognized in every valid notation", async () => {
   await using payments = await openRelayed();
   const { app, key } = payments;
   const send = async (...prefer: string[]) => {
@@ -356,7 +356,7 @@ Deno.test("however it is written, the preference is heard", async () => {
   ) assert.equal(await send(...prefer), 201, prefer.join(" | "));
 });
 
-Deno.test("what is wrong with a request is said at once, and nothing is written", async () => {
+Deno.test("async request: an invalid request is rejected at once and creates no job", async () => {
   await using payments = await openRelayed();
   const { app, post, get } = payments;
   const { id } = await payments.paid("gopay");
@@ -366,14 +366,14 @@ Deno.test("what is wrong with a request is said at once, and nothing is written"
   const refund = `/payments/${id}/refund/`;
   await assertProblem(await post(refund, { amount: 0.5 }, ASYNC), 400, "validation_error");
   await assertProblem(await post(refund, {}, ASYNC, bob), 404, "not_found");
-  const nobodys = `/payments/${randomUUID()}/refund/`;
-  await assertProblem(await post(nobodys, {}, ASYNC), 404, "not_found");
+  const unknownPath = `/payments/${randomUUID()}/refund/`;
+  await assertProblem(await post(unknownPath, {}, ASYNC), 404, "not_found");
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const jobs = await (await get("/jobs/?task=process_refund_async", staff)).json();
   assert.deepEqual(jobs, []);
 });
 
-Deno.test("staff's job is done as staff, and a body may be left out", async () => {
+Deno.test("async request: a staff job runs as staff, and the body is optional", async () => {
   await using payments = await openRelayed();
   const { app, post, get } = payments;
   const { id } = await payments.paid("gopay");
@@ -385,7 +385,7 @@ Deno.test("staff's job is done as staff, and a body may be left out", async () =
   assert.equal((await payments.read(id)).transaction_status, "refund");
 });
 
-Deno.test("the job is found under the prefix that everything is", async () => {
+Deno.test("async request: Location contains the base path", async () => {
   await using payments = await openRelayed({ env: { BASE_PATH: "/pay" } });
   const { post, get } = payments;
   const charged = await post("/pay/charge", CHARGE, ASYNC);

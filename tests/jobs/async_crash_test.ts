@@ -2,77 +2,77 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { JobSchema } from "../../routes/jobs/schemas.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
-import { assertBooksAgree } from "../support/payments/books.ts";
 import { textOf } from "../support/database/wire.ts";
-import { type Installation, type Keyed, openInstallation } from "../support/installation.ts";
-import { chargeRequest } from "../support/payments/payments.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
+import { type Installation, type Keyed, openInstallation } from "../support/installation.ts";
+import { assertBooksAgree } from "../support/payments/books.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
-/** About as many as a round has, from the requests to the end of their jobs. */
+/** About as many messages as a round has, from the requests to the end of their jobs. */
 const MOST_MESSAGES = 120;
 
 const random = createRandom(seededState(7));
 
-/** The ids of the jobs that were answered with; null: there was no answer. */
+/** The ids of the jobs in the responses; null: there was no response. */
 type Asked = Promise<(string | null)[]>;
 
-/** Tells whether anybody answers. */
+/** Shows whether the service responds. */
 const NOWHERE: Keyed = { path: "/nowhere/", body: {}, key: "nobody" };
 
 interface Step {
-  /** Where chance decides, once is not enough. */
+  /** Repeated if the point of the kill is random. */
   rounds?: number;
   /** Before the requests are sent. */
   prepare(service: Installation): void;
-  /** They are sent; brings their jobs to where the service is to be killed. */
+  /** After they are sent: runs their jobs up to the point of the kill. */
   bring(service: Installation, operations: Keyed[], jobs: Asked): Promise<void>;
 }
 
-/** What waits, until each of these words is among it. */
+/** Waits until `waiting` contains each of the words. */
 async function untilNamed(waiting: () => string, words: string[]): Promise<void> {
-  await until("all are there", () => words.every((word) => waiting().includes(word)));
+  await until("all words are there", () => words.every((word) => waiting().includes(word)));
 }
 
 const STEPS: Record<string, Step> = {
   "before the call to the gateway": {
     prepare: ({ calls }) => calls.shut(({ method }) => method === "POST"),
     async bring({ calls }, operations) {
-      await until("all are called", () => calls.waiting().length === operations.length);
+      await until("all calls have arrived", () => calls.waiting().length === operations.length);
     },
   },
   "during the call": {
     prepare: ({ answers }) => answers.shut(({ method }) => method === "POST"),
     async bring({ answers }, operations) {
-      await until("all are answered", () => answers.waiting().length === operations.length);
+      await until("all responses are held", () => answers.waiting().length === operations.length);
     },
   },
-  "after the answer, before it is written": {
+  "after the response, before it is stored": {
     prepare: ({ answers }) => answers.shut(({ method }) => method === "POST"),
     async bring({ answers, statements }, operations) {
       const keys = operations.map(({ key }) => key);
-      await until("all are answered", () => answers.waiting().length === operations.length);
+      await until("all responses are held", () => answers.waiting().length === operations.length);
       statements.shut((packet) => keys.some((key) => textOf([packet]).includes(key)));
       answers.open();
       await untilNamed(() => textOf(statements.waiting()), keys);
     },
   },
-  "after all is written but the job's own end": {
+  "after all is stored except the end of the job": {
     prepare: ({ answers }) => answers.shut(({ method }) => method === "POST"),
     async bring({ answers, statements }, operations, asked) {
       const jobs = (await asked).filter((id) => id !== null);
-      await until("all are answered", () => answers.waiting().length === operations.length);
+      await until("all responses are held", () => answers.waiting().length === operations.length);
       statements.shut((packet) => jobs.some((id) => textOf([packet]).includes(id)));
       answers.open();
       await untilNamed(() => textOf(statements.waiting()), jobs);
     },
   },
-  "at any message on either wire": {
+  "at a random message of either connection": {
     rounds: 4,
     prepare: (service) => service.killAfter(1 + random.below(MOST_MESSAGES)),
     async bring(service, operations) {
       const keys = operations.map(({ key }) => key);
-      await until("it is dead, or all is done before it could be", async () => {
+      await until("the service is killed, or all jobs are done", async () => {
         const done = await service.database.query((sql) =>
           sql`select from gateway.jobs
             where payload ->> 'key' = any(${keys}) and status = 'succeeded'`
@@ -84,7 +84,7 @@ const STEPS: Record<string, Step> = {
 };
 
 for (const [name, step] of Object.entries(STEPS)) {
-  Deno.test(`killed ${name}, jobs are finished by another, and nothing happens twice`, async () => {
+  Deno.test(`async jobs: when the service is killed ${name}, the next one finishes them and nothing happens twice`, async () => {
     await using service = await openInstallation();
     await service.start();
     for (let round = 0; round < (step.rounds ?? 1); round++) {
@@ -96,7 +96,7 @@ for (const [name, step] of Object.entries(STEPS)) {
 
       await service.start();
       await service.endLeases(operations);
-      // Who heard no answer asks again; who did is told of the same job.
+      // A repeated request returns the same job, also if the first had no response.
       const before = await asked;
       const jobs = await Promise.all(operations.map((operation) => ask(service, operation)));
       for (const [index, id] of before.entries()) if (id) assert.equal(jobs[index], id);
@@ -122,7 +122,7 @@ async function resultOf(service: Installation, id: string): Promise<Json> {
   return job.result;
 }
 
-/** A transfer, a card and a refund, asked for at once. */
+/** A bank transfer, a card charge and a refund, requested at the same time. */
 async function prepare(service: Installation) {
   const { sandbox } = service;
   const sold = await paid(service);
@@ -142,7 +142,7 @@ async function prepare(service: Installation) {
       const path = `transactions/${sold.transaction_id}`;
       const { refunds } = await sandbox.control(path, undefined, "GET");
       assert.deepEqual(refunds.map((each: Json) => each.refund_amount), ["10000.00"]);
-      // Who asks once more, and waits this time, is told the same.
+      // A synchronous request with the key returns the same.
       const replies = await Promise.all(operations.map(service.post));
       assert.deepEqual(
         replies.map((reply) => reply?.body),
@@ -162,7 +162,7 @@ async function paid(service: Installation): Promise<Json> {
   return (await service.get(`/payments/${id}/check_status/`)).payment;
 }
 
-/** Not even a second try that the gateway refused. */
+/** Not even a second call that the gateway rejected. */
 function assertChargedOnce({ passed }: Installation): void {
   const charges = passed.filter(({ target }) => target === "/v2/charge");
   const orders = charges.map(({ body }) => JSON.parse(body).transaction_details.order_id);

@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { ask } from "../support/database/database.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   accepted,
   ASKED,
@@ -8,24 +13,19 @@ import {
   runAsked,
   runToItsEnd,
 } from "../support/payments/asked.ts";
-import { ask } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { createWaits } from "../support/gateway/gateway.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
 import { type Prepared, timesDone } from "../support/payments/operations.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 const UNKNOWN = /\(outcome unknown: payment [0-9a-f-]{36}\)$/;
 
-/** Without an order id, by which even the gateway would notice a second charge. */
+/** Without an order id, by which the gateway would detect a second charge. */
 function nameless({ path, body }: Prepared) {
   return { path, body: { ...body, order_id: undefined } };
 }
 
-/** The gateway does nothing and says nothing, for as long as the job is tried. */
+/** The gateway does nothing and does not respond during all attempts of the job. */
 async function failUnknown(
   payments: RelayedPayments,
   prepared: Prepared,
@@ -44,7 +44,7 @@ async function failUnknown(
 }
 
 for (const { operation, resultOf } of ASKED) {
-  Deno.test(`${operation.name}: a job never outlives the key of an earlier request, whose end it tells`, async () => {
+  Deno.test(`${operation.name}: a job expires with the key of an earlier request, and returns its reply`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay } = payments;
@@ -63,7 +63,7 @@ for (const { operation, resultOf } of ASKED) {
     assert.equal(relay.times(operation.call), made);
   });
 
-  Deno.test(`${operation.name}: nor does it where that request's end was never known`, async () => {
+  Deno.test(`${operation.name}: a job expires with the key of an earlier request with unknown outcome, and says so`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay, sandbox } = payments;
@@ -84,7 +84,7 @@ for (const { operation, resultOf } of ASKED) {
     assert.equal(relay.times(operation.call), made);
   });
 
-  Deno.test(`${operation.name}: what may have been done is not said to be asked for anew`, async () => {
+  Deno.test(`${operation.name}: an expired job with an unknown outcome does not ask for a new request`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, sandbox, databaseUrl } = payments;
@@ -99,14 +99,14 @@ for (const { operation, resultOf } of ASKED) {
       await runDueJobs(app);
       const { status, attempts, error } = await readJob(payments, first.id);
       assert.deepEqual([status, attempts], ["failed", 2]);
-      assert.match(error!, /too long ago/);
-      assert.match(error!, isPruned ? /look for it first/ : UNKNOWN);
-      assert.doesNotMatch(error!, /anew/);
+      assert.match(error!, /too old to be processed/);
+      assert.match(error!, isPruned ? /check for the payment first/ : UNKNOWN);
+      assert.doesNotMatch(error!, /new request/);
       assert.equal(await timesDone(payments, operation, prepared), 1);
     }
   });
 
-  Deno.test(`${operation.name}: what was done is told, however late`, async () => {
+  Deno.test(`${operation.name}: an expired job returns the stored reply of its earlier attempt`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const prepared = await operation.prepare(payments);
@@ -120,7 +120,7 @@ for (const { operation, resultOf } of ASKED) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: asked for again, a job with an unknown end goes on`, async () => {
+  Deno.test(`${operation.name}: a repeated request resumes a failed job with unknown outcome`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -138,7 +138,7 @@ for (const { operation, resultOf } of ASKED) {
     for (const answer of answers) {
       const job = await accepted(answer);
       assert.deepEqual([job.id, job.status, job.attempts], [id, "queued", 0]);
-      assert.match(job.error!, UNKNOWN, "it may still have been done");
+      assert.match(job.error!, UNKNOWN, "it may have taken effect");
     }
     assert.equal(app.carried.at(-1)?.id, id);
     await runDueJobs(app);
@@ -150,7 +150,7 @@ for (const { operation, resultOf } of ASKED) {
     assert.deepEqual(await accepted(after), done);
   });
 
-  Deno.test(`${operation.name}: asked for again too late, a job with an unknown end stays as it is`, async () => {
+  Deno.test(`${operation.name}: a repeated request after the expiry leaves a failed job unchanged`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -167,7 +167,7 @@ for (const { operation, resultOf } of ASKED) {
   });
 }
 
-Deno.test("asked for again, a job that was refused for good stays the answer", async () => {
+Deno.test("async request: a repeated request returns the job that was rejected", async () => {
   await using payments = await openRelayed();
   const { order_id } = await payments.charge("bca");
   const asked = {

@@ -14,7 +14,7 @@ import type { Json } from "../support/gateway/sandbox.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 
-/** Everything that is stored, as text. */
+/** All rows of all tables, as text. */
 async function stored(databaseUrl: string): Promise<string> {
   const tables = await ask(
     databaseUrl,
@@ -45,13 +45,13 @@ async function jobOf({ app }: RelayedPayments, id: string) {
   return (await app.database.query((sql) => findJob(sql, id)))!;
 }
 
-/** In no table, log or answer, be it as it is or in a usual disguise. */
+/** In no table, log or response, neither plain nor in a common encoding. */
 async function assertNowhere(payments: RelayedPayments, { token, id, answer }: AskedCard) {
   const read = await (await payments.get(`/jobs/${id}/`)).text();
   const places = {
     "the database": await stored(payments.databaseUrl),
     "the log": JSON.stringify(payments.app.logged()),
-    "an answer": answer + read,
+    "a response": answer + read,
   };
   const { secret } = await jobOf(payments, id);
   for (const [place, text] of Object.entries(places)) {
@@ -63,7 +63,7 @@ async function assertNowhere(payments: RelayedPayments, { token, id, answer }: A
   }
 }
 
-Deno.test("a card's token waits where nobody can read it, and is gone when its charge is made", async () => {
+Deno.test("card token: is encrypted while its job waits, and erased after the charge", async () => {
   await using payments = await openRelayed({ env: { LOG_GATEWAY: "true" } });
   const asked = await askForCard(payments);
   assert.ok((await jobOf(payments, asked.id)).secret);
@@ -74,10 +74,10 @@ Deno.test("a card's token waits where nobody can read it, and is gone when its c
   assert.deepEqual([status, secret], ["succeeded", ""], error!);
   await assertNowhere(payments, asked);
   const sent = payments.relay.received.map(({ body }) => body).join();
-  assert.ok(sent.includes(asked.token), "the gateway was given it");
+  assert.ok(sent.includes(asked.token), "the gateway received it");
 });
 
-Deno.test("a token is kept while its charge is tried again, and gone when that is given up", async () => {
+Deno.test("card token: is kept while the job is retried, and erased when the job fails", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now, env: { LOG_GATEWAY: "true" } });
   await payments.sandbox.fault("charge", "error_500");
@@ -97,7 +97,7 @@ Deno.test("a token is kept while its charge is tried again, and gone when that i
   await assertNowhere(payments, refused);
 });
 
-Deno.test("a charge whose token was erased is not run again", async () => {
+Deno.test("card token: a job whose token was erased cannot be retried by staff", async () => {
   await using payments = await openRelayed();
   const { app, post } = payments;
   const { order_id } = await payments.charge("bca");
@@ -110,7 +110,7 @@ Deno.test("a charge whose token was erased is not run again", async () => {
   assert.equal((await jobOf(payments, id)).status, "failed");
 });
 
-Deno.test("a token that the gateway's key of today does not open fails its job, and says why", async () => {
+Deno.test("card token: after a change of the server key the job fails and says why", async () => {
   await using payments = await openRelayed();
   const asked = await askForCard(payments);
   await using rotated = await openApp({
@@ -121,11 +121,14 @@ Deno.test("a token that the gateway's key of today does not open fails its job, 
   await runDueJobs(rotated);
   const { status, attempts, error, secret } = await jobOf(payments, asked.id);
   assert.deepEqual([status, attempts, secret], ["failed", 1, ""]);
-  assert.match(error!, /^invalid_state: The card token can no longer be read/);
+  assert.match(
+    error!,
+    /^invalid_state: The card token can no longer be read.+send a new request\.$/,
+  );
   assert.equal(payments.relay.received.length, 0);
 });
 
-Deno.test("nor is a charge that may have been made to be asked for anew because of that", async () => {
+Deno.test("card token: after a change of the server key a job with unknown outcome asks for no new request", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now });
   await payments.sandbox.fault("charge", "answer_lost");
@@ -142,10 +145,10 @@ Deno.test("nor is a charge that may have been made to be asked for anew because 
   const { status, error } = await jobOf(payments, id);
   assert.equal(status, "failed");
   assert.match(error!, /can no longer be read.+outcome unknown: payment [0-9a-f-]{36}/);
-  assert.doesNotMatch(error!, /anew/);
+  assert.doesNotMatch(error!, /new request/);
 });
 
-Deno.test("asked for again with the same key, a charge whose token was erased has it again", async () => {
+Deno.test("card token: a repeated request with the same key restores an erased token", async () => {
   await using payments = await openRelayed();
   const body = await chargeRequest(payments.sandbox, "card");
   const headers = { ...ASYNC, ...newKey() };
@@ -165,7 +168,7 @@ Deno.test("asked for again with the same key, a charge whose token was erased ha
   assert.deepEqual([status, secret], ["succeeded", ""], error!);
 });
 
-Deno.test("one job's token is of no use in another's row", async () => {
+Deno.test("card token: cannot be decrypted in the row of another job", async () => {
   await using payments = await openRelayed();
   const [one, two] = [await askForCard(payments), await askForCard(payments)];
   await ask(
@@ -178,7 +181,7 @@ Deno.test("one job's token is of no use in another's row", async () => {
   assert.match((await jobOf(payments, two.id)).error!, /can no longer be read/);
 });
 
-Deno.test("a secret opens by the same key for the same thing, and no other way", () => {
+Deno.test("secret box: opens a secret only with the same key and the same context", () => {
   const box = createSecretBox("Mid-server-one");
   const secret = "48111111-1114-ü-" + randomUUID();
   const sealed = box.seal(secret, "job 1");

@@ -5,12 +5,12 @@ import { PROJECT } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 interface JobProcess extends AsyncDisposable {
-  /** Resolves when it has said so. */
-  said(word: string): Promise<void>;
+  /** Resolves when the process has printed the word. */
+  untilPrinted(word: string): Promise<void>;
   kill(): Promise<void>;
 }
 
-/** Of the first there is what is to be done. */
+/** The first process gets the payloads of the jobs to write. */
 function startProcess(
   { queue, databaseUrl, folder }: TestQueue,
   payloads?: object[],
@@ -32,7 +32,7 @@ function startProcess(
   })();
   let isKilled = false;
   const started: JobProcess = {
-    said: (word) => until(`it says ${word}`, () => output.includes(word)),
+    untilPrinted: (word) => until(`it prints ${word}`, () => output.includes(word)),
     async kill() {
       if (!isKilled) process.kill("SIGKILL");
       isKilled = true;
@@ -44,7 +44,7 @@ function startProcess(
   return started;
 }
 
-async function openTestQueue(name: TestQueue["queue"]): Promise<TestQueue> {
+async function openQueueWithTables(name: TestQueue["queue"]): Promise<TestQueue> {
   const queue = await openQueue(name);
   await ask(
     queue.databaseUrl,
@@ -59,34 +59,34 @@ async function count(queue: TestQueue, from: string): Promise<number> {
 }
 
 for (const name of QUEUES) {
-  Deno.test(`${name}: a process killed in the middle of a job: another finishes it, once`, async () => {
-    await using queue = await openTestQueue(name);
+  Deno.test(`${name} queue: the job of a killed process is finished once by another process`, async () => {
+    await using queue = await openQueueWithTables(name);
     await using first = startProcess(queue, [{ hangs: true }]);
-    await first.said("begun");
+    await first.untilPrinted("begun");
     await first.kill();
     assert.equal(await count(queue, "gateway.jobs where status = 'running'"), 1);
     await using _second = startProcess(queue);
     const done = "gateway.jobs where status = 'succeeded' and attempts = 2";
-    await until("it is over", async () => await count(queue, done) === 1);
+    await until("the job has succeeded", async () => await count(queue, done) === 1);
     assert.equal(await count(queue, "runs"), 2);
     assert.equal(await count(queue, "effects"), 1);
   });
 
-  Deno.test(`${name}: of 1,000 jobs, 50 of which fail at first, a crash loses and doubles none`, async () => {
-    await using queue = await openTestQueue(name);
+  Deno.test(`${name} queue: a crash during 1,000 jobs, 50 of which fail once, loses and repeats none`, async () => {
+    await using queue = await openQueueWithTables(name);
     const payloads = Array.from({ length: 1_000 }, (_, i) => ({ fails: i % 20 === 0 }));
     await using first = startProcess(queue, payloads);
-    await until("it is at it", async () => await count(queue, "effects") > 100);
+    await until("over 100 jobs are done", async () => await count(queue, "effects") > 100);
     await first.kill();
     const killed = await count(queue, "gateway.jobs where status = 'running'");
     assert.ok(await count(queue, "effects") < 1_000);
     await using _second = startProcess(queue);
     await until(
-      "all are over",
+      "all jobs are done",
       async () => await count(queue, "gateway.jobs where status = 'succeeded'") === 1_000,
     );
     assert.equal(await count(queue, "effects"), 1_000);
-    // Again is run what failed, and what the killed one was at: nothing else.
+    // Only jobs that failed, and those that the killed process was running, run twice.
     const runs = await count(queue, "runs");
     assert.ok(runs >= 1_050 && runs <= 1_050 + killed, `${runs} runs, ${killed} killed`);
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/ids.ts";
-import { newJob as newJobOf } from "../../core/jobs/new_job.ts";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
+import { newJob as newJobOf } from "../../core/outbox.ts";
 import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/due_jobs.ts";
 import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
@@ -22,62 +22,64 @@ async function rankOf(databaseUrl: string, id: string): Promise<number> {
   return row!.rank;
 }
 
-/** What a sweep finds; it is run by nobody. */
+/** The jobs that a sweep finds; none is run. */
 async function sweep(database: Database): Promise<string[]> {
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
-  await sweepJobs({ database, clock: Date.now, deliver });
+  await sweepJobs({ database, clock: Date.now, runJob: deliver });
   return found;
 }
 
-/** How many there are in the queue itself. */
+/** How many messages the queue has. */
 async function countQueued({ databaseUrl }: TestQueue): Promise<number> {
   return (await ask(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
 }
 
 for (const name of QUEUES) {
-  Deno.test(`${name}: hundreds of looks hold up nothing that somebody waits for`, async () => {
+  Deno.test(`${name} queue: hundreds of queued checks do not delay a job that a caller waits for`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const slow = Promise.withResolvers<void>();
     let [begun, over] = [0, 0];
-    const look = async () => {
+    const check = async () => {
       begun++;
       await slow.promise;
       over++;
     };
     const worker = startWorker(queue, jobQueue, {
-      tasks: { look: task(look), greet: task(() => Promise.resolve()) },
+      tasks: { check: task(check), greet: task(() => Promise.resolve()) },
     });
     const write = async (...jobs: NewJob[]) => {
       const written = await queue.database.query((sql) => insertJobs(sql, jobs));
       for (const job of written) jobQueue.enqueue(job);
     };
-    await write(...many(500, { task: "look", rank: JOB_RANKS.look }));
-    await until("they are begun with", () => begun > 1);
+    await write(...many(500, { task: "look", rank: JOB_RANKS.check }));
+    await until("the checks are running", () => begun > 1);
     const awaited = newJob();
     await write(awaited);
     await until(
-      "it is over",
+      "the awaited job is over",
       async () => (await queue.find(awaited.id)).status === "succeeded",
     );
     assert.deepEqual([begun, over], [4, 0], "so many looks at once");
     const isInQueue = name === "postgres";
-    if (isInQueue) assert.ok(await countQueued(queue) > 100, "it has overtaken them there, too");
+    if (isInQueue) {
+      assert.ok(await countQueued(queue) > 100, "it has overtaken the checks in the queue, too");
+    }
     slow.resolve();
     await ask(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
-    if (isInQueue) await until("they are gone", async () => await countQueued(queue) === 0);
+    if (isInQueue) await until("the queue is empty", async () => await countQueued(queue) === 0);
     await worker.close(10_000);
   });
 }
 
-Deno.test("of two that become one the rank is that of the more urgent", async () => {
+Deno.test("job rank: two merged jobs get the rank of the more urgent one", async () => {
   const databaseUrl = await createDatabase();
   const hanging = Promise.withResolvers<void>();
   const tasks = { greet: task(() => hanging.promise, { firstDelayMs: 0 }) };
   await using instance = openInstance({ databaseUrl, tasks });
-  const { look, awaited } = JOB_RANKS;
-  for (const ranks of [[look, awaited], [awaited, look], [look, undefined], [look, look]]) {
+  const { check, awaited } = JOB_RANKS;
+  for (const ranks of [[check, awaited], [awaited, check], [check, undefined], [check, check]]) {
     const subject_id = randomUUID();
     const [first, second] = ranks.map((rank) => newJob({ subject_id, rank }));
     const id = await instance.insert(first);
@@ -85,19 +87,19 @@ Deno.test("of two that become one the rank is that of the more urgent", async ()
     assert.equal(await rankOf(databaseUrl, id), Math.min(...ranks.map((rank) => rank ?? 0)));
   }
 
-  // Also where one is handed over to another that came while it ran.
+  // Also if a running job is merged into one that was queued meanwhile.
   const subject_id = randomUUID();
   const held = await instance.insert({ subject_id, rank: awaited });
   const run = instance.worker.run(held);
-  await until("it runs", async () => (await instance.find(held)).status === "running");
-  const heir = await instance.insert({ subject_id, rank: look });
+  await until("the job is running", async () => (await instance.find(held)).status === "running");
+  const heir = await instance.insert({ subject_id, rank: check });
   hanging.reject(new Error("not yet"));
   await run;
   assert.deepEqual((await instance.find(held)).result, { continued_by: heir });
   assert.equal(await rankOf(databaseUrl, heir), awaited);
 });
 
-Deno.test("a sweep goes on while there is something due, and hides no rank behind another", async () => {
+Deno.test("sweep: runs all due jobs of every rank, each once", async () => {
   const databaseUrl = await createDatabase();
   const tasks = { greet: task(() => Promise.resolve()) };
   await using instance = openInstance({ databaseUrl, tasks });
@@ -107,9 +109,9 @@ Deno.test("a sweep goes on while there is something due, and hides no rank behin
     await database.query((sql) => insertJobs(sql, many(600, { rank, run_at: new Date(0) })));
   }
   const found = await sweep(database);
-  assert.equal(found.length, ranks.length * 500, "those that nobody runs are found once");
+  assert.equal(found.length, ranks.length * 500, "jobs that were not run are found once");
   assert.equal(new Set(found).size, found.length);
-  assert.equal(await sweepJobs({ database, clock: Date.now, deliver: worker.run }), 1_800);
+  assert.equal(await sweepJobs({ database, clock: Date.now, runJob: worker.run }), 1_800);
   const [{ count }] = await database.query((sql) =>
     sql<[{ count: number }]>`
       select count(*)::int as count from gateway.jobs where status = 'succeeded'`
@@ -117,7 +119,7 @@ Deno.test("a sweep goes on while there is something due, and hides no rank behin
   assert.equal(count, 1_800);
 });
 
-Deno.test("a rank that cannot be listed keeps no other from being run, and is told", async () => {
+Deno.test("sweep: a rank that cannot be listed does not stop the others, and the sweep fails", async () => {
   await using instance = openInstance({ databaseUrl: await createDatabase() });
   const jobs = Object.values(JOB_RANKS).map((rank) => newJob({ rank }));
   await instance.database.query((sql) => insertJobs(sql, jobs));
@@ -131,12 +133,12 @@ Deno.test("a rank that cannot be listed keeps no other from being run, and is to
   };
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
-  const swept = sweepJobs({ database, clock: Date.now, deliver });
+  const swept = sweepJobs({ database, clock: Date.now, runJob: deliver });
   await assert.rejects(swept, { message: "it took too long" });
   assert.deepEqual(found.toSorted(), [jobs[0]!.id, jobs[2]!.id].toSorted());
 });
 
-Deno.test("what is due of one rank is found without reading the others", async () => {
+Deno.test("sweep: finds the due jobs of a rank by an index, without reading other ranks", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openInstance({ databaseUrl });
   await ask(databaseUrl, "analyze");
@@ -165,14 +167,14 @@ function openWithClock(databaseUrl: string, offMs: number): Instance {
   });
 }
 
-Deno.test("what is due by the database's clock is run by an instance whose own is behind", async () => {
+Deno.test("worker: an instance whose clock is behind runs a job that is due by the database's clock", async () => {
   await using late = openWithClock(await createDatabase(), -60_000);
   const id = await late.insert({ run_at: new Date(Date.now() - 1_000) });
   await late.worker.run(id);
   assert.equal((await late.find(id)).status, "succeeded");
 });
 
-Deno.test("a job that an instance a day ahead died in is taken up by others", async () => {
+Deno.test("worker: takes over the job of a crashed instance whose clock was a day ahead", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openWithClock(databaseUrl, 0);
   const lease = async (until: string) => {
@@ -191,7 +193,7 @@ Deno.test("a job that an instance a day ahead died in is taken up by others", as
   assert.equal((await instance.find(held)).status, "running");
 });
 
-Deno.test("a job's id tells when it was made, by the clock of whoever made it", () => {
+Deno.test("job id: contains the creation time by the clock of its creator", () => {
   const now = new Date(Date.UTC(2040, 0, 1));
   const subject = { id: randomUUID(), user_id: null };
   const { id } = newJobOf("greet", subject, {}, { runAt: now, now });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openInstance, task } from "../support/jobs/jobs.ts";
@@ -7,10 +7,10 @@ import { inTime } from "../support/until.ts";
 
 const SECOND = 1_000;
 
-/** What is promised of a job whose process was killed. */
+/** The documented limit for a job whose process was killed. */
 const LATEST = 90 * SECOND;
 
-Deno.test("a job whose worker is gone is taken up within 90 s: its lease is over by the last sweep before", async () => {
+Deno.test("lease: the job of a killed worker runs again within 90 s", async () => {
   const { cron } = SCHEDULE.find(({ name }) => name === "sweep_jobs")!;
   assert.equal(cron, "* * * * *");
   const lastSweep = LATEST - 60 * SECOND;
@@ -39,8 +39,8 @@ Deno.test("a job whose worker is gone is taken up within 90 s: its lease is over
     now: () => now,
     tasks: { greet: task(() => Promise.resolve("done")) },
   });
-  const sweep = () => sweepJobs({ ...next, clock: () => now, deliver: next.worker.run });
-  // It may be slow to renew its lease, and is not taken for dead at once.
+  const sweep = () => sweepJobs({ ...next, clock: () => now, runJob: next.worker.run });
+  // A worker that renews its lease late keeps the job.
   now = killed + 20 * SECOND;
   assert.equal(await sweep(), 0);
   now = killed + lastSweep;

@@ -13,10 +13,10 @@ const NOON = Date.UTC(2026, 0, 1, 12);
 const MINUTE_MS = 60_000;
 
 interface Process extends AsyncDisposable {
-  /** Tells it the time; whether its tick is to hang. */
+  /** Sends it the time of a tick, and whether the tick hangs. */
   tell(time: number, manner?: "quick" | "hang"): Promise<void>;
-  /** What it has said so far, a line for each thing. */
-  said: string[];
+  /** The lines it has printed so far. */
+  printed: string[];
   kill(): Promise<void>;
 }
 
@@ -31,16 +31,16 @@ async function startProcess(databaseUrl: string, task: string): Promise<Process>
     stdout: "piped",
     stderr: "null",
   }).spawn();
-  const said: string[] = [];
+  const printed: string[] = [];
   const listening = (async () => {
     for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) {
-      said.push(...text.split("\n").filter(Boolean));
+      printed.push(...text.split("\n").filter(Boolean));
     }
   })();
   const orders = process.stdin.getWriter();
   let isKilled = false;
   const instance: Process = {
-    said,
+    printed,
     tell: (time, manner = "quick") => orders.write(new TextEncoder().encode(`${time} ${manner}\n`)),
     async kill() {
       isKilled = true;
@@ -49,28 +49,28 @@ async function startProcess(databaseUrl: string, task: string): Promise<Process>
       await orders.abort().catch(() => {});
       await listening;
     },
-    // One whose tick hangs would not end by itself.
+    // A process whose tick hangs does not end by itself.
     [Symbol.asyncDispose]: () => isKilled ? Promise.resolve() : instance.kill(),
   };
-  await until("it is ready", () => said.includes("ready"));
+  await until("the process is ready", () => printed.includes("ready"));
   return instance;
 }
 
 function hasBegun(time: number): (process: Process) => boolean {
-  return ({ said }) => said.includes(`begun ${time}`);
+  return ({ printed }) => printed.includes(`begun ${time}`);
 }
 
-/** All of them hear of a minute at once; who ran its tick. */
+/** Sends a minute to all processes at once; returns those that ran the tick. */
 async function pass(processes: Process[], time: number): Promise<Process[]> {
   await Promise.all(processes.map((each) => each.tell(time)));
   await until(
-    "all have heard",
-    () => processes.every(({ said }) => said.includes(`over ${time}`)),
+    "all have handled the minute",
+    () => processes.every(({ printed }) => printed.includes(`over ${time}`)),
   );
   return processes.filter(hasBegun(time));
 }
 
-Deno.test("five processes, one schedule: each tick runs once; whoever runs it dies, and the next runs", async () => {
+Deno.test("schedule: of five processes one runs each tick; after it is killed another runs the next tick", async () => {
   const databaseUrl = await createDatabase();
   await using resources = new AsyncDisposableStack();
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
@@ -84,15 +84,15 @@ Deno.test("five processes, one schedule: each tick runs once; whoever runs it di
     assert.equal((await pass(processes, minute)).length, 1);
   }
 
-  // Whoever gets this one does not live to see its end; the others have nothing to do with it.
+  // The process that claims this tick is killed; the others do not take the tick over.
   const died = minute;
   await Promise.all(processes.map((each) => each.tell(died, "hang")));
-  await until("somebody has begun", () => processes.some(hasBegun(died)));
+  await until("a process has begun the tick", () => processes.some(hasBegun(died)));
   const [victim, ...more] = processes.filter(hasBegun(died));
   assert.deepEqual(more, []);
   const others = processes.filter((each) => each !== victim);
-  await until("the others let it be", () => {
-    return others.every(({ said }) => said.includes(`over ${died}`));
+  await until("the others have skipped the tick", () => {
+    return others.every(({ printed }) => printed.includes(`over ${died}`));
   });
   await victim!.kill();
   const unfinished = await lastRun();
@@ -108,7 +108,7 @@ Deno.test("five processes, one schedule: each tick runs once; whoever runs it di
   assert.ok(next.finished_at);
 });
 
-Deno.test("five instances of the service run each entry of the schedule once a minute", async () => {
+Deno.test("schedule: five instances of the service run each entry once a minute", async () => {
   const databaseUrl = await createDatabase();
   let now = NOON;
   await using resources = new AsyncDisposableStack();
@@ -120,7 +120,7 @@ Deno.test("five instances of the service run each entry of the schedule once a m
   );
   const runs: Record<string, number> = {};
   const schedules = apps.map(({ deps }) =>
-    createSchedule({ ...deps, deliver: () => Promise.resolve() }).map((entry) => ({
+    createSchedule({ ...deps, runJob: () => Promise.resolve() }).map((entry) => ({
       deps,
       entry: {
         ...entry,

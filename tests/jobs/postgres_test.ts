@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { openDatabase } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
-import { openQueue, startWorker } from "../support/jobs/queues.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
 import { createGate } from "../support/database/gate.ts";
-import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
+import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { openQueue, startWorker } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
 
-/** How many wait in the queue itself. */
+/** How many messages the queue has. */
 async function countQueued(databaseUrl: string): Promise<number> {
   const [row] = await ask(
     databaseUrl,
@@ -26,7 +26,7 @@ const LOSSES = {
 } as const;
 
 for (const [what, how] of Object.entries(LOSSES)) {
-  Deno.test(`while the database ${what}, jobs wait; when it returns, they are brought again`, async () => {
+  Deno.test(`postgres queue: while the database ${what}, jobs wait; afterwards they are delivered`, async () => {
     await using queue = await openQueue("postgres");
     const { proxy, url } = throughProxy(queue.databaseUrl);
     await using _ = proxy;
@@ -34,22 +34,25 @@ for (const [what, how] of Object.entries(LOSSES)) {
     const delivered: string[] = [];
     jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
     const early = await queue.insert();
-    await until("the first is there", () => delivered.includes(early));
+    await until("the first job is delivered", () => delivered.includes(early));
     proxy[how]();
     const missed = await queue.insert();
-    await until("it is noticed", () => queue.logged().includes("queue_interrupted"));
+    await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
     assert.ok(!delivered.includes(missed));
     proxy.mend();
-    await until("what waited is there", () => delivered.includes(missed));
+    await until("the waiting job is delivered", () => delivered.includes(missed));
     const late = await queue.insert();
-    await until("what comes then is there", () => delivered.includes(late));
+    await until("a new job is delivered", () => delivered.includes(late));
     const listening = () =>
       ask(queue.databaseUrl, "select from pg_stat_activity where query like 'LISTEN %'");
-    await until("it is told at once again", async () => (await listening()).length > 0);
+    await until(
+      "the queue listens for notifications again",
+      async () => (await listening()).length > 0,
+    );
   });
 }
 
-Deno.test("a database that is away at the start is waited for, and one away at the end is not", async () => {
+Deno.test("postgres queue: waits for an unavailable database at the start, but not at the end", async () => {
   await using queue = await openQueue("postgres");
   const { proxy, url } = throughProxy(queue.databaseUrl);
   await using _ = proxy;
@@ -58,14 +61,14 @@ Deno.test("a database that is away at the start is waited for, and one away at t
   const delivered: string[] = [];
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
   const id = await queue.insert();
-  await until("it is noticed", () => queue.logged().includes("queue_interrupted"));
+  await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
   proxy.mend();
-  await until("it is there", () => delivered.includes(id));
+  await until("the job is delivered", () => delivered.includes(id));
   proxy.cut();
   await jobQueue[Symbol.asyncDispose]();
 });
 
-Deno.test("jobs that are slow hold nobody up who comes after them", async () => {
+Deno.test("postgres queue: slow jobs do not delay the jobs behind them", async () => {
   await using queue = await openQueue("postgres");
   await using jobQueue = await queue.open();
   const delivered: string[] = [];
@@ -76,14 +79,14 @@ Deno.test("jobs that are slow hold nobody up who comes after them", async () => 
   });
   const ids: string[] = [];
   for (let i = 0; i < 100; i++) ids.push(await queue.insert());
-  await until("all are on their way", () => delivered.length === ids.length);
+  await until("all jobs are delivered", () => delivered.length === ids.length);
   assert.deepEqual(delivered.toSorted(), ids.toSorted());
   slow.resolve();
 });
 
-Deno.test("what an instance that stops does not run any more is brought to another", async () => {
+Deno.test("postgres queue: jobs that a stopping instance did not run are delivered to another", async () => {
   await using queue = await openQueue("postgres");
-  await using first = await queue.open({ placeMs: 60_000 });
+  await using first = await queue.open({ slotMs: 60_000 });
   const running = Promise.withResolvers<void>();
   const worker = startWorker(queue, first, {
     tasks: { greet: task(() => running.promise) },
@@ -92,7 +95,7 @@ Deno.test("what an instance that stops does not run any more is brought to anoth
   const ids = await Promise.all([1, 2, 3].map(() => queue.insert()));
   const count = async (status: string) =>
     (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
-  await until("one runs, the others wait", async () => await count("running") === 1);
+  await until("one job is running, the others wait", async () => await count("running") === 1);
   first.stop();
   const closed = worker.close(60_000);
   running.resolve();
@@ -101,25 +104,25 @@ Deno.test("what an instance that stops does not run any more is brought to anoth
 
   await using second = await queue.open();
   const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
-  await until("all are over", async () => await count("succeeded") === 3);
+  await until("all jobs have succeeded", async () => await count("succeeded") === 3);
   await other.close(10_000);
   const jobs = await Promise.all(ids.map(queue.find));
   assert.deepEqual(jobs.map(({ attempts }) => attempts), [1, 1, 1]);
   assert.doesNotMatch(queue.logged(), /queue_interrupted/);
 });
 
-Deno.test("what the queue has forgotten, and an instance that stops has not begun, is another's", async () => {
+Deno.test("postgres queue: a stopping instance returns jobs it accepted and did not start", async () => {
   await using queue = await openQueue("postgres");
   const running = Promise.withResolvers<void>();
   const ids: string[] = [];
   const count = async (status: string) =>
     (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
   {
-    await using first = await queue.open({ placeMs: 10 });
+    await using first = await queue.open({ slotMs: 10 });
     const tasks = { greet: task(() => running.promise) };
     const worker = startWorker(queue, first, { tasks, maxRunning: 1 });
     for (let i = 0; i < 20; i++) ids.push(await queue.insert());
-    await until("all are taken", async () => await countQueued(queue.databaseUrl) === 0);
+    await until("all messages are taken", async () => await countQueued(queue.databaseUrl) === 0);
     first.stop();
     const closed = worker.close(60_000);
     running.resolve();
@@ -129,15 +132,15 @@ Deno.test("what the queue has forgotten, and an instance that stops has not begu
 
   await using second = await queue.open();
   const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
-  await until("all are over", async () => await count("succeeded") === 20);
+  await until("all jobs have succeeded", async () => await count("succeeded") === 20);
   await other.close(10_000);
   assert.doesNotMatch(queue.logged(), /queue_interrupted/);
 });
 
-Deno.test("what nobody can take out of the queue any more is deleted at the next start", async () => {
+Deno.test("postgres queue: messages that cannot be delivered are deleted at the next start", async () => {
   await using queue = await openQueue("postgres");
   await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
-  // As a job that is queued again while somebody has it leaves its entry, and he is gone.
+  // The message of a job that was queued again while a crashed worker held its lock.
   await ask(
     queue.databaseUrl,
     `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
@@ -148,7 +151,7 @@ Deno.test("what nobody can take out of the queue any more is deleted at the next
   assert.equal(await countQueued(queue.databaseUrl), 1);
 });
 
-Deno.test("of many instances that set the queue up at once none fails, and none finds half of it", async () => {
+Deno.test("postgres queue: many instances can set it up at the same time", async () => {
   for (let round = 0; round < 3; round++) {
     const databaseUrl = await createDatabase();
     await using instance = openInstance({ databaseUrl });
@@ -160,20 +163,20 @@ Deno.test("of many instances that set the queue up at once none fails, and none 
   }
 });
 
-Deno.test("from one queue to the other and back nothing is stuck, and nothing runs twice", async () => {
+Deno.test("queue switch: from kv to postgres and back every job runs once", async () => {
   const databaseUrl = await createDatabase();
   let runs = 0;
   const tasks = { greet: task(() => Promise.resolve(runs++)) };
   await using instance = openInstance({ databaseUrl, tasks });
   const { database, worker } = instance;
-  const sweep = () => sweepJobs({ database, clock: Date.now, deliver: worker.run });
+  const sweep = () => sweepJobs({ database, clock: Date.now, runJob: worker.run });
   const byKv = await instance.insert();
   await setUpQueue(databaseUrl, "postgres");
   const byPostgres = await instance.insert();
   assert.equal(await countQueued(databaseUrl), 1);
   await setUpQueue(databaseUrl, "kv");
   const byKvAgain = await instance.insert();
-  assert.equal(await countQueued(databaseUrl), 0, "nobody would take what is there");
+  assert.equal(await countQueued(databaseUrl), 0, "no message is left behind");
   assert.equal(await sweep(), 3);
   for (const id of [byKv, byPostgres, byKvAgain]) {
     assert.equal((await instance.find(id)).status, "succeeded");
@@ -184,12 +187,15 @@ Deno.test("from one queue to the other and back nothing is stuck, and nothing ru
   await using jobQueue = await queue.open({ databaseUrl });
   jobQueue.start(worker.run);
   const last = await instance.insert();
-  await until("it is run", async () => (await instance.find(last)).status === "succeeded");
+  await until(
+    "the job has succeeded",
+    async () => (await instance.find(last)).status === "succeeded",
+  );
   await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
   assert.equal(runs, 4);
 });
 
-Deno.test("a role that may not use the queue is told so before anything is served", async () => {
+Deno.test("postgres queue: a role without the rights gets an error before the service starts", async () => {
   await using queue = await openQueue("postgres");
   const url = new URL(queue.databaseUrl);
   const role = `limited_${url.pathname.slice(-8)}`;
@@ -208,7 +214,7 @@ Deno.test("a role that may not use the queue is told so before anything is serve
      grant select, insert, update, delete on all tables in schema ${QUEUE_SCHEMA} to ${role}`,
   );
   await assert.rejects(setUp, { name: "QueueRefused", message: /another role's/ });
-  // Jobs it can write all the same.
+  // It can still write jobs.
   await using writer = openInstance({ databaseUrl: as });
   await writer.insert();
   assert.equal(await countQueued(url.href), 1);
@@ -217,15 +223,15 @@ Deno.test("a role that may not use the queue is told so before anything is serve
   await setUp();
 });
 
-Deno.test("a job is enqueued in its writer's transaction, by its statement alone", async () => {
+Deno.test("postgres queue: the insert of a job enqueues it, in the same transaction and statement", async () => {
   await using queue = await openQueue("postgres");
-  const said = async () => {
+  const statements = async () => {
     let packets = 0;
     const statements = createGate<Packet>(() => packets++);
     const results = createGate<Packet>(() => {});
     await using wire = openDatabaseWire(queue.databaseUrl, { statements, results });
     const database = openDatabase({ url: wire.url, poolSize: 1 });
-    // The first is for the driver to get to know the statement.
+    // The first one lets the driver prepare the statement.
     for (let i = 0; i < 2; i++) {
       packets = 0;
       await database.transaction((sql) => insertJobs(sql, [newJob(), newJob()]));
@@ -234,13 +240,13 @@ Deno.test("a job is enqueued in its writer's transaction, by its statement alone
     return packets;
   };
   const before = await countQueued(queue.databaseUrl);
-  const withQueue = await said();
+  const withQueue = await statements();
   assert.equal(await countQueued(queue.databaseUrl), before + 4);
   await setUpQueue(queue.databaseUrl, "kv");
-  assert.equal(withQueue, await said());
+  assert.equal(withQueue, await statements());
 });
 
-Deno.test("what somebody else put into the queue is passed over", async () => {
+Deno.test("postgres queue: ignores messages of an unknown format", async () => {
   await using queue = await openQueue("postgres");
   for (const payload of ["[]", '{"job": 7}', "null", "{}"]) {
     await ask(queue.databaseUrl, `select ${QUEUE_SCHEMA}.add_job('job', '${payload}')`);
@@ -249,7 +255,7 @@ Deno.test("what somebody else put into the queue is passed over", async () => {
   const delivered: string[] = [];
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
   const ours = await queue.insert();
-  await until("ours is there", () => delivered.length > 0);
+  await until("the valid job is delivered", () => delivered.length > 0);
   await until("the queue is empty", async () => await countQueued(queue.databaseUrl) === 0);
   assert.deepEqual(delivered, [ours]);
 });

@@ -15,7 +15,7 @@ function fromNow(ms: number): Date {
   return new Date(Date.now() + ms);
 }
 
-/** As all who write jobs do: the carrier hears of it after the commit. */
+/** Writes jobs, and enqueues them after the commit. */
 async function write(
   { database }: TestQueue,
   jobQueue: OpenJobQueue,
@@ -26,7 +26,7 @@ async function write(
   return written.map(({ id }) => id);
 }
 
-/** What is delivered, in that order; nothing of it is run. */
+/** The delivered jobs, in order; none is run. */
 function collect(jobQueue: OpenJobQueue): string[] {
   const delivered: string[] = [];
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
@@ -34,7 +34,7 @@ function collect(jobQueue: OpenJobQueue): string[] {
 }
 
 for (const name of QUEUES) {
-  Deno.test(`${name}: what is due first is delivered first, what is far off not now`, async () => {
+  Deno.test(`${name} queue: delivers jobs in the order of run_at, and none before it`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
@@ -42,11 +42,11 @@ for (const name of QUEUES) {
     const [later, now] = [crypto.randomUUID(), crypto.randomUUID()];
     const jobs = [{ id: later, run_at: fromNow(500) }, { id: now, run_at: fromNow(-1_000) }];
     await write(queue, jobQueue, ...jobs);
-    await until("both are there", () => delivered.length >= 2);
+    await until("both jobs are delivered", () => delivered.length >= 2);
     assert.deepEqual(delivered, [now, later]);
   });
 
-  Deno.test(`${name}: a job that is brought forward is delivered then`, async () => {
+  Deno.test(`${name} queue: a job that is brought forward is delivered at its new time`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
@@ -54,11 +54,11 @@ for (const name of QUEUES) {
     const [id] = await write(queue, jobQueue, { subject_id, run_at: fromNow(DAY_MS) });
     const again = await write(queue, jobQueue, { subject_id, run_at: new Date() });
     assert.deepEqual(again, [id]);
-    await until("it is there", () => delivered.length > 0);
+    await until("the job is delivered", () => delivered.length > 0);
     assert.deepEqual(delivered, [id]);
   });
 
-  Deno.test(`${name}: a job that fails is brought again until it succeeds`, async () => {
+  Deno.test(`${name} queue: a failing job is delivered again until it succeeds`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     let runs = 0;
@@ -70,12 +70,15 @@ for (const name of QUEUES) {
       },
     });
     const [id] = await write(queue, jobQueue, {});
-    await until("it is over", async () => (await queue.find(id!)).status === "succeeded");
+    await until(
+      "the job has succeeded",
+      async () => (await queue.find(id!)).status === "succeeded",
+    );
     assert.equal((await queue.find(id!)).attempts, 3);
     await worker.close(10_000);
   });
 
-  Deno.test(`${name}: of a transaction that was cancelled nothing is delivered`, async () => {
+  Deno.test(`${name} queue: delivers no job of a transaction that was rolled back`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
@@ -83,16 +86,16 @@ for (const name of QUEUES) {
     const cancelled = queue.database.transaction(async (sql) => {
       await insertJobs(sql, [newJob()]);
       others.push(...await write(queue, jobQueue, {}));
-      await until("the other one is there", () => delivered.length > 0);
+      await until("the committed job is delivered", () => delivered.length > 0);
       throw new Error("something else failed");
     });
     await assert.rejects(cancelled, { message: "something else failed" });
     others.push(...await write(queue, jobQueue, {}));
-    await until("the next one is there", () => delivered.length > 1);
+    await until("the next job is delivered", () => delivered.length > 1);
     assert.deepEqual(delivered, others);
   });
 
-  Deno.test(`${name}: carrying never fails, not even at the end`, async () => {
+  Deno.test(`${name} queue: enqueue never throws, not even after the queue is closed`, async () => {
     await using queue = await openQueue(name);
     const jobQueue = await queue.open();
     const delivered = collect(jobQueue);
@@ -102,7 +105,7 @@ for (const name of QUEUES) {
     assert.deepEqual(delivered, []);
   });
 
-  Deno.test(`${name}: of many instances on one queue each job is run by one`, async () => {
+  Deno.test(`${name} queue: with many instances each job runs once`, async () => {
     await using queue = await openQueue(name);
     await using first = await queue.open();
     await using second = await queue.open();
@@ -122,13 +125,13 @@ for (const name of QUEUES) {
     for (let i = 0; i < 20; i++) {
       ids.push(...await write(queue, i % 2 ? first : second, ...Array(10).fill({})));
     }
-    await until("all are run", () => runs.length >= ids.length);
+    await until("all jobs have run", () => runs.length >= ids.length);
     await Promise.all(workers.map((worker) => worker.close(10_000)));
     assert.deepEqual(runs.toSorted(), ids.toSorted());
     assert.ok(by.first > 0 && by.second > 0);
   });
 
-  Deno.test(`${name}: what was under way at the end is delivered after the next start`, async () => {
+  Deno.test(`${name} queue: jobs in transit when it closes are delivered after the next start`, async () => {
     await using queue = await openQueue(name);
     let ids: string[];
     {
@@ -137,12 +140,12 @@ for (const name of QUEUES) {
     }
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
-    await until("all are there", () => delivered.length >= 3);
+    await until("all jobs are delivered", () => delivered.length >= 3);
     assert.deepEqual(delivered.toSorted(), ids.toSorted());
   });
 }
 
-Deno.test("kv: what somebody else left in the file is passed over", async () => {
+Deno.test("kv queue: ignores messages of an unknown format", async () => {
   await using queue = await openQueue("kv");
   const kv = await Deno.openKv(join(queue.folder, "jobs.kv"));
   for (const message of ["text", null, { job: 7 }, {}]) await kv.enqueue(message);
@@ -150,20 +153,20 @@ Deno.test("kv: what somebody else left in the file is passed over", async () => 
   await using jobQueue = await queue.open();
   const delivered = collect(jobQueue);
   const [ours] = await write(queue, jobQueue, { run_at: fromNow(200) });
-  await until("ours is there", () => delivered.includes(ours!));
+  await until("the valid job is delivered", () => delivered.includes(ours!));
   assert.deepEqual(delivered, [ours]);
 });
 
-Deno.test("kv: a queue that takes nothing is logged, and nobody is the worse for it", async () => {
+Deno.test("kv queue: a failed enqueue is logged and not thrown", async () => {
   await using folder = await dataFolder();
   let logged = "";
   const log = createLog((lines) => logged += lines);
   const path = join(folder.path, "jobs.kv");
-  // Of a time that is none the queue can make nothing.
+  // The queue rejects an invalid date.
   await using jobQueue = await openKvQueue({ path, clock: () => Number.NaN, log });
   jobQueue.enqueue({ id: "x", run_at: new Date() });
-  await until("it is logged", () => {
+  await until("the failure is logged", () => {
     log.flush();
-    return logged.includes("job_not_carried");
+    return logged.includes("job_not_enqueued");
   });
 });

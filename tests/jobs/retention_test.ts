@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import type { RetentionDays } from "../../core/config/config.ts";
-import { createEvents } from "../../core/events/hub.ts";
 import { newId } from "../../core/ids.ts";
 import { prune } from "../../core/prune.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
 import type { Database } from "../../db/database.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
@@ -23,7 +23,7 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app on a database of its own, at a time of its own. */
+/** An app with its own database and clock. */
 async function openOld(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
@@ -100,7 +100,7 @@ async function keysIn(url: string): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-Deno.test("jobs that are over go when they have been so for long enough, all others stay", async () => {
+Deno.test("prune: deletes finished jobs after their days, and keeps all others", async () => {
   await using old = await openOld();
   const { app, url } = old;
   for (const status of ["succeeded", "failed"]) await addJob(app, { created: daysAgo(31), status });
@@ -117,7 +117,7 @@ Deno.test("jobs that are over go when they have been so for long enough, all oth
   assert.deepEqual(await idsIn(url, "jobs"), kept.slice(1, 3));
 });
 
-Deno.test("notifications that something came of go, those still to be processed stay", async () => {
+Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", async () => {
   await using old = await openOld();
   const { app, url } = old;
   for (const status of ["processed", "duplicate", "stale", "unmatched", "failed"]) {
@@ -131,13 +131,13 @@ Deno.test("notifications that something came of go, those still to be processed 
   assert.deepEqual(await idsIn(url, "notifications"), kept);
 });
 
-Deno.test("events go when nobody waits for them any more", async () => {
+Deno.test("prune: deletes events that no delivery waits for", async () => {
   await using old = await openOld();
   const { app, url } = old;
-  const [waited, run, heard, failed] = Array.from({ length: 4 }, () => randomUUID());
+  const [waited, run, handled, failed] = Array.from({ length: 4 }, () => randomUUID());
   await addEvent(app, daysAgo(410));
   await addEvent(app, daysAgo(409), { resource: waited });
-  await addEvent(app, daysAgo(405), { resource: heard });
+  await addEvent(app, daysAgo(405), { resource: handled });
   await addEvent(app, daysAgo(404), { resource: failed });
   const kept = [
     await addEvent(app, daysAgo(408), { resource: waited, sequence: 2 }),
@@ -150,20 +150,20 @@ Deno.test("events go when nobody waits for them any more", async () => {
   await deliver("deliver books", "queued", waited!, 2);
   await deliver("deliver mails", "queued", waited!, 3);
   await deliver("deliver mails", "running", run!, 1);
-  await deliver("deliver books", "succeeded", heard!, 1);
+  await deliver("deliver books", "succeeded", handled!, 1);
   await deliver("deliver books", "failed", failed!, 1);
-  // Of others' jobs about the same thing nothing is to be told.
+  // Other jobs of the same resource do not keep an event.
   await addJob(app, {
     created: daysAgo(1),
     task: "check_payment_status",
     status: "queued",
-    subject: heard,
+    subject: handled,
   });
   assert.equal((await prune(app.deps)).events, 4);
   assert.deepEqual(await idsIn(url, "events"), kept);
 });
 
-Deno.test("keys go after their days, but none before 24 hours or while somebody holds it", async () => {
+Deno.test("prune: deletes idempotency keys after their days, but not within 24 hours or during a lease", async () => {
   await using old = await openOld();
   const { app, url } = old;
   await addKey(app, daysAgo(1.01));
@@ -178,7 +178,7 @@ Deno.test("keys go after their days, but none before 24 hours or while somebody 
   assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, keys: 7 } })).keys, 0);
 });
 
-Deno.test("how long each is kept can be set", async () => {
+Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
   await using old = await openOld({
     env: {
       ...REAL_INSTALLATION,
@@ -202,7 +202,7 @@ Deno.test("how long each is kept can be set", async () => {
   assert.deepEqual(await prune(app.deps), { jobs: 1, notifications: 1, events: 1, keys: 1 });
 });
 
-Deno.test("no statement deletes more than a few hundred rows", async () => {
+Deno.test("prune: each statement deletes a few hundred rows at most", async () => {
   const deleted: Record<string, number[]> = { "prune jobs": [], "prune keys": [] };
   const wrapDatabase = (database: Database): Database => ({
     ...database,
@@ -240,7 +240,7 @@ Deno.test("no statement deletes more than a few hundred rows", async () => {
   }
 });
 
-Deno.test("one run does so much and no more, in small steps; the next goes on", async () => {
+Deno.test("prune: one run deletes a bounded number of rows; the next continues", async () => {
   await using old = await openOld();
   const { app, url } = old;
   for (let i = 0; i < 25; i++) {
@@ -261,29 +261,29 @@ Deno.test("one run does so much and no more, in small steps; the next goes on", 
   assert.deepEqual(await keysIn(url), []);
 });
 
-Deno.test("what somebody holds is left alone, and nobody waits for it", async () => {
+Deno.test("prune: skips locked rows without waiting", async () => {
   await using old = await openOld();
   const { app, url } = old;
   const held = await addJob(app, { created: daysAgo(31), status: "failed" });
   const heldKey = await addKey(app, daysAgo(3));
   await addJob(app, { created: daysAgo(31), status: "failed" });
   await addKey(app, daysAgo(3));
-  const beside = postgres(url, { max: 1, onnotice: () => {} });
+  const otherConnection = postgres(url, { max: 1, onnotice: () => {} });
   try {
-    await beside.begin(async (sql) => {
+    await otherConnection.begin(async (sql) => {
       await sql`update gateway.jobs set status = 'queued' where id = ${held}`;
       await sql`update gateway.idempotency_keys set lease_until = now() where key = ${heldKey}`;
       const { jobs, keys } = await prune(app.deps);
       assert.deepEqual([jobs, keys], [1, 1]);
     });
   } finally {
-    await beside.end();
+    await otherConnection.end();
   }
   assert.deepEqual(await idsIn(url, "jobs"), [held]);
   assert.deepEqual(await keysIn(url), [heldKey]);
 });
 
-Deno.test("five prune at once: everything goes once", async () => {
+Deno.test("prune: five concurrent runs delete every row once", async () => {
   await using old = await openOld();
   const { app } = old;
   for (let i = 0; i < 60; i++) {
@@ -300,7 +300,7 @@ Deno.test("five prune at once: everything goes once", async () => {
   assert.deepEqual(await keysIn(old.url), []);
 });
 
-Deno.test("what is kept is not read: 20,000 of each cost no more than none", async () => {
+Deno.test("prune: does not read rows that are kept", async () => {
   await using old = await openOld();
   const { app, url } = old;
   await ask(
@@ -331,7 +331,7 @@ Deno.test("what is kept is not read: 20,000 of each cost no more than none", asy
   await ask(url, "analyze");
   const all = await rowsRead(url, (each) => each.query((sql) => sql`select from gateway.jobs`));
   assert.ok(all >= 20_000, `${all} rows were read`);
-  // And all of a sudden, much is to be delivered.
+  // Then many deliveries wait.
   await ask(
     url,
     `insert into gateway.jobs
@@ -355,7 +355,7 @@ async function readEvents({ app }: TestPayments, key: string, path: string) {
   return { events: z.array(EventSchema).parse(await response.json()), next };
 }
 
-Deno.test("who reads along goes on with the oldest event left when its place is gone", async () => {
+Deno.test("event list: after its cursor was pruned a reader continues with the oldest event left", async () => {
   let now = Date.now();
   await using payments = await openPayments({ now: () => now });
   const { app } = payments;
@@ -383,11 +383,11 @@ Deno.test("who reads along goes on with the oldest event left when its place is 
   assert.deepEqual((await readEvents(payments, staff, ofOne)).events, []);
 });
 
-Deno.test("a payment whose events are gone goes on counting them, and who listens hears the next", async () => {
+Deno.test("event sequence: continues after a payment's events were pruned, and the subscriber gets the next event", async () => {
   let now = Date.now();
   const events = createEvents();
-  const heard: string[] = [];
-  events.on(["payment_received", "payment_settled"], ({ name }) => heard.push(name), {
+  const handled: string[] = [];
+  events.on(["payment_received", "payment_settled"], ({ name }) => handled.push(name), {
     as: "books",
   });
   await using payments = await openPayments({ now: () => now, events });
@@ -403,17 +403,17 @@ Deno.test("a payment whose events are gone goes on counting them, and who listen
   );
   assert.deepEqual([...rows], [{ name: "payment_settled", sequence: 2 }]);
   await runDueJobs(app);
-  assert.deepEqual(heard, ["payment_received", "payment_settled"]);
+  assert.deepEqual(handled, ["payment_received", "payment_settled"]);
 });
 
-Deno.test("an event that its subscriber has not taken yet outlives its time", async () => {
+Deno.test("prune: keeps an event until its subscriber has handled it", async () => {
   let now = Date.now();
   const events = createEvents();
   let isBroken = true;
-  const heard: string[] = [];
+  const handled: string[] = [];
   events.on("payment_received", ({ data }) => {
     if (isBroken) throw new Error("not now");
-    heard.push(data.id);
+    handled.push(data.id);
   });
   await using payments = await openPayments({ now: () => now, events });
   const { app } = payments;
@@ -424,11 +424,11 @@ Deno.test("an event that its subscriber has not taken yet outlives its time", as
   assert.equal((await prune({ ...app.deps, keep })).events, 0);
   isBroken = false;
   await runDueJobs(app);
-  assert.deepEqual(heard, [id]);
+  assert.deepEqual(handled, [id]);
   assert.equal((await prune({ ...app.deps, keep })).events, 1);
 });
 
-Deno.test("a key answers again for a day, and is free when it was pruned", async () => {
+Deno.test("idempotency key: is replayed for a day, and can be reused after pruning", async () => {
   let now = Date.now();
   await using payments = await openPayments({ now: () => now });
   const { app } = payments;

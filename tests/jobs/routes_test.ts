@@ -22,7 +22,7 @@ interface Jobs extends AsyncDisposable {
   bob: string;
   databaseUrl: string;
   insert(job?: Partial<NewJob>): Promise<string>;
-  /** As a worker could have left it. */
+  /** Writes a job in the given state. */
   leave(id: string, status: string, more?: string): Promise<void>;
   list(query?: string, key?: string): Promise<Response>;
   retry(id: string, key?: string): Promise<Response>;
@@ -65,11 +65,11 @@ async function idsOf(response: Response): Promise<string[]> {
   return z.array(JobSchema).parse(JSON.parse(text)).map(({ id }) => id);
 }
 
-Deno.test("a job is there for its owner and for staff, and for nobody else", async () => {
+Deno.test("GET /jobs/{id}/: returns the job to its owner and staff, 404 to others", async () => {
   await using jobs = await openJobs();
   const { app, alice, bob, staff } = jobs;
   const alices = await jobs.insert({ user_id: "alice", payload: { input: "hidden" } });
-  const nobodys = await jobs.insert();
+  const staffJob = await jobs.insert();
   for (const key of [alice, staff]) {
     const response = await app.as(key, `/jobs/${alices}/`);
     assert.equal(response.status, 200);
@@ -77,22 +77,22 @@ Deno.test("a job is there for its owner and for staff, and for nobody else", asy
     assert.deepEqual(Object.keys(job), Object.keys(JobSchema.shape), "and nothing else of it");
     assert.deepEqual([job.id, job.status], [alices, "queued"]);
   }
-  assert.equal((await app.as(staff, `/jobs/${nobodys}/`)).status, 200);
+  assert.equal((await app.as(staff, `/jobs/${staffJob}/`)).status, 200);
   const answers = await Promise.all([
     app.as(bob, `/jobs/${alices}/`),
-    app.as(bob, `/jobs/${nobodys}/`),
-    app.as(alice, `/jobs/${nobodys}/`),
+    app.as(bob, `/jobs/${staffJob}/`),
+    app.as(alice, `/jobs/${staffJob}/`),
     app.as(alice, `/jobs/${randomUUID()}/`),
     app.as(alice, "/jobs/no-id/"),
     app.as(staff, `/jobs/${randomUUID()}/`),
   ]);
-  const told = await Promise.all(
+  const problems = await Promise.all(
     answers.map(async (each) => ({ ...await assertProblem(each, 404, "not_found"), instance: "" })),
   );
-  for (const each of told) assert.deepEqual(each, told[0]);
+  for (const each of problems) assert.deepEqual(each, problems[0]);
 });
 
-Deno.test("jobs are listed for staff alone, newest first, page by page, by task and by status", async () => {
+Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, by task and status", async () => {
   await using jobs = await openJobs({
     DATABASE_URL: "postgres://somewhere/else",
     GATEWAY_SERVER_KEY: "Mid-server-of-the-tests",
@@ -134,7 +134,7 @@ Deno.test("jobs are listed for staff alone, newest first, page by page, by task 
   }
 });
 
-Deno.test("a failed job runs again for staff, from its first attempt on", async () => {
+Deno.test("POST /jobs/{id}/retry/: staff retry a failed job with all its attempts", async () => {
   await using jobs = await openJobs();
   const { app } = jobs;
   const id = await jobs.insert({ task: "no_such_task", user_id: "alice" });
@@ -151,7 +151,7 @@ Deno.test("a failed job runs again for staff, from its first attempt on", async 
   assert.deepEqual([row!.status, row!.attempts], ["failed", 1]);
 });
 
-Deno.test("no job but a failed one can be run again", async () => {
+Deno.test("POST /jobs/{id}/retry/: rejects a job that has not failed", async () => {
   await using jobs = await openJobs();
   for (const status of ["queued", "running", "succeeded"]) {
     const id = await jobs.insert();
@@ -163,7 +163,7 @@ Deno.test("no job but a failed one can be run again", async () => {
   }
 });
 
-Deno.test("of many who run a failed job again at once, one does", async () => {
+Deno.test("POST /jobs/{id}/retry/: of many concurrent retries one succeeds", async () => {
   await using jobs = await openJobs();
   const id = await jobs.insert();
   await jobs.leave(id, "failed");
@@ -172,7 +172,7 @@ Deno.test("of many who run a failed job again at once, one does", async () => {
   assert.deepEqual(statuses, [200, ...Array(9).fill(400)]);
 });
 
-Deno.test("a failed job is not run again beside one that waits to do the same", async () => {
+Deno.test("POST /jobs/{id}/retry/: rejects a job if another one of its task and subject is queued", async () => {
   await using jobs = await openJobs();
   const subject_id = randomUUID();
   const failed = await jobs.insert({ subject_id });
@@ -182,13 +182,13 @@ Deno.test("a failed job is not run again beside one that waits to do the same", 
   assert.match(detail!, /waits/);
 });
 
-/** A charge whose end nobody knew until its job was given up; its order id is made up. */
+/** A charge whose job failed with an unknown outcome; its order id is generated. */
 async function givenUp(payments: RelayedPayments, pass: (ms: number) => void) {
   const { app, post, relay, sandbox } = payments;
   const { intercept } = relay;
   const body = await chargeRequest(sandbox, "bca");
   const { id } = await (await post("/charge/", body, ASYNC)).json();
-  // It is made, and every word about it is lost.
+  // The gateway creates it, and all its responses are lost.
   relay.intercept = async (_request, pass) => {
     await (await pass()).body?.cancel();
     return new Response("<html>", { status: 502 });
@@ -203,7 +203,7 @@ async function givenUp(payments: RelayedPayments, pass: (ms: number) => void) {
   return id;
 }
 
-Deno.test("run again, a charge that was made after all is found and not made twice", async () => {
+Deno.test("POST /jobs/{id}/retry/: finds a charge that an earlier attempt created, and does not repeat it", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     now: () => now,
@@ -222,7 +222,7 @@ Deno.test("run again, a charge that was made after all is found and not made twi
   assert.deepEqual(job.result, { payment });
 });
 
-Deno.test("a charge whose key is about to be forgotten is not run again, and its error stays", async () => {
+Deno.test("POST /jobs/{id}/retry/: rejects a charge whose key is about to expire, and keeps its error", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     now: () => now,
@@ -234,7 +234,7 @@ Deno.test("a charge whose key is about to be forgotten is not run again, and its
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const refused = await post(`/jobs/${id}/retry/`, undefined, {}, staff);
   const { detail } = await assertProblem(refused, 400, "invalid_state");
-  assert.match(detail!, /too long ago/);
+  assert.match(detail!, /too old to be processed/);
   const before = relay.times("POST /v2/charge");
   await runDueJobs(app);
   const job = JobSchema.parse(await (await get(`/jobs/${id}/`)).json());

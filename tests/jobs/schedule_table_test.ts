@@ -15,7 +15,7 @@ interface Cron {
   run(): Promise<void>;
 }
 
-/** Stands in for `Deno.cron`, whose minutes no test waits for: what is registered, and nothing runs. */
+/** Replaces `Deno.cron`: records what is registered and runs nothing. */
 function recordCrons(): { registered: Cron[] } & Disposable {
   const real = Object.getOwnPropertyDescriptor(Deno, "cron")!;
   const registered: Cron[] = [];
@@ -29,25 +29,25 @@ function recordCrons(): { registered: Cron[] } & Disposable {
   return { registered, [Symbol.dispose]: () => Object.defineProperty(Deno, "cron", real) };
 }
 
-/** What a service opens before it listens; it is not started. */
+/** The jobs part of a service, not started. */
 async function openJobsOf({ config, deps }: TestApp, databaseUrl: string) {
   return await openJobs({ ...config, databaseUrl }, deps);
 }
 
-Deno.test("everything that happens by the clock has its name and its time", () => {
+Deno.test("schedule: has these entries with these times", () => {
   assert.deepEqual(Object.fromEntries(SCHEDULE.map(({ name, cron }) => [name, cron])), {
     sweep_jobs: "* * * * *",
     serve_endpoints: "* * * * *",
     check_pending_payments: "*/5 * * * *",
     expire_stale_payments: "*/10 * * * *",
     sync_subscription_status: "*/30 * * * *",
-    // More often than its invoices' dates need: one that was cut short cannot wait for an hour.
+    // More often than due dates need: an interrupted creation cannot wait for an hour.
     check_overdue_invoices: "*/2 * * * *",
     prune: "*/10 * * * *",
   });
 });
 
-Deno.test("all of it is registered before there is a server, and taken back at the end", async () => {
+Deno.test("schedule: all entries are registered before the server starts, and removed at shutdown", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   using crons = recordCrons();
@@ -73,7 +73,7 @@ Deno.test("all of it is registered before there is a server, and taken back at t
   assert.ok(registered.every(({ signal }) => signal.aborted));
 });
 
-Deno.test("by the clock what is old enough is pruned", async () => {
+Deno.test("schedule: the prune entry deletes old rows", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   const addFinished = async (daysAgo: number) => {

@@ -25,12 +25,12 @@ async function lastRun({ database }: Instance, { name }: ScheduleEntry) {
   return run;
 }
 
-Deno.test("of five instances one runs a tick, every time", async () => {
+Deno.test("tick: of five instances exactly one runs it", async () => {
   const instances = Array.from({ length: 5 }, () => openInstance({ databaseUrl }));
   let runs = 0;
   const each = entry(() => Promise.resolve(runs++));
   for (let minute = 0; minute < 20; minute++) {
-    // Some clocks are ahead, some behind.
+    // Some clocks are fast, some slow.
     const at = (index: number) => NOON + minute * MINUTE_MS + index * 5_000;
     await Promise.all(instances.map((instance, index) => tickAt(instance, at(index), each)));
     assert.equal(runs, minute + 1);
@@ -42,7 +42,7 @@ Deno.test("of five instances one runs a tick, every time", async () => {
   for (const instance of instances) await instance[Symbol.asyncDispose]();
 });
 
-Deno.test("a tick that fails is logged and recorded without secrets, and the next one runs", async () => {
+Deno.test("tick: a failure is logged and stored without secrets, and the next tick runs", async () => {
   await using instance = openInstance({ databaseUrl });
   let fails = true;
   const each = entry(() => {
@@ -59,7 +59,7 @@ Deno.test("a tick that fails is logged and recorded without secrets, and the nex
   assert.equal((await lastRun(instance, each)).error, null);
 });
 
-Deno.test("a timer a moment early means the minute to come, and one that is late runs nothing twice", async () => {
+Deno.test("tick: an early timer counts for the coming minute, and a late one runs nothing twice", async () => {
   await using instance = openInstance({ databaseUrl });
   let runs = 0;
   const each = entry(() => Promise.resolve(runs++));
@@ -69,7 +69,7 @@ Deno.test("a timer a moment early means the minute to come, and one that is late
   assert.equal(runs, 1);
 });
 
-Deno.test("a clock that was far ahead does not stop the schedule once it is right again", async () => {
+Deno.test("tick: runs again after a clock that was far ahead is corrected", async () => {
   await using instance = openInstance({ databaseUrl });
   let runs = 0;
   const each = entry(() => Promise.resolve(runs++));
@@ -78,7 +78,7 @@ Deno.test("a clock that was far ahead does not stop the schedule once it is righ
   assert.equal(runs, 2);
 });
 
-Deno.test("a tick that ends after the next one began leaves that one's record alone", async () => {
+Deno.test("tick: one that ends after the next one began does not overwrite its record", async () => {
   await using instance = openInstance({ databaseUrl });
   const slow = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ Deno.test("a tick that ends after the next one began leaves that one's record al
   assert.deepEqual([run.minute.getTime(), run.error], [NOON + MINUTE_MS, null]);
 });
 
-Deno.test("without a database a tick runs nothing, fails nobody, and is logged", async () => {
+Deno.test("tick: without a database nothing runs, and the error is logged and not thrown", async () => {
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
   await using instance = openInstance({ databaseUrl: url });

@@ -8,13 +8,13 @@ import { openInstance } from "../support/jobs/jobs.ts";
 import { dataFolder, runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The schedule goes by whole minutes, and a machine can be busy. */
+/** The schedule runs every minute, and the machine can be busy. */
 const SCHEDULE_PATIENCE_MS = 90_000;
 
 const REAL = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
 
 for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
-  Deno.test(`with DATABASE_URL and QUEUE=${QUEUE} a service runs its jobs, and ends well`, async () => {
+  Deno.test(`service: with DATABASE_URL and QUEUE=${QUEUE} runs its jobs and shuts down cleanly`, async () => {
     await using folder = await dataFolder();
     const databaseUrl = await createDatabase();
     await using database = openInstance({ databaseUrl });
@@ -23,12 +23,12 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
     await using service = await startService({
       settings: { ...REAL, QUEUE, DATA_DIR: join(folder.path, "new"), DATABASE_URL: databaseUrl },
     });
-    await until("what waited is over", isOver(early));
-    assert.match((await database.find(early)).error!, /There is no task/);
+    await until("the waiting job is over", isOver(early));
+    assert.match((await database.find(early)).error!, /Unknown task/);
     if (QUEUE === "postgres") {
-      // Told of at once, also by whoever knows nothing of a queue.
+      // A plain insert is notified, too.
       const late = await database.insert({ task: "no_such_task" });
-      await until("what came later is over", isOver(late));
+      await until("the later job is over", isOver(late));
     }
     service.signal("SIGTERM");
     assert.equal((await service.ended).code, 0, service.output());
@@ -37,7 +37,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
     assert.deepEqual(files, QUEUE === "kv" ? ["new"] : []);
   });
 
-  Deno.test(`embedded and QUEUE=${QUEUE} a job is run also after a kill -9`, async () => {
+  Deno.test(`service: with the embedded database and QUEUE=${QUEUE} runs a job after a kill -9`, async () => {
     await using folder = await dataFolder();
     const settings = { DATA_DIR: folder.path, QUEUE };
     const ids: string[] = [];
@@ -60,7 +60,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
   });
 }
 
-Deno.test("what nobody carries is the sweep's, by the schedule", async () => {
+Deno.test("service: the scheduled sweep runs a job that no queue delivered", async () => {
   await using folder = await dataFolder();
   const databaseUrl = await createDatabase();
   await using database = openInstance({ databaseUrl });
@@ -69,10 +69,10 @@ Deno.test("what nobody carries is the sweep's, by the schedule", async () => {
   });
   const id = await database.insert({ task: "no_such_task" });
   const isOver = async () => (await database.find(id)).status === "failed";
-  await until("the sweep comes by", isOver, SCHEDULE_PATIENCE_MS);
+  await until("the sweep has run the job", isOver, SCHEDULE_PATIENCE_MS);
 });
 
-Deno.test("a role that serves has to be a member of the queue's owner, and is told so", async () => {
+Deno.test("service: fails to start with a role that is not a member of the queue's owner, and says so", async () => {
   const databaseUrl = await createDatabase();
   const url = new URL(databaseUrl);
   const role = `serving_${url.pathname.slice(-8)}`;
@@ -93,7 +93,7 @@ Deno.test("a role that serves has to be a member of the queue's owner, and is to
   );
 });
 
-Deno.test("the queue is switched by those who serve or migrate, who say so, and by nobody else", async () => {
+Deno.test("queue switch: serve and migrate switch the queue and print it; other commands do not", async () => {
   const databaseUrl = await createDatabase();
   const settings = (QUEUE: Queue) => ({ ...REAL, PORT: "0", DATABASE_URL: databaseUrl, QUEUE });
   const isOn = async () =>
@@ -114,7 +114,7 @@ Deno.test("the queue is switched by those who serve or migrate, who say so, and 
   assert.deepEqual([off.isOn, /QUEUE=kv from now on/.test(off.stderr)], [false, true]);
 });
 
-Deno.test("a queue that cannot be used is told in one line, exit code 1", async () => {
+Deno.test("service: an unusable queue is reported in one line with exit code 1", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);

@@ -6,11 +6,11 @@ import { processChargeAsync } from "../../core/payments/process_charge_async.ts"
 import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
 import { findJob } from "../../db/jobs.ts";
 import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, AMOUNT } from "../support/gateway/sandbox.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { PROJECT } from "../support/service.ts";
 
 const [SECOND, MINUTE] = [1_000, 60_000];
@@ -33,7 +33,7 @@ async function* filesIn(folder: string): AsyncGenerator<string> {
   }
 }
 
-Deno.test("each task is a file of its name with a function of its name", async () => {
+Deno.test("tasks: each has a file and a function of its name", async () => {
   const files = await Array.fromAsync(filesIn(join(PROJECT, "core")));
   for (const task of TASKS) {
     const [file, ...more] = files.filter((path) => basename(path) === `${task}.ts`);
@@ -51,14 +51,14 @@ const ALICE = {
   keyPrefix: null,
 } as const;
 
-/** What a task is told of a request. */
+/** A request as its task gets it. */
 function asked<Input extends object>(scope: string, input: Input) {
   const bodyHash = createHash("sha256").update(JSON.stringify(input)).digest();
   const attempt = { key: randomUUID(), scope, bodyHash, isRetriedByJob: true };
   return { caller: ALICE, input, attempt, since: new Date() };
 }
 
-/** The job of a charge that was asked for with a card's token. */
+/** The job of an async charge with a card token. */
 async function askForCard({ app, post, sandbox }: TestPayments) {
   const body = {
     payment_type: "credit_card",
@@ -72,7 +72,7 @@ async function askForCard({ app, post, sandbox }: TestPayments) {
   return (await app.database.query((sql) => findJob(sql, id)))!;
 }
 
-Deno.test("process_charge_async charges as whoever asked, with the token that its job keeps, once", async () => {
+Deno.test("process_charge_async: charges once, as the caller of the request and with its card token", async () => {
   await using payments = await openPayments();
   const { deps } = payments.app;
   const job = await askForCard(payments);
@@ -89,7 +89,7 @@ Deno.test("process_charge_async charges as whoever asked, with the token that it
   assert.equal((await payments.transactions("by-task")).length, 1);
 });
 
-Deno.test("process_refund_async refunds as whoever asked, once", async () => {
+Deno.test("process_refund_async: refunds once, as the caller of the request", async () => {
   await using payments = await openPayments();
   const { deps } = payments.app;
   const { id, transaction_id } = await payments.paid("gopay");
@@ -107,7 +107,7 @@ Deno.test("process_refund_async refunds as whoever asked, once", async () => {
   await assert.rejects(processRefundAsync(deps, strange), { code: "not_found" });
 });
 
-Deno.test("check_payment_status that fails is tried three times more, further apart each time", async () => {
+Deno.test("check_payment_status: retries three times with growing delays", async () => {
   let ahead = 0;
   await using payments = await openRelayed({
     now: () => Date.now() + ahead,
@@ -117,7 +117,7 @@ Deno.test("check_payment_status that fails is tried three times more, further ap
   const { id } = await payments.charge("bca");
   ahead += 6 * MINUTE;
   assert.equal(await checkPendingPayments(app.deps), 1);
-  // An answer, and so nothing to be gentle for.
+  // An error response does not pause background work.
   relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
   const delays: number[] = [];

@@ -1,30 +1,30 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-/** As if the job's worker had been silent for longer than its lease. */
+/** As if the worker had not renewed its lease. */
 async function endLease(id: string): Promise<void> {
   await ask(databaseUrl, `update gateway.jobs set lease_until = 'epoch' where id = '${id}'`);
 }
 
-/** What a sweep finds; it is run by nobody. */
+/** The jobs that a sweep finds; none is run. */
 async function sweep({ database }: Instance, now = Date.now): Promise<string[]> {
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
-  assert.equal(await sweepJobs({ database, clock: now, deliver }), found.length);
+  assert.equal(await sweepJobs({ database, clock: now, runJob: deliver }), found.length);
   return found;
 }
 
-Deno.test("a job is given what was written, and what it returns is kept", async () => {
+Deno.test("worker: passes the stored job to its task and stores the result", async () => {
   const tasks = {
     greet: task((job) => Promise.resolve({ greeting: `Hello ${job.payload.name}` })),
     nothing: task(() => Promise.resolve()),
@@ -44,7 +44,7 @@ Deno.test("a job is given what was written, and what it returns is kept", async 
   assert.equal((await instance.find(silent)).result, null);
 });
 
-Deno.test("a job that 50 deliver at once runs once", async () => {
+Deno.test("worker: a job delivered 50 times at once runs once", async () => {
   await using instance = openInstance({ databaseUrl });
   for (let round = 0; round < 5; round++) {
     let runs = 0;
@@ -61,7 +61,7 @@ Deno.test("a job that 50 deliver at once runs once", async () => {
   }
 });
 
-Deno.test("a job that is over is not run again, however it is delivered", async () => {
+Deno.test("worker: does not run a finished job again", async () => {
   let runs = 0;
   const tasks = { greet: task(() => Promise.resolve(runs++)) };
   await using instance = openInstance({ databaseUrl, tasks });
@@ -72,7 +72,7 @@ Deno.test("a job that is over is not run again, however it is delivered", async 
   assert.equal(runs, 1);
 });
 
-Deno.test("while its lease holds nobody else takes a job; after that another finishes it", async () => {
+Deno.test("lease: another instance takes over a job only after its lease has expired", async () => {
   const hanging = Promise.withResolvers<string>();
   await using first = openInstance({
     databaseUrl,
@@ -84,7 +84,7 @@ Deno.test("while its lease holds nobody else takes a job; after that another fin
   });
   const id = await first.insert();
   const run = first.worker.run(id);
-  await until("it runs", async () => (await first.find(id)).status === "running");
+  await until("the job is running", async () => (await first.find(id)).status === "running");
   await second.worker.run(id);
   assert.equal((await second.find(id)).status, "running");
   assert.ok(!(await sweep(second)).includes(id));
@@ -94,7 +94,7 @@ Deno.test("while its lease holds nobody else takes a job; after that another fin
   await second.worker.run(id);
   assert.equal((await second.find(id)).result, "second");
 
-  // Back from the dead, the first one changes nothing.
+  // The first worker has lost its lease, so its result is not stored.
   hanging.resolve("first");
   await run;
   const job = await first.find(id);
@@ -102,7 +102,7 @@ Deno.test("while its lease holds nobody else takes a job; after that another fin
   assert.match(first.logged(), /"event":"job_lease_lost"/);
 });
 
-Deno.test("a job that takes longer than its lease is its worker's for as long as that lives", async () => {
+Deno.test("lease: is renewed while a long job runs", async () => {
   const hanging = Promise.withResolvers<string>();
   const tasks = { greet: task(() => hanging.promise) };
   await using first = openInstance({ databaseUrl, tasks, leaseMs: 300 });
@@ -110,9 +110,9 @@ Deno.test("a job that takes longer than its lease is its worker's for as long as
   const id = await first.insert();
   const run = first.worker.run(id);
   const lease = async () => (await first.find(id)).lease_until?.getTime() ?? 0;
-  await until("it runs", async () => await lease() > 0);
+  await until("the job is running", async () => await lease() > 0);
   const begun = await lease();
-  await until("its first lease is long over", () => Date.now() > begun + 600);
+  await until("the first lease would have expired", () => Date.now() > begun + 600);
   await second.worker.run(id);
   assert.ok(await lease() > begun);
   hanging.resolve("done");
@@ -122,7 +122,7 @@ Deno.test("a job that takes longer than its lease is its worker's for as long as
   assert.doesNotMatch(first.logged(), /job_lease/);
 });
 
-Deno.test("what a job's earlier attempt came to is still told when it is given up for its workers", async () => {
+Deno.test("worker: a job that fails because its workers crashed keeps the error of an earlier attempt", async () => {
   await using instance = openInstance({
     databaseUrl,
     tasks: { greet: task(() => Promise.resolve(), { retries: 1 }) },
@@ -135,10 +135,10 @@ Deno.test("what a job's earlier attempt came to is still told when it is given u
   );
   await instance.worker.run(id);
   const job = await instance.find(id);
-  assert.match(job.error!, /None of its workers came back; .*outcome unknown: payment 1/);
+  assert.match(job.error!, /crashed or lost its lease; .*outcome unknown: payment 1/);
 });
 
-Deno.test("a job that ends every process that runs it is given up", async () => {
+Deno.test("worker: a job that crashes every process fails after a few attempts", async () => {
   let runs = 0;
   await using instance = openInstance({
     databaseUrl,
@@ -155,13 +155,13 @@ Deno.test("a job that ends every process that runs it is given up", async () => 
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status], [0, "failed"]);
-  assert.match(job.error!, /None of its workers came back$/);
+  assert.match(job.error!, /crashed or lost its lease$/);
   await lose(4);
   await instance.worker.run(id);
   assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);
 });
 
-Deno.test("a failure is tried again after a delay that doubles, and then given up", async () => {
+Deno.test("worker: retries a failing job with doubling delays, then fails it", async () => {
   let now = Date.now();
   let runs = 0;
   await using instance = openInstance({
@@ -174,28 +174,28 @@ Deno.test("a failure is tried again after a delay that doubles, and then given u
   const id = await instance.insert();
   const delays: number[] = [];
   for (let attempt = 1; attempt <= 3; attempt++) {
-    instance.carried.length = 0;
+    instance.enqueued.length = 0;
     await instance.worker.run(id);
     const job = await instance.find(id);
     assert.deepEqual([job.status, job.attempts], ["queued", attempt]);
     assert.equal(job.error, `Error: No. ${attempt}`);
-    assert.deepEqual(instance.carried, [{ id, run_at: job.run_at }]);
+    assert.deepEqual(instance.enqueued, [{ id, run_at: job.run_at }]);
     delays.push(job.run_at.getTime() - now);
-    // Delivered before its time, it is not run.
+    // A job that is delivered early does not run.
     now = job.run_at.getTime() - 5_000;
     await instance.worker.run(id);
     assert.equal(runs, attempt);
     now = job.run_at.getTime();
   }
   assert.deepEqual(delays, [60_000, 120_000, 240_000]);
-  instance.carried.length = 0;
+  instance.enqueued.length = 0;
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([job.status, job.attempts, job.error], ["failed", 4, "Error: No. 4"]);
-  assert.deepEqual(instance.carried, []);
+  assert.deepEqual(instance.enqueued, []);
 });
 
-Deno.test("a job that succeeds in the end keeps no error", async () => {
+Deno.test("worker: a job that succeeds after a retry has no error", async () => {
   let runs = 0;
   await using instance = openInstance({
     databaseUrl,
@@ -212,7 +212,7 @@ Deno.test("a job that succeeds in the end keeps no error", async () => {
   assert.deepEqual([job.status, job.result, job.error], ["succeeded", "yes", null]);
 });
 
-Deno.test("a timer that fires a moment early does not put its job off to the next sweep", async () => {
+Deno.test("worker: runs a job that is delivered a moment early", async () => {
   const now = Date.UTC(2026, 0, 1);
   await using instance = openInstance({
     databaseUrl,
@@ -224,7 +224,7 @@ Deno.test("a timer that fires a moment early does not put its job off to the nex
   assert.equal((await instance.find(id)).status, "succeeded");
 });
 
-Deno.test("a job put off is run then, as often as it asks for it, and counts no attempt", async () => {
+Deno.test("worker: a postponed job runs at its new time, and no attempt is counted", async () => {
   let now = Date.UTC(2026, 0, 1);
   let runs = 0;
   const tasks = {
@@ -237,21 +237,21 @@ Deno.test("a job put off is run then, as often as it asks for it, and counts no 
   await using instance = openInstance({ databaseUrl, tasks, now: () => now });
   const id = await instance.insert();
   for (let i = 1; i < 10; i++) {
-    instance.carried.length = 0;
+    instance.enqueued.length = 0;
     await instance.worker.run(id);
     const job = await instance.find(id);
     assert.deepEqual([job.status, job.attempts, job.error], ["queued", 0, null]);
     assert.equal(job.run_at.getTime(), now + 30_000);
-    assert.deepEqual(instance.carried, [{ id, run_at: job.run_at }]);
+    assert.deepEqual(instance.enqueued, [{ id, run_at: job.run_at }]);
     now += 30_000;
   }
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status, job.attempts], [10, "succeeded", 1]);
-  assert.equal(instance.logged().match(/"event":"job"/g)?.length, 1, "only its end is logged");
+  assert.equal(instance.logged().match(/"event":"job"/g)?.length, 1, "only the end is logged");
 });
 
-Deno.test("a job that failed keeps its error, but no secret and no stack", async () => {
+Deno.test("worker: the stored error of a job has no secrets and no stack", async () => {
   const secrets = {
     serverKey: "Mid-server-abcdefgh12345678",
     apiKey: "gk_" + "s".repeat(43),
@@ -278,17 +278,17 @@ Deno.test("a job that failed keeps its error, but no secret and no stack", async
   assert.match(instance.logged(), new RegExp(`"event":"job_failed","job":"${id}","task":"greet"`));
 });
 
-Deno.test("a job of a task that nobody knows fails at once, and says so", async () => {
+Deno.test("worker: a job of an unknown task fails at once and says so", async () => {
   await using instance = openInstance({ databaseUrl });
   for (const name of ["no_such_task", "constructor"]) {
     const id = await instance.insert({ task: name });
     await instance.worker.run(id);
     const { status, error } = await instance.find(id);
-    assert.deepEqual([status, error], ["failed", `Error: There is no task "${name}"`]);
+    assert.deepEqual([status, error], ["failed", `Error: Unknown task "${name}"`]);
   }
 });
 
-Deno.test("a result that cannot be kept is a failure of its task", async () => {
+Deno.test("worker: a result that is not JSON is a failure", async () => {
   await using instance = openInstance({
     databaseUrl,
     tasks: { greet: task(() => Promise.resolve(1n), { retries: 0 }) },
@@ -298,7 +298,7 @@ Deno.test("a result that cannot be kept is a failure of its task", async () => {
   assert.equal((await instance.find(id)).status, "failed");
 });
 
-Deno.test("a task that does not end is given up on, and told so", async () => {
+Deno.test("worker: a task that exceeds the time limit fails, and its signal is aborted", async () => {
   let signal: AbortSignal | undefined;
   await using instance = openInstance({
     databaseUrl,
@@ -317,7 +317,7 @@ Deno.test("a task that does not end is given up on, and told so", async () => {
   assert.ok(signal?.aborted);
 });
 
-Deno.test("of one task one job waits for each subject; once it runs, the next may wait", async () => {
+Deno.test("job queue: holds one queued job per task and subject; another can be queued once it runs", async () => {
   const running = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -331,7 +331,7 @@ Deno.test("of one task one job waits for each subject; once it runs, the next ma
   const written = (await Promise.all(jobs.map((job) => insert(job)))).flat();
   const { id } = written[0]!;
   assert.deepEqual(new Set(written.map((job) => job.id)), new Set([id]));
-  // Others are no obstacle: another subject, another task, none.
+  // Jobs of another subject, another task, or without subject are separate.
   const others = [{ subject_id: randomUUID() }, { subject_id, task: "part" }, {}, {}].map(newJob);
   const inserted = await insert(...others, jobs[0]!);
   assert.deepEqual(
@@ -340,10 +340,10 @@ Deno.test("of one task one job waits for each subject; once it runs, the next ma
   );
 
   const run = instance.worker.run(id);
-  await until("it runs", async () => (await instance.find(id)).status === "running");
+  await until("the job is running", async () => (await instance.find(id)).status === "running");
   const next = newJob({ subject_id });
   assert.deepEqual([...await insert(next)], [{ id: next.id, run_at: next.run_at }]);
-  // Whoever is in a greater hurry brings it forward, and nobody puts it off.
+  // An earlier run_at brings the job forward; a later one does not delay it.
   for (const [hurry, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
     const at = (ms: number) => new Date(next.run_at.getTime() + ms);
     const [waiting] = await insert(newJob({ subject_id, run_at: at(hurry) }));
@@ -354,7 +354,7 @@ Deno.test("of one task one job waits for each subject; once it runs, the next ma
   assert.equal((await instance.find(next.id)).status, "queued");
 });
 
-Deno.test("a job to be run again whose successor waits already is left to that one", async () => {
+Deno.test("worker: a job to be retried is merged into one of its task and subject that is queued already", async () => {
   let outcome = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -365,7 +365,7 @@ Deno.test("a job to be run again whose successor waits already is left to that o
     const subject_id = randomUUID();
     const id = await instance.insert({ subject_id });
     const run = instance.worker.run(id);
-    await until("it runs", async () => (await instance.find(id)).status === "running");
+    await until("the job is running", async () => (await instance.find(id)).status === "running");
     const next = await instance.insert({ subject_id });
     outcome.reject(reason);
     await run;
@@ -373,11 +373,11 @@ Deno.test("a job to be run again whose successor waits already is left to that o
     assert.deepEqual([job.status, job.error], ["succeeded", null]);
     assert.deepEqual(job.result, { continued_by: next });
     assert.equal((await instance.find(next)).status, "queued");
-    assert.deepEqual(instance.carried, []);
+    assert.deepEqual(instance.enqueued, []);
   }
 });
 
-Deno.test("a job whose transaction was rolled back never runs", async () => {
+Deno.test("worker: a job of a transaction that was rolled back never runs", async () => {
   let runs = 0;
   await using instance = openInstance({
     databaseUrl,
@@ -386,7 +386,7 @@ Deno.test("a job whose transaction was rolled back never runs", async () => {
   const job = newJob();
   const change = instance.database.transaction(async (sql) => {
     assert.equal((await insertJobs(sql, [job])).length, 1);
-    // A carrier that was told too early finds nothing.
+    // A job delivered before the commit is not found.
     await instance.worker.run(job.id);
     throw new Error("something else failed");
   });
@@ -396,7 +396,7 @@ Deno.test("a job whose transaction was rolled back never runs", async () => {
   assert.equal(runs, 0);
 });
 
-Deno.test("a flood of deliveries runs a bounded number of jobs at once, each once", async () => {
+Deno.test("worker: runs a bounded number of jobs at a time, each once", async () => {
   let atOnce = 0;
   let most = 0;
   const runs: string[] = [];
@@ -410,21 +410,21 @@ Deno.test("a flood of deliveries runs a bounded number of jobs at once, each onc
   };
   await using instance = openInstance({ databaseUrl, tasks, maxRunning: 3 });
   const ids = await Promise.all(Array.from({ length: 50 }, () => instance.insert()));
-  // Those that wait already are delivered once more.
+  // Waiting jobs are delivered a second time.
   await Promise.all([...ids, ...ids].map((id) => instance.worker.run(id)));
   assert.equal(most, 3);
   assert.deepEqual(runs.toSorted(), ids.toSorted());
   for (const id of ids) assert.equal((await instance.find(id)).status, "succeeded");
 });
 
-Deno.test("a worker that is closed finishes what runs and begins nothing more", async () => {
+Deno.test("worker: close waits for running jobs and starts no more", async () => {
   const running = Promise.withResolvers<string>();
   const tasks = { greet: task(() => running.promise) };
   await using instance = openInstance({ databaseUrl, tasks, maxRunning: 1 });
   const { worker } = instance;
   const [id, waiting, later] = await Promise.all([1, 2, 3].map(() => instance.insert()));
   const runs = [worker.run(id!), worker.run(waiting!)];
-  await until("it runs", async () => (await instance.find(id!)).status === "running");
+  await until("the job is running", async () => (await instance.find(id!)).status === "running");
   let isClosed = false;
   const closed = worker.close(60_000).then(() => isClosed = true);
   await worker.run(later!);
@@ -438,7 +438,7 @@ Deno.test("a worker that is closed finishes what runs and begins nothing more", 
   }
 });
 
-Deno.test("a worker waits for what does not end, but not for ever", async () => {
+Deno.test("worker: close stops waiting after the grace period", async () => {
   const running = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -450,7 +450,7 @@ Deno.test("a worker waits for what does not end, but not for ever", async () => 
   await run;
 });
 
-Deno.test("a database that goes away in the middle of a job costs it nothing but time", async () => {
+Deno.test("worker: a job survives a database outage during its run", async () => {
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
   let runs = 0;
@@ -467,14 +467,14 @@ Deno.test("a database that goes away in the middle of a job costs it nothing but
   await instance.worker.run(id);
   assert.match(instance.logged(), /"event":"job_interrupted"/);
   proxy.mend();
-  await until("it is back", () => instance.find(id).then(() => true, () => false));
+  await until("the database is back", () => instance.find(id).then(() => true, () => false));
   assert.equal((await instance.find(id)).status, "running");
   await endLease(id);
   await instance.worker.run(id);
   assert.deepEqual([(await instance.find(id)).result, runs], ["done", 2]);
 });
 
-Deno.test("a sweep runs what is due and what was left behind: the oldest first, not all at once", async () => {
+Deno.test("sweep: runs due jobs and jobs with an expired lease, oldest first, a bounded number at a time", async () => {
   const databaseUrl = await createDatabase();
   const now = Date.UTC(2026, 0, 1);
   await using instance = openInstance({ databaseUrl, now: () => now });

@@ -8,7 +8,12 @@ import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { hookOf, notified, notify, sign, telling } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
-import { CHARGE_KINDS, openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import {
+  CHARGE_KINDS,
+  openPayments,
+  type Payment,
+  type TestPayments,
+} from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
@@ -70,17 +75,17 @@ Deno.test("no answer that a caller ever gets has anything in it that a notificat
     const { id, order_id, transaction_id, gross_amount } = charged;
     answers.push(JSON.stringify(charged));
     orders.push({ order_id, amounts: new Set([gross_amount, "40000.00"]) });
-    const look = () => keep(payments.get(`/payments/${id}/check_status/`));
-    await look();
+    const check = () => keep(payments.get(`/payments/${id}/check_status/`));
+    await check();
     await keep(payments.get(`/payments/${id}/`));
     await act(id, "capture", { amount: 40_000 });
     const isCard = kind.startsWith("card");
     if (!isCard) await sandbox.control(`transactions/${transaction_id}/pay`);
     else if (kind === "card") await sandbox.control(`transactions/${transaction_id}/settle`);
-    await look();
+    await check();
     // Most of these are refused, by us or by the gateway: errors are answers, too.
     for (const action of ["cancel", "expire", "refund", "refund"]) await act(id, action);
-    await look();
+    await check();
     await keep(payments.post("/charge/", { payment_type: "gopay", gross_amount: 1, order_id }));
     await keep(
       notify(payments, { ...telling(charged, "settlement"), signature_key: "a".repeat(128) }),
@@ -353,7 +358,7 @@ async function assertTakesOnlyItsOwn(payments: TestPayments, transaction_id: str
     await send(payments, { ...pending, transaction_id, transaction_status }, transaction_status);
     await assertUnpaid(payments, target, transaction_id);
     const found = await payments.refresh(target.id);
-    await assertUnpaid(payments, target, `${transaction_id}, after a look at the gateway`);
+    await assertUnpaid(payments, target, `${transaction_id}, after a check at the gateway`);
     assert.equal(found.transaction_id, pending.transaction_id);
     assert.equal(found.transaction_status, "pending");
   }

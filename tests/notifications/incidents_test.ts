@@ -13,7 +13,13 @@ import { hookOf, notified, notify, telling } from "../support/gateway/notificati
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { AMOUNT, CUSTOMER, ITEMS, type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import { assertMembers, chargeRequest, parsePayment, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import {
+  assertMembers,
+  chargeRequest,
+  parsePayment,
+  type Payment,
+  type TestPayments,
+} from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { Transaction } from "../../core/gateway/responses.ts";
-import { type AppliedReport, applyReport, type GatewayReport } from "../../core/payments/apply_report.ts";
+import {
+  type AppliedReport,
+  applyReport,
+  type GatewayReport,
+} from "../../core/payments/apply_report.ts";
 import type { ChargeInput } from "../../core/payments/charge_input.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
@@ -10,7 +14,13 @@ import { findPayment, type GatewayPayment, paymentInserts } from "../../db/payme
 import { createDatabase } from "../support/database/database.ts";
 import { openProxiedPayments } from "../support/gateway/proxy.ts";
 import { AMOUNT, CHALLENGED_CARD, CUSTOMER, ITEMS, type Json } from "../support/gateway/sandbox.ts";
-import { chargeRequest, openPayments, parsePayment, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import {
+  chargeRequest,
+  openPayments,
+  parsePayment,
+  type Payment,
+  type TestPayments,
+} from "../support/payments/payments.ts";
 import { permutations } from "../support/permutations.ts";
 import { assertProblem } from "../support/problem.ts";
 
@@ -148,12 +158,12 @@ Deno.test("a look from the background that was overtaken by a capture takes noth
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.charge("card_auth");
   const held = payments.proxy.holdAnswer(STATUS);
-  const look = payments.check(id);
+  const check = payments.check(id);
   await held.arrived;
   const response = await payments.post(`/payments/${id}/capture/`, { amount: 20_000 });
   const captured = await parsePayment(response, 200);
   held.release();
-  await look;
+  await check;
   assert.deepEqual(await payments.read(id), captured);
   assert.deepEqual(await payments.story(id), [
     ">pending charge",
@@ -717,7 +727,7 @@ async function chargeWhileLooking(
   await held.arrived;
   const { transaction_id, metadata: { payment_ref } } = await payments.sandbox.status(order_id);
   const looks = Array.from({ length: 20 }, () => payments.refresh(payment_ref));
-  for (const look of await Promise.all(looks)) assert.equal(look.transaction_id, transaction_id);
+  for (const check of await Promise.all(looks)) assert.equal(check.transaction_id, transaction_id);
   held.release();
   const payment = await charge;
   assert.equal(payment.id, payment_ref);

@@ -191,13 +191,13 @@ Deno.test("a charge that is being sent again is not given up by a look from befo
   await payments.sandbox.fault("charge", "reset");
   const { payment_id } = await (await payments.post("/charge/", body, key)).json();
   time.now += 16 * MINUTE;
-  const look = payments.relay.holdAnswer("GET /v2/:id/status");
+  const check = payments.relay.holdAnswer("GET /v2/:id/status");
   const job = payments.check(payment_id);
-  await look.arrived;
+  await check.arrived;
   const send = payments.relay.holdNext("POST /v2/charge");
   const again = payments.post("/charge/", body, key);
   await send.arrived;
-  look.release();
+  check.release();
   await assert.rejects(job, PostponeJob);
   send.release();
   await parsePayment(await again, 201);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
+import { nameOf, openRelayed } from "../support/gateway/relay.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import type { Payment } from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
 import {
   assertAgree,
   keysSent,
@@ -11,7 +11,7 @@ import {
   REFUND,
   refund,
 } from "../support/payments/refunds.ts";
-import { nameOf, openRelayed } from "../support/gateway/relay.ts";
+import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -73,7 +73,7 @@ Deno.test("a refund whose end is unknown stays reserved, and the same refund_key
   assert.match(tooMuch.errors![0]!.message, /4000/);
 
   // Too early: whoever asked for it may still be at it.
-  await assert.rejects(payments.check(payment.id), { name: "PutOff" });
+  await assert.rejects(payments.check(payment.id), { name: "PostponeJob" });
   assert.equal(payments.relay.times(REFUND), 1);
   now += 2 * MINUTE_MS;
   await assert.rejects(payments.check(payment.id), "the gateway is still of no use");

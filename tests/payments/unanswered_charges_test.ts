@@ -4,12 +4,12 @@ import { PostponeJob } from "../../core/jobs/task.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
-import { CHARGE_KINDS, chargeRequest, parsePayment } from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { type Json, merge, SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { CHARGE_KINDS, chargeRequest, parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -108,7 +108,9 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
       const { intercept } = payments.relay;
       alterStatus(payments, (answer) => merge(answer, change));
       const isRiddle = Object.hasOwn(RIDDLES, what);
-      await assert.rejects(payments.check(id), { name: isRiddle ? "GatewayAPIError" : "PutOff" });
+      await assert.rejects(payments.check(id), {
+        name: isRiddle ? "GatewayAPIError" : "PostponeJob",
+      });
       const waiting = await payments.read(id);
       assert.deepEqual(
         [waiting.transaction_status, waiting.transaction_id, waiting.is_paid],
@@ -143,8 +145,8 @@ Deno.test("an order that somebody else has paid at the gateway never makes a pay
   }
 
   async function assertNeverPaid(id: string): Promise<void> {
-    for (const look of [payments.refresh, payments.check]) {
-      await look(id);
+    for (const check of [payments.refresh, payments.check]) {
+      await check(id);
       const payment = await payments.read(id);
       assert.equal(payment.transaction_status, "failure");
       assert.equal(payment.transaction_id, null);

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { checkInvoiceLaterJob } from "../../core/invoices/invoice_record.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
-import type { JobSubject } from "../../core/jobs/new_job.ts";
+import { checkInvoiceLaterJob } from "../../core/invoices/invoice_record.ts";
+import type { JobSubject } from "../../core/outbox.ts";
 import { checkSubscriptionJob } from "../../core/subscriptions/subscription_record.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { newKey } from "../support/idempotency.ts";
 import { notify } from "../support/gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createLossyDatabase, LOSSES } from "../support/records/losses.ts";
 import {
   assertOneStory,
@@ -18,8 +20,6 @@ import {
   parseSubscription,
   subscriptionRequest,
 } from "../support/records/requests.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const MINUTE = 60_000;
 
@@ -334,7 +334,7 @@ interface Happening {
   name: string;
   table: Table;
   happen(lossy: Lossy): Promise<{ id: string; told: Json[] }>;
-  look: (subject: JobSubject, now: Date) => NewJob;
+  check: (subject: JobSubject, now: Date) => NewJob;
   events: string[];
   payments: number;
 }
@@ -351,7 +351,7 @@ const HAPPENINGS: Happening[] = [
       await sandbox.settled();
       return { id: invoice.id, told: sandbox.hooks.map(({ body }) => body) };
     },
-    look: checkInvoiceLaterJob,
+    check: checkInvoiceLaterJob,
     events: ["invoice_created", "invoice_paid"],
     payments: 1,
   },
@@ -366,13 +366,13 @@ const HAPPENINGS: Happening[] = [
       await sandbox.settled();
       return { id: made.id, told: sandbox.hooks.map(({ body }) => body) };
     },
-    look: checkSubscriptionJob,
+    check: checkSubscriptionJob,
     events: ["subscription_created", "subscription_charged"],
     payments: 1,
   },
 ];
 
-for (const { name, table, happen, look, events, payments } of HAPPENINGS) {
+for (const { name, table, happen, check, events, payments } of HAPPENINGS) {
   for (const isTold of [true, false]) {
     const how = isTold ? "told of" : "looked for";
 
@@ -382,7 +382,7 @@ for (const { name, table, happen, look, events, payments } of HAPPENINGS) {
       for (const loss of LOSSES) {
         for (let number = 1, isStruck = true; isStruck; number++) {
           const { id, told } = await happen(lossy);
-          const job = look({ id, user_id: "alice" }, new Date(app.deps.clock()));
+          const job = check({ id, user_id: "alice" }, new Date(app.deps.clock()));
           if (!isTold) await app.database.query((sql) => insertJobs(sql, [job]));
           lossy.pass(SOON);
           lossy.lossy.lose(number, loss);

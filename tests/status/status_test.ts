@@ -1,12 +1,12 @@
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
-import { createEvents } from "../../core/events/hub.ts";
 import { newId } from "../../core/ids.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { isOverdue } from "../../core/status/status.ts";
 import { readWorkload } from "../../core/status/workload.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";

@@ -234,7 +234,7 @@ for (const fault of ["answer_lost", "reset", "error_500", "broken_json"]) {
       const { outcome, subscription_id } = await response.json();
       assert.deepEqual([outcome, subscription_id], ["unknown", id]);
       assert.equal((await subscriptions.row(id)).intent, action);
-      for (let look = 0; look < 2; look++) {
+      for (let check = 0; check < 2; check++) {
         await subscriptions.pass(2 * MINUTE);
         await subscriptions.runJobs();
       }
@@ -261,7 +261,7 @@ Deno.test("an action is sent again by the cron when its jobs have given up", asy
   const subscription = await subscriptions.create();
   await subscriptions.sandbox.fault("subscription_cancel", "error_500", { count: 5 });
   await subscriptions.act(subscription.id, "cancel");
-  for (let look = 0; look < 4; look++) {
+  for (let check = 0; check < 4; check++) {
     await subscriptions.pass(20 * MINUTE);
     await subscriptions.runJobs();
   }
@@ -464,7 +464,7 @@ Deno.test("a sync that the gateway does not answer is made up for by the next on
   const { relay } = subscriptions;
   const { intercept } = relay;
   relay.intercept = () => Response.json({ status_message: "Sorry" }, { status: 500 });
-  for (let look = 0; look < 5; look++) {
+  for (let check = 0; check < 5; check++) {
     await subscriptions.sync();
     await subscriptions.pass(30 * MINUTE);
   }

@@ -12,7 +12,16 @@ import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { assertProblem } from "../support/problem.ts";
 import { DAY, MINUTE } from "../support/records/invoices.ts";
-import { type ActionName, CREATE, namesOf, openSubscriptions, parseSubscription, secondOf, type Subscription, type TestSubscriptions } from "../support/records/subscriptions.ts";
+import {
+  type ActionName,
+  CREATE,
+  namesOf,
+  openSubscriptions,
+  parseSubscription,
+  secondOf,
+  type Subscription,
+  type TestSubscriptions,
+} from "../support/records/subscriptions.ts";
 
 const Page = z.array(SubscriptionSchema.strict());
 

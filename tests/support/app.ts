@@ -2,7 +2,6 @@
 
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
-import { createEvents, type Events } from "../../core/events/hub.ts";
 import { createEventPublisher } from "../../core/events/publisher.ts";
 import {
   createEventStreams,
@@ -17,6 +16,7 @@ import {
 import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { createLog } from "../../core/log.ts";
 import { createSecretBox } from "../../core/secret_box.ts";
+import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import { type Database, openDatabase } from "../../db/database.ts";

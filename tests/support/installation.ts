@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { permissionFlags } from "../../commands/permissions.ts";
-import { sweepJobs } from "../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { createTasks, type TaskDeps } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
-import { askService } from "./client.ts";
 import { openApp, type TestApp } from "./app.ts";
+import { askService } from "./client.ts";
 import { createDatabase } from "./database/database.ts";
-import { openDatabaseWire, type Packet } from "./database/wire.ts";
 import { createGate, type Gate } from "./database/gate.ts";
+import { openDatabaseWire, type Packet } from "./database/wire.ts";
 import type { Received } from "./gateway/gateway.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { type Json, openSandbox, type TestSandbox } from "./gateway/sandbox.ts";
@@ -187,7 +187,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       carried.length = 0;
       await queue(deps);
       await Promise.all(carried.map(({ id }) => worker.run(id)));
-      await sweepJobs({ ...deps, deliver: worker.run });
+      await sweepJobs({ ...deps, runJob: worker.run });
     },
     async sync() {
       await installation.workOff(checkPendingPayments);

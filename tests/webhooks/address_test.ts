@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
+import { isPublic, resolveHost } from "../../core/webhooks/addresses.ts";
 import { checkEndpointUrl, type EndpointRules } from "../../core/webhooks/endpoint_url.ts";
-import { isPublic } from "../../core/webhooks/public_address.ts";
-import { resolveHost } from "../../core/webhooks/resolve_host.ts";
 import { fc } from "../support/fast_check.ts";
 
-/** The first and the last address of each network that is not public, and its neighbours that are. */
+/** The first and last address of each special network, and their public neighbours. */
 const NETWORKS = [
   { first: "0.0.0.0", last: "0.255.255.255", after: "1.0.0.0" },
   { before: "9.255.255.255", first: "10.0.0.0", last: "10.255.255.255", after: "11.0.0.0" },
@@ -53,7 +52,7 @@ const NETWORKS = [
   },
 ];
 
-Deno.test("the networks that are not public begin and end where they do", () => {
+Deno.test("public address: the bounds of each special network", () => {
   for (const { before, first, last, after } of NETWORKS) {
     for (const address of [first, last]) assert.equal(isPublic(address), false, address);
     for (const address of [before, after]) {
@@ -62,7 +61,7 @@ Deno.test("the networks that are not public begin and end where they do", () => 
   }
 });
 
-Deno.test("well-known places of one's own network are not public", () => {
+Deno.test("public address: well-known internal addresses are not public", () => {
   const places = [
     ...["127.0.0.1", "169.254.169.254", "100.100.100.200", "192.0.0.192", "255.255.255.255"],
     ...["::", "::1", "fe80::1", "fec0::1", "fd00::1", "fd00:ec2::254", "ff02::1", "100::1"],
@@ -75,7 +74,7 @@ Deno.test("well-known places of one's own network are not public", () => {
   }
 });
 
-Deno.test("a v4 address in v6 clothes is what it is, however it is written", async () => {
+Deno.test("public address: a mapped IPv4 address is treated as IPv4 in every notation", async () => {
   const octet = fc.integer({ min: 0, max: 255 });
   await fc.assert(
     fc.asyncProperty(octet, octet, octet, octet, (...octets) => {
@@ -102,7 +101,7 @@ Deno.test("a v4 address in v6 clothes is what it is, however it is written", asy
   assert.equal(isPublic("::ffff:808:808"), true);
 });
 
-Deno.test("what is no address, or one of a zone of ours, is not public", async () => {
+Deno.test("public address: invalid addresses and addresses with a zone are not public", async () => {
   const wrong = [
     ...[
       "",
@@ -147,7 +146,7 @@ async function problemOf(text: string, rules: EndpointRules = PUBLIC): Promise<s
   return "problem" in checked ? checked.problem : null;
 }
 
-Deno.test("an endpoint's URL is kept in its canonical form", async () => {
+Deno.test("endpoint URL: is stored in normalized form", async () => {
   const kept = [
     ["https://example.com", "https://example.com/"],
     ["https://EXAMPLE.com:443/a b?c=d&e", "https://example.com/a%20b?c=d&e"],
@@ -163,7 +162,7 @@ Deno.test("an endpoint's URL is kept in its canonical form", async () => {
   }
 });
 
-Deno.test("what is no URL of a web server is refused, and told why", async () => {
+Deno.test("endpoint URL: rejects anything but an https URL, and says why", async () => {
   const notUrl = "must be a URL, such as https://example.com/webhooks";
   const tooLong = "must be at most 2,000 characters long";
   const refused: [text: string, problem: string][] = [
@@ -181,21 +180,21 @@ Deno.test("what is no URL of a web server is refused, and told why", async () =>
     ["gopher://example.com/", "must begin with https://"],
     ["javascript:alert(1)", "must begin with https://"],
     ["data:text/plain,x", "must begin with https://"],
-    ["https://user@example.com/", "must have no user name and no password in it"],
-    ["https://:secret@example.com/", "must have no user name and no password in it"],
-    ["https://8.8.8.8@127.0.0.1/", "must have no user name and no password in it"],
-    ["https://example.com/#here", "must have no fragment (#…)"],
-    ["https://example.com/#", "must have no fragment (#…)"],
+    ["https://user@example.com/", "must not contain a user name or password"],
+    ["https://:secret@example.com/", "must not contain a user name or password"],
+    ["https://8.8.8.8@127.0.0.1/", "must not contain a user name or password"],
+    ["https://example.com/#here", "must not contain a fragment (#…)"],
+    ["https://example.com/#", "must not contain a fragment (#…)"],
     ["https://example.com:0/", "must not have the port 0"],
     [`https://example.com/${"a".repeat(1_981)}`, tooLong],
-    // Each of these becomes six characters.
+    // Normalizing turns each of these into six characters.
     [`https://example.com/${"ü".repeat(1_000)}`, tooLong],
   ];
   for (const [text, problem] of refused) assert.equal(await problemOf(text), problem, text);
   assert.equal(await problemOf(`https://example.com/${"a".repeat(1_980)}`), null);
 });
 
-Deno.test("an address that is not public is refused in every notation", async () => {
+Deno.test("endpoint URL: rejects an address that is not public in every notation", async () => {
   const hosts = [
     ...["127.0.0.1", "2130706433", "0x7f000001", "0X7F.1", "0177.0.0.1", "017700000001", "127.1"],
     ...["127.0.1", "127.0.0.1.", "１２７.0.0.1", "127。0。0。1", "%31%32%37.0.0.1", "0", "0.0.0.0"],
@@ -214,13 +213,13 @@ Deno.test("an address that is not public is refused in every notation", async ()
   for (const host of hosts) assert.equal(await problemOf(`https://${host}/`), NOT_PUBLIC, host);
 });
 
-Deno.test("this machine is refused by its name, whatever it resolves to", async () => {
+Deno.test("endpoint URL: rejects localhost by name", async () => {
   for (const host of ["localhost", "LOCALHOST", "localhost.", "a.localhost", "a.b.localhost."]) {
     assert.equal(await problemOf(`https://${host}:8443/`), "must not be localhost", host);
   }
 });
 
-Deno.test("a name is refused where any of its addresses is not public", async () => {
+Deno.test("endpoint URL: rejects a host if any of its addresses is not public", async () => {
   const metadata = resolvesTo("169.254.169.254");
   assert.equal(await problemOf("https://metadata.google.internal/", metadata), RESOLVES_BADLY);
   for (
@@ -233,7 +232,7 @@ Deno.test("a name is refused where any of its addresses is not public", async ()
   }
 });
 
-Deno.test("the name is asked for as the URL has it, once", async () => {
+Deno.test("endpoint URL: resolves the host once, as written in the URL", async () => {
   const asked: string[] = [];
   const resolve = (hostname: string) => {
     asked.push(hostname);
@@ -243,12 +242,12 @@ Deno.test("the name is asked for as the URL has it, once", async () => {
   assert.deepEqual(asked, ["example.com"]);
 });
 
-Deno.test("a name that does not resolve now is taken: it may come up later", async () => {
+Deno.test("endpoint URL: accepts a host that does not resolve yet", async () => {
   const resolve = () => Promise.reject(new Error("ENOTFOUND"));
   assert.equal(await problemOf("https://example.com/", { allowPrivate: false, resolve }), null);
 });
 
-Deno.test("where private addresses are allowed, so is http, but nothing else", async () => {
+Deno.test("endpoint URL: with private addresses allowed accepts http, but no other scheme", async () => {
   for (const url of ["http://localhost:3000/a", "http://127.0.0.1/", "https://[::1]:8443/"]) {
     assert.deepEqual(await checkEndpointUrl(url, ANYTHING), { url });
   }
@@ -259,12 +258,12 @@ Deno.test("where private addresses are allowed, so is http, but nothing else", a
   assert.match(await problemOf("http://a:b@localhost/", ANYTHING) ?? "", /password/);
 });
 
-Deno.test("a name that nobody answers for holds nobody up", async () => {
+Deno.test("endpoint URL: a DNS server that does not respond does not block the request", async () => {
   const resolve = () => new Promise<string[]>(() => {});
   assert.equal(await problemOf("https://example.com/", { allowPrivate: false, resolve }), null);
 });
 
-Deno.test("names are resolved as the system does it", async () => {
+Deno.test("resolveHost: uses the system's resolver", async () => {
   const addresses = await resolveHost("localhost");
   assert.ok(addresses.length > 0);
   for (const address of addresses) assert.match(address, /^(127\.0\.0\.1|::1)$/);

@@ -3,48 +3,48 @@ import { permissionFlags } from "../../commands/permissions.ts";
 import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
-import { askService } from "../support/client.ts";
 import { openApp } from "../support/app.ts";
+import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
-import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { createGate, type Gate } from "../support/database/gate.ts";
-import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
-import { PROJECT, type Service, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
+import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../support/events/webhook_receiver.ts";
-import { standingClock } from "../support/standing_clock.ts";
 import {
   answered,
   eventIn,
   isSignedWith,
   openWebhooks,
+  receivedNames,
   type TestWebhooks,
-  toldOf,
 } from "../support/events/webhooks.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
+import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { PROJECT, type Service, startService } from "../support/service.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const SERVER_KEY = "Mid-server-of-the-killed";
 
-/** What a step holds on to while the service does its work. */
+/** The gates that a step closes while the service works. */
 interface Wires {
   statements: Gate<Packet>;
   receiver: WebhookReceiver;
-  /** Kills the service at that many messages from now on. */
+  /** Kills the service after so many more messages. */
   killAfter(messages: number): void;
 }
 
-/** Shut before anything happens; resolves when the service is to be killed. */
+/** Closes its gate first; resolves when the service is to be killed. */
 type Step = (wires: Wires) => { arrived(): boolean };
 
 const random = createRandom(seededState(28));
 
-/** About as many as a round has. */
+/** About as many messages as a round has. */
 const MOST_MESSAGES = 60;
 
 const STEPS: [string, Step][] = [
-  ["after the commit, before anybody was told of it", ({ statements }) => {
-    // The statement that tells is named so, or comes with the job.
+  ["after the commit, before the notification", ({ statements }) => {
+    // The notification is this statement, or part of the job's statement.
     const isTelling = (packets: Packet[]) =>
       /notify\('gateway_events|deliver_webhooks/.test(textOf(packets));
     statements.shut((packet) => isTelling([packet]));
@@ -69,7 +69,7 @@ const STEPS: [string, Step][] = [
   ]),
 ];
 
-Deno.test("killed at any point between commit and delivery, everything arrives, in order", async () => {
+Deno.test("webhook delivery: after a kill at any point between commit and delivery all events arrive in order", async () => {
   let messagesLeft = Infinity;
   let service: Service | null = null;
   let isDead = false;
@@ -82,10 +82,10 @@ Deno.test("killed at any point between commit and delivery, everything arrives, 
   const databaseUrl = await createDatabase();
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY, speed: 0 });
   await using wire = openDatabaseWire(databaseUrl, { statements, results });
-  await using beside = await openApp({ databaseUrl, serverKey: SERVER_KEY });
+  await using otherApp = await openApp({ databaseUrl, serverKey: SERVER_KEY });
   await using receiver = openWebhookReceiver();
-  const key = await beside.createKey({ userId: "ops", isStaff: true });
-  const { database } = beside;
+  const key = await otherApp.createKey({ userId: "ops", isStaff: true });
+  const { database } = otherApp;
 
   async function start() {
     const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
@@ -115,7 +115,7 @@ Deno.test("killed at any point between commit and delivery, everything arrives, 
     });
     return await response.json();
   }
-  /** Nobody hears what becomes of it: the service is killed meanwhile. */
+  /** Ignores the response: the service is killed meanwhile. */
   async function pay() {
     try {
       const { id, transaction_id } = await ask("/charge/", {
@@ -146,16 +146,16 @@ Deno.test("killed at any point between commit and delivery, everything arrives, 
       const paying = pay();
       await Promise.race([
         until(name, () => arrived() || isDead),
-        // By chance it may not have been killed until all is done.
+        // With a random point everything may be done before the kill.
         paying.then(() => until(name, async () => arrived() || isDead || await open() === 0)),
       ]);
       await kill();
       await paying;
       receiver.answer({});
-      // So much time passes that its jobs are anybody's.
+      // Enough time passes for the leases to expire.
       await database.query((sql) => sql`update gateway.jobs set lease_until = 'epoch'`);
       await start();
-      await until(`all arrives that was left ${name}`, async () => await open() === 0);
+      await until(`all deliveries left ${name} have arrived`, async () => await open() === 0);
     }
     const events = await database.query((sql) =>
       sql<{ id: string; resource_id: string }[]>`
@@ -172,14 +172,18 @@ Deno.test("killed at any point between commit and delivery, everything arrives, 
       assert.equal(eventIn(webhook).id, webhook.headers["webhook-id"]);
     }
     const ids = received.map(({ headers }) => headers["webhook-id"]!);
-    assert.ok(ids.length > events.length, "some came twice");
+    assert.ok(ids.length > events.length, "some were delivered twice");
     assert.deepEqual(new Set(ids), new Set(events.map(({ id }) => id)));
     for (const resource of new Set(events.map(({ resource_id }) => resource_id))) {
       const expected = events.filter(({ resource_id }) => resource_id === resource)
         .map(({ id }) => id);
-      const told = ids.filter((id) => expected.includes(id));
-      assert.deepEqual([...new Set(told)], expected, "one after the other");
-      assert.deepEqual(told, told.toSorted(), "nor is an earlier one repeated later");
+      const receivedEvents = ids.filter((id) => expected.includes(id));
+      assert.deepEqual([...new Set(receivedEvents)], expected, "one after the other");
+      assert.deepEqual(
+        receivedEvents,
+        receivedEvents.toSorted(),
+        "nor is an earlier one repeated later",
+      );
     }
   } finally {
     await kill();
@@ -194,7 +198,7 @@ async function rowsOf({ app }: TestWebhooks, endpointId: string): Promise<number
   return row!.count;
 }
 
-Deno.test("deleted while attempts wait: nothing more is sent, nothing is left, and its jobs end", async () => {
+Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sends nothing more", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using other = openWebhookReceiver();
@@ -218,10 +222,10 @@ Deno.test("deleted while attempts wait: nothing more is sent, nothing is left, a
   assert.equal(receiver.received.length, 1);
   const jobs = await jobsOf(webhooks.app, id);
   assert.deepEqual(jobs.map(({ status, error }) => [status, error]), [["succeeded", null]]);
-  assert.equal(other.received.length, 2, "the other goes on");
+  assert.equal(other.received.length, 2, "the other endpoint gets its deliveries");
 });
 
-Deno.test("deleted while one is under way, or while it is disabled: all of it goes", async () => {
+Deno.test("endpoint deletion: removes all rows also during an attempt and while disabled", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -235,7 +239,7 @@ Deno.test("deleted while one is under way, or while it is disabled: all of it go
   });
   const delivering = webhooks.deliver();
   try {
-    await until("it is under way", () => receiver.received.length === 1);
+    await until("the attempt is under way", () => receiver.received.length === 1);
     for (const { id } of [busy, disabled]) {
       await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
     }
@@ -255,7 +259,7 @@ Deno.test("deleted while one is under way, or while it is disabled: all of it go
   assert.equal(receiver.received.length, 1);
 });
 
-Deno.test("an event that commits after an endpoint is gone is not kept for it", async () => {
+Deno.test("endpoint deletion: an event committed afterwards creates no delivery", async () => {
   const clock = standingClock();
   const atWork: { during?: () => Promise<void> } = {};
   const slow = (database: Database): Database => ({
@@ -288,7 +292,7 @@ Deno.test("an event that commits after an endpoint is gone is not kept for it", 
   assert.deepEqual(await webhooks.events(payment.id), []);
 });
 
-Deno.test("an attempt that the service gives up because it ends is none of the endpoint's", async () => {
+Deno.test("webhook delivery: an attempt aborted by a shutdown does not count against the endpoint", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver, app } = webhooks;
@@ -296,14 +300,14 @@ Deno.test("an attempt that the service gives up because it ends is none of the e
   receiver.answer("hang");
   const payment = await webhooks.charge();
   const delivering = webhooks.deliver();
-  await until("it is under way", () => receiver.received.length === 1);
+  await until("the attempt is under way", () => receiver.received.length === 1);
   await app.deps.poster[Symbol.asyncDispose]();
   await delivering;
   assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 0"]);
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
-Deno.test("an event is kept as long as it is to be sent to anybody, and goes with its deliveries", async () => {
+Deno.test("prune: keeps an event while it has waiting deliveries, and deletes it with its deliveries", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now, env: { KEEP_EVENTS_DAYS: "90" } });
   const { receiver, app } = webhooks;
@@ -322,7 +326,7 @@ Deno.test("an event is kept as long as it is to be sent to anybody, and goes wit
   receiver.received.length = 0;
   await webhooks.change(waiting.id, { enabled: true });
   await webhooks.deliver();
-  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_settled"]);
+  assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_settled"]);
   await prune(app.deps);
   assert.deepEqual(await webhooks.events(payment.id), []);
   assert.deepEqual(await webhooks.deliveries(id), []);

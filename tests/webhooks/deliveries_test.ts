@@ -20,13 +20,13 @@ import {
   type Delivery,
   isSignedWith,
   openWebhooks,
+  receivedNames,
   type TestWebhooks,
-  toldOf,
 } from "../support/events/webhooks.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The one delivery that there is. */
+/** The only delivery of the endpoint. */
 async function onlyDelivery(webhooks: TestWebhooks, endpointId: string): Promise<Delivery> {
   const deliveries = await webhooks.deliveries(endpointId);
   assert.equal(deliveries.length, 1);
@@ -43,7 +43,7 @@ async function test(webhooks: TestWebhooks, endpointId: string) {
   return WebhookTestResultSchema.strict().parse(await answered(webhooks.ask("POST", path), 200));
 }
 
-/** Everything that is kept of webhooks, to see that nothing came of something. */
+/** All stored rows of webhooks, to compare before and after. */
 async function stored({ app }: TestWebhooks): Promise<Json> {
   const [row] = await app.database.query((sql) =>
     sql`
@@ -54,14 +54,14 @@ async function stored({ app }: TestWebhooks): Promise<Json> {
   return row;
 }
 
-Deno.test("an event is sent to an endpoint, signed, once", async () => {
+Deno.test("webhook delivery: sends a signed event once", async () => {
   await using webhooks = await openWebhooks();
   const { id, secret } = await webhooks.endpoint();
   const payment = await webhooks.paid();
   await webhooks.deliver();
-  const told = webhooks.told(secret);
-  assert.deepEqual(told.map(({ name }) => name), ["payment_received", "payment_settled"]);
-  assert.deepEqual(told.map(({ data }) => data.id), [payment.id, payment.id]);
+  const receivedEvents = webhooks.receivedEvents(secret);
+  assert.deepEqual(receivedEvents.map(({ name }) => name), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedEvents.map(({ data }) => data.id), [payment.id, payment.id]);
   const deliveries = await webhooks.deliveries(id);
   assert.deepEqual(deliveries.map(({ status, attempts }) => [status, attempts]), [
     ["delivered", 1],
@@ -75,7 +75,7 @@ Deno.test("an event is sent to an endpoint, signed, once", async () => {
   assert.equal(webhooks.receiver.received.length, 2);
 });
 
-Deno.test("what is sent is the resource as it was at commit, as GET /events/ has it, to the byte", async () => {
+Deno.test("webhook delivery: the body is the event of GET /events/, with the resource as it was at commit", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { secret } = await webhooks.endpoint();
@@ -89,12 +89,12 @@ Deno.test("what is sent is the resource as it was at commit, as GET /events/ has
   await webhooks.deliver();
 
   const { received } = webhooks.receiver;
-  const told = webhooks.told(secret);
-  assert.deepEqual(told.map(({ data }) => data), [
+  const receivedEvents = webhooks.receivedEvents(secret);
+  assert.deepEqual(receivedEvents.map(({ data }) => data), [
     { ...then, notification_id: null },
     { ...settled, notification_id: notification.id },
   ]);
-  await until("they can be read", async () => {
+  await until("the events are settled", async () => {
     const path = `/events/?resource_id=${payment.id}&order=oldest_first`;
     const events = await answered(webhooks.ask("GET", path), 200) as unknown[];
     if (events.length < 2) return false;
@@ -106,7 +106,7 @@ Deno.test("what is sent is the resource as it was at commit, as GET /events/ has
   for (const [index, webhook] of received.entries()) {
     const { headers, method, path } = webhook;
     assert.deepEqual([method, path], ["POST", "/webhooks"]);
-    assert.equal(headers["webhook-id"], told[index]!.id);
+    assert.equal(headers["webhook-id"], receivedEvents[index]!.id);
     assert.equal(headers["webhook-timestamp"], String(Math.floor(clock.now() / 1_000)));
     assert.equal(headers["content-type"], "application/json");
     assert.equal(headers["authorization"], undefined);
@@ -126,7 +126,7 @@ Deno.test("what is sent is the resource as it was at commit, as GET /events/ has
   }
 });
 
-Deno.test("each endpoint gets what it names, of what came after it was made, signed by its own secret", async () => {
+Deno.test("webhook delivery: each endpoint gets its chosen events since its creation, signed with its own secret", async () => {
   await using webhooks = await openWebhooks();
   await using other = openWebhookReceiver();
   const early = await webhooks.charge();
@@ -138,7 +138,7 @@ Deno.test("each endpoint gets what it names, of what came after it was made, sig
   const none = await webhooks.endpoint({ url: other.url, event_names: ["subscription_charged"] });
   const payment = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(webhooks.told(all.secret).map(({ name }) => name), [
+  assert.deepEqual(webhooks.receivedEvents(all.secret).map(({ name }) => name), [
     "payment_received",
     "payment_settled",
   ]);
@@ -152,24 +152,24 @@ Deno.test("each endpoint gets what it names, of what came after it was made, sig
   assert.deepEqual(await webhooks.deliveries(none.id), []);
   assert.deepEqual(await webhooks.standing(all.id, early.id), []);
 
-  // What it named when something happened is what counts.
+  // The choice at the time of the event counts.
   const later = await webhooks.charge();
   await webhooks.change(all.id, { event_names: ["payment_denied"] });
   await webhooks.change(some.id, { event_names: null });
   await webhooks.deliver();
-  assert.deepEqual(toldOf(webhooks.receiver.received, later.id), ["payment_received"]);
-  assert.deepEqual(toldOf(other.received, later.id), []);
+  assert.deepEqual(receivedNames(webhooks.receiver.received, later.id), ["payment_received"]);
+  assert.deepEqual(receivedNames(other.received, later.id), []);
   const last = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(toldOf(webhooks.receiver.received, last.id), []);
-  assert.deepEqual(toldOf(other.received, last.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(webhooks.receiver.received, last.id), []);
+  assert.deepEqual(receivedNames(other.received, last.id), ["payment_received", "payment_settled"]);
   assert.deepEqual(await webhooks.standing(all.id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
 });
 
-Deno.test("invoices and subscriptions are told of as payments are", async () => {
+Deno.test("webhook delivery: sends events of invoices and subscriptions", async () => {
   await using webhooks = await openWebhooks();
   const { secret } = await webhooks.endpoint();
   const invoice = await parseInvoice(await webhooks.post("/invoices/", invoiceRequest()), 201);
@@ -180,17 +180,17 @@ Deno.test("invoices and subscriptions are told of as payments are", async () => 
   );
   await answered(webhooks.post(`/subscriptions/${subscription.id}/disable/`), 200);
   await webhooks.deliver();
-  const told = webhooks.told(secret);
-  const of = (id: string) => told.filter(({ data }) => data.id === id);
+  const receivedEvents = webhooks.receivedEvents(secret);
+  const of = (id: string) => receivedEvents.filter(({ data }) => data.id === id);
   assert.deepEqual(of(invoice.id).map(({ data }) => data), [{ ...invoice, notification_id: null }]);
   assert.deepEqual(of(subscription.id).map(({ name }) => name), [
     "subscription_created",
     "subscription_disabled",
   ]);
-  assert.equal(told.length, 3);
+  assert.equal(receivedEvents.length, 3);
 });
 
-Deno.test("a delivery is written with its event or not at all, and is nobody's before commit", async () => {
+Deno.test("webhook delivery: is written in the transaction of its event", async () => {
   const { atWork, wrapDatabase } = createUndoing();
   await using webhooks = await openWebhooks({ wrapDatabase });
   const { id: endpointId } = await webhooks.endpoint();
@@ -202,18 +202,21 @@ Deno.test("a delivery is written with its event or not at all, and is nobody's b
   delete atWork.during;
   await webhooks.deliver();
   assert.deepEqual(await webhooks.standing(endpointId, id), ["payment_received delivered 1"]);
-  assert.deepEqual(toldOf(webhooks.receiver.received, id), ["payment_received"]);
-  // Of many who find the same, one tells it.
+  assert.deepEqual(receivedNames(webhooks.receiver.received, id), ["payment_received"]);
+  // Of many concurrent reports of the same change one writes the event.
   await Promise.all(Array.from({ length: 8 }, () => webhooks.refresh(id)));
   assert.deepEqual(await webhooks.standing(endpointId, id), [
     "payment_received delivered 1",
     "payment_settled pending 0",
   ]);
   await webhooks.deliver();
-  assert.deepEqual(toldOf(webhooks.receiver.received, id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(webhooks.receiver.received, id), [
+    "payment_received",
+    "payment_settled",
+  ]);
 });
 
-Deno.test("once committed, an event wakes one job for each endpoint that it can be sent to", async () => {
+Deno.test("publisher: a committed event queues one job for each enabled endpoint", async () => {
   await using webhooks = await openWebhooks();
   const { app } = webhooks;
   const woken = async () => {
@@ -223,7 +226,7 @@ Deno.test("once committed, an event wakes one job for each endpoint that it can 
         where task = 'deliver_webhooks' and status = 'queued' order by subject_id`
     );
     const carried = app.carried.map(({ id }) => id);
-    assert.ok(rows.every(({ id }) => carried.includes(id)), "and somebody brings it to a worker");
+    assert.ok(rows.every(({ id }) => carried.includes(id)), "the job is enqueued");
     return rows.map(({ subject_id }) => subject_id);
   };
   await webhooks.charge();
@@ -236,7 +239,7 @@ Deno.test("once committed, an event wakes one job for each endpoint that it can 
   assert.deepEqual(await woken(), [id, other.id]);
 });
 
-Deno.test("what was delivered, given up, or waits is sent again on demand, with the same id", async () => {
+Deno.test("resend: sends a delivered, failed or waiting delivery again with the same id", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -253,7 +256,7 @@ Deno.test("what was delivered, given up, or waits is sent again on demand, with 
   assert.deepEqual((await onlyDelivery(webhooks, id)).attempts, 1);
   await resend(webhooks, id, eventId);
   await webhooks.deliver();
-  assert.equal(receiver.received.length, 3, "without waiting for its time");
+  assert.equal(receiver.received.length, 3, "without waiting for its retry time");
 
   await webhooks.app.database.query((sql) =>
     sql`update gateway.webhook_deliveries set status = 'failed', next_attempt_at = null, attempts = 10`
@@ -278,7 +281,7 @@ Deno.test("what was delivered, given up, or waits is sent again on demand, with 
   await assertProblem(await webhooks.ask("POST", path), 404, "not_found");
 });
 
-Deno.test("after a rotation both secrets sign for a day, and then the new one alone", async () => {
+Deno.test("secret rotation: both secrets sign for a day, then only the new one", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { id, secret: first } = await webhooks.endpoint();
@@ -311,7 +314,7 @@ Deno.test("after a rotation both secrets sign for a day, and then the new one al
   assert.deepEqual(await signedBy(first, second, third, fourth), [false, false, true, true]);
 });
 
-Deno.test("a test tells at once what came of it, and leaves nothing behind", async () => {
+Deno.test("endpoint test: returns the result at once and stores nothing", async () => {
   await using webhooks = await openWebhooks({ posting: { timeoutMs: 300 } });
   const { receiver } = webhooks;
   const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
@@ -345,23 +348,29 @@ Deno.test("a test tells at once what came of it, and leaves nothing behind", asy
   assert.deepEqual(await stored(webhooks), before);
   await webhooks.change(id, { enabled: false });
   receiver.answer({});
-  assert.equal((await test(webhooks, id)).succeeded, true, "also one that is disabled");
+  assert.equal(
+    (await test(webhooks, id)).succeeded,
+    true,
+    "a disabled endpoint can be tested, too",
+  );
   assert.equal((await webhooks.readEndpoint(id)).enabled, false);
 });
 
-Deno.test("an endpoint that was made on another instance counts for the very next event, and so does its end", async () => {
+Deno.test("endpoint: creation and deletion on another instance apply to the next event", async () => {
   await using here = await openWebhooks();
   await using there = await openWebhooks({ databaseUrl: here.databaseUrl });
   await here.charge();
   const { id } = await there.endpoint();
-  const heard = await here.charge();
-  assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [heard.id]);
+  const delivered = await here.charge();
+  assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [
+    delivered.id,
+  ]);
   await answered(there.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
   await there.deliver();
   await here.charge();
   await here.charge();
   const { id: another } = await there.endpoint();
   const last = await here.charge();
-  const told = await there.deliveries(another);
-  assert.deepEqual(told.map(({ resource_id }) => resource_id), [last.id]);
+  const receivedEvents = await there.deliveries(another);
+  assert.deepEqual(receivedEvents.map(({ resource_id }) => resource_id), [last.id]);
 });

@@ -8,44 +8,45 @@ import {
   answered,
   eventIn,
   openWebhooks,
+  receivedNames,
   type TestWebhooks,
-  toldOf,
 } from "../support/events/webhooks.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What is stored of endpoints that were disabled, as staff read it. */
+/** The events of a disabled endpoint, as staff read them. */
 async function disablings(webhooks: TestWebhooks, endpointId: string): Promise<Json[]> {
   const path = `/events/?name=webhook_endpoint_disabled&resource_id=${endpointId}`;
   const stored = async () => await answered(webhooks.ask("GET", path), 200) as Json[];
   const [row] = await webhooks.app.database.query((sql) =>
     sql`select count(*)::int as count from gateway.events where resource_id = ${endpointId}`
   );
-  await until("they can be read", async () => (await stored()).length === row!.count);
+  await until("the events are settled", async () => (await stored()).length === row!.count);
   return await stored();
 }
 
-/** A receiver that holds every answer back until it is told what to say. */
+/** A receiver that holds every response back until the test sets it. */
 function holding() {
-  const held: { id: string; say: (status: number) => void }[] = [];
+  const held: { id: string; sendBytes: (status: number) => void }[] = [];
   return {
     held,
-    /** The id of the resource is what each is known by. */
+    /** Identified by the id of the resource. */
     async respond(webhook: ReceivedWebhook) {
       const { promise, resolve } = Promise.withResolvers<number>();
-      held.push({ id: eventIn(webhook).data.id, say: resolve });
+      held.push({ id: eventIn(webhook).data.id, sendBytes: resolve });
       return { status: await promise };
     },
-    say: (id: string, status: number) => held.find((each) => each.id === id)!.say(status),
+    sendBytes: (id: string, status: number) =>
+      held.find((each) => each.id === id)!.sendBytes(status),
     release(status = 200) {
-      for (const { say } of held) say(status);
+      for (const { sendBytes } of held) sendBytes(status);
     },
   };
 }
 
-Deno.test("410 disables an endpoint at once; others and staff are told; all waits until it is enabled", async () => {
+Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries wait until it is enabled", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using other = openWebhookReceiver();
@@ -62,11 +63,11 @@ Deno.test("410 disables an endpoint at once; others and staff are told; all wait
   const endpoint = await webhooks.readEndpoint(id);
   assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
   assert.equal((await webhooks.readEndpoint(witness.id)).enabled, true);
-  const [told, ...more] = other.received.map(eventIn);
+  const [receivedEvents, ...more] = other.received.map(eventIn);
   assert.deepEqual(more, []);
-  assert.equal(told!.name, "webhook_endpoint_disabled");
-  assert.deepEqual(told!.data, { ...endpoint, notification_id: null });
-  assert.deepEqual(await disablings(webhooks, id), [told]);
+  assert.equal(receivedEvents!.name, "webhook_endpoint_disabled");
+  assert.deepEqual(receivedEvents!.data, { ...endpoint, notification_id: null });
+  assert.deepEqual(await disablings(webhooks, id), [receivedEvents]);
 
   // Nothing is sent, and nothing is lost.
   receiver.answer({});
@@ -91,22 +92,22 @@ Deno.test("410 disables an endpoint at once; others and staff are told; all wait
   ]);
   await webhooks.deliver();
   for (const payment of [first, second]) {
-    assert.deepEqual(toldOf(receiver.received, payment.id), [
+    assert.deepEqual(receivedNames(receiver.received, payment.id), [
       "payment_received",
       "payment_settled",
     ]);
   }
-  assert.deepEqual(toldOf(receiver.received, id), ["webhook_endpoint_disabled"]);
+  assert.deepEqual(receivedNames(receiver.received, id), ["webhook_endpoint_disabled"]);
   assert.equal(receiver.received.length, 5);
   assert.deepEqual(await webhooks.deliveries(id, "?status=pending"), []);
-  // Another 410 is another story.
+  // A second 410 disables it again, with another event.
   receiver.answer({ status: 410 });
   await webhooks.charge();
   await webhooks.deliver();
   assert.equal((await disablings(webhooks, id)).length, 2);
 });
 
-Deno.test("of many that are answered 410 at once one tells of it", async () => {
+Deno.test("endpoint: many concurrent 410 responses write one event", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
   const { id } = await webhooks.endpoint();
   await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
@@ -114,7 +115,7 @@ Deno.test("of many that are answered 410 at once one tells of it", async () => {
   webhooks.receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
-    await until("several are under way", () => held.length >= 5);
+    await until("several attempts are under way", () => held.length >= 5);
   } finally {
     webhooks.receiver.answer({ status: 410 });
     release(410);
@@ -122,12 +123,12 @@ Deno.test("of many that are answered 410 at once one tells of it", async () => {
   }
   assert.equal((await disablings(webhooks, id)).length, 1);
   const sent = webhooks.receiver.received.length;
-  assert.ok(sent < MANY, "it is left alone");
+  assert.ok(sent < MANY, "not all deliveries were attempted");
   await webhooks.deliver();
   assert.equal(webhooks.receiver.received.length, sent);
 });
 
-Deno.test("enabled again, it gets what had waited for a later attempt, at once", async () => {
+Deno.test("endpoint: when enabled again its waiting deliveries are sent at once", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -151,7 +152,7 @@ Deno.test("enabled again, it gets what had waited for a later attempt, at once",
   ]);
 });
 
-Deno.test("having been enabled again does not shorten the times of what fails after that", async () => {
+Deno.test("endpoint: enabling it does not shorten the delays of later failures", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -163,7 +164,7 @@ Deno.test("having been enabled again does not shorten the times of what fails af
   clock.pass(6 * SECOND_MS);
   await webhooks.deliver();
   assert.deepEqual(await webhooks.standing(id, failing.id), ["payment_received pending 2"]);
-  // Its third attempt is minutes away, whatever else happens.
+  // Its third attempt is due in minutes.
   for (let i = 0; i < 5; i++) {
     clock.pass(10 * SECOND_MS);
     await webhooks.charge();
@@ -172,7 +173,7 @@ Deno.test("having been enabled again does not shorten the times of what fails af
   assert.deepEqual(await webhooks.standing(id, failing.id), ["payment_received pending 2"]);
 });
 
-Deno.test("after a day in which everything failed an endpoint is disabled", async () => {
+Deno.test("endpoint: is disabled after 24 h of failures", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -185,7 +186,7 @@ Deno.test("after a day in which everything failed an endpoint is disabled", asyn
   clock.pass(DAY_MS - 1);
   await webhooks.charge();
   await webhooks.deliver();
-  assert.equal((await webhooks.readEndpoint(id)).enabled, true, "not before the day is over");
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true, "not before 24 h are over");
   assert.equal((await webhooks.readEndpoint(id)).failing_since, began);
   clock.pass(1);
   const last = await webhooks.charge();
@@ -203,7 +204,7 @@ Deno.test("after a day in which everything failed an endpoint is disabled", asyn
   receiver.answer({ status: 500 });
   await webhooks.change(id, { enabled: true });
   await webhooks.deliver();
-  assert.equal((await webhooks.readEndpoint(id)).enabled, true, "it has another day");
+  assert.equal((await webhooks.readEndpoint(id)).enabled, true, "it has another 24 h");
   receiver.answer({});
   clock.pass(DAY_MS);
   await webhooks.deliver();
@@ -213,7 +214,7 @@ Deno.test("after a day in which everything failed an endpoint is disabled", asyn
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
-Deno.test("one success in between, and the day begins anew", async () => {
+Deno.test("endpoint: one success restarts the 24 h of failures", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -235,7 +236,7 @@ Deno.test("one success in between, and the day begins anew", async () => {
   assert.equal((await webhooks.readEndpoint(id)).disabled_reason, "failing");
 });
 
-Deno.test("a success counts also for what was under way with it and fails after it", async () => {
+Deno.test("endpoint: a success keeps it enabled when a concurrent attempt fails after it", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -244,17 +245,17 @@ Deno.test("a success counts also for what was under way with it and fails after 
   const [well, ill] = [await webhooks.charge(), await webhooks.charge()];
   await webhooks.deliver();
   clock.pass(DAY_MS);
-  const { held, respond, say, release } = holding();
+  const { held, respond, sendBytes, release } = holding();
   receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
-    await until("both are under way", () => held.length === 2);
-    say(well.id, 200);
+    await until("both attempts are under way", () => held.length === 2);
+    sendBytes(well.id, 200);
     await until(
       "one is delivered",
       async () => (await webhooks.readEndpoint(id)).failing_since === null,
     );
-    say(ill.id, 500);
+    sendBytes(ill.id, 500);
   } finally {
     release();
     await delivering;
@@ -263,7 +264,7 @@ Deno.test("a success counts also for what was under way with it and fails after 
   assert.deepEqual([enabled, disabled_reason], [true, null]);
 });
 
-Deno.test("what staff set right is not undone by an attempt that began before", async () => {
+Deno.test("endpoint: a change by staff is not undone by an attempt that began before it", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using better = openWebhookReceiver();
@@ -277,7 +278,7 @@ Deno.test("what staff set right is not undone by an attempt that began before", 
   receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
-    await until("it is under way", () => held.length === 1);
+    await until("the attempt is under way", () => held.length === 1);
     await webhooks.change(id, { url: better.url });
   } finally {
     release(500);
@@ -286,10 +287,10 @@ Deno.test("what staff set right is not undone by an attempt that began before", 
   assert.equal((await webhooks.readEndpoint(id)).enabled, true);
   clock.pass(HOUR_MS);
   await webhooks.deliver();
-  assert.deepEqual(toldOf(better.received, payment.id), ["payment_received"]);
+  assert.deepEqual(receivedNames(better.received, payment.id), ["payment_received"]);
 });
 
-/** More than are sent at once. */
+/** More than the concurrency of an endpoint. */
 const MANY = 30;
 
 for (
@@ -298,7 +299,7 @@ for (
     "DELETE",
   ]] as const
 ) {
-  Deno.test(`once an endpoint is ${how}, nothing more is begun, however much is due`, async () => {
+  Deno.test(`endpoint: once it is ${how}, no more due deliveries are attempted`, async () => {
     await using webhooks = await openWebhooks({ poolSize: 8 });
     const { receiver } = webhooks;
     const { id } = await webhooks.endpoint();
@@ -308,7 +309,7 @@ for (
     const delivering = webhooks.deliver();
     let begun: number;
     try {
-      await until("some are under way", () => held.length >= 5);
+      await until("some attempts are under way", () => held.length >= 5);
       const answer = await webhooks.ask(method, `/webhook-endpoints/${id}/`, body);
       assert.ok(answer.ok, await answer.text());
       begun = held.length;
@@ -317,7 +318,7 @@ for (
       release();
       await delivering;
     }
-    // One that was on its way just then may have left already.
+    // One attempt may have started just before.
     const after = receiver.received.length - begun;
     assert.ok(after <= 10, `${after} more after ${begun}`);
     await webhooks.deliver();
@@ -325,7 +326,7 @@ for (
   });
 }
 
-Deno.test("a rotated secret signs everything from then on, however much was due before", async () => {
+Deno.test("secret rotation: the new secret signs all later attempts, also of deliveries that were due before", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -335,7 +336,7 @@ Deno.test("a rotated secret signs everything from then on, however much was due 
   const delivering = webhooks.deliver();
   let begun = 0;
   try {
-    await until("some are under way", () => held.length >= 5);
+    await until("some attempts are under way", () => held.length >= 5);
     await answered(webhooks.ask("POST", `/webhook-endpoints/${id}/rotate-secret/`), 200);
     begun = held.length;
   } finally {

@@ -8,10 +8,10 @@ import { answered, openWebhooks, type TestWebhooks } from "../support/events/web
 
 const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
-/** Where only what is public and encrypted may be registered; no name is known there. */
+/** Settings that allow public https URLs only; no host name resolves. */
 const STRICT = { env: { WEBHOOK_ALLOW_PRIVATE: "false" } };
 
-/** Every operation on endpoints that the document knows, with bodies that would be taken. */
+/** All operations on endpoints in the document, with valid bodies. */
 function operations({ app }: TestWebhooks) {
   return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
     path.startsWith("/webhook-endpoints/")
@@ -36,7 +36,7 @@ async function storedEndpoint({ app }: TestWebhooks, id: string): Promise<Json> 
   return row;
 }
 
-Deno.test("all of it is for staff, and nobody else learns whether there is an endpoint", async () => {
+Deno.test("webhook endpoints: every operation requires staff and reveals no endpoint to others", async () => {
   await using webhooks = await openWebhooks();
   const { app, key, staff } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -60,11 +60,11 @@ Deno.test("all of it is for staff, and nobody else learns whether there is an en
     }
   }
   const { url } = await webhooks.readEndpoint(id);
-  assert.equal(url, webhooks.receiver.url, "nothing came of it");
+  assert.equal(url, webhooks.receiver.url, "the endpoint is unchanged");
   assert.equal(webhooks.receiver.received.length, 0);
 });
 
-Deno.test("an endpoint is made, read, listed, changed and deleted", async () => {
+Deno.test("webhook endpoints: can be created, read, listed, updated and deleted", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const response = await webhooks.ask("POST", "/webhook-endpoints/", {
@@ -123,7 +123,7 @@ Deno.test("an endpoint is made, read, listed, changed and deleted", async () => 
   assert.deepEqual(left.map(({ id }: Json) => id), [other.id]);
 });
 
-Deno.test("endpoints and deliveries are listed page by page, none twice and none left out", async () => {
+Deno.test("webhook endpoints: pages of endpoints and deliveries contain each item once", async () => {
   await using webhooks = await openWebhooks();
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) ids.unshift((await webhooks.endpoint()).id);
@@ -159,7 +159,7 @@ Deno.test("endpoints and deliveries are listed page by page, none twice and none
   );
 });
 
-Deno.test("a secret is shown when it is made and nowhere else, and no row or log has it", async () => {
+Deno.test("webhook secret: is shown only when created, and is in no row or log", async () => {
   await using webhooks = await openWebhooks();
   const { id, secret } = await webhooks.endpoint();
   const path = `/webhook-endpoints/${id}/`;
@@ -172,7 +172,7 @@ Deno.test("a secret is shown when it is made and nowhere else, and no row or log
   webhooks.receiver.answer({ status: 410 });
   await webhooks.deliver();
 
-  const said = await Promise.all([
+  const responses = await Promise.all([
     webhooks.ask("GET", path),
     webhooks.ask("PATCH", path, { description: "x" }),
     webhooks.ask("GET", "/webhook-endpoints/"),
@@ -189,7 +189,7 @@ Deno.test("a secret is shown when it is made and nowhere else, and no row or log
         array(select to_json(r)::text from gateway.jobs r) as jobs`
   );
   const everything = [
-    ...said,
+    ...responses,
     JSON.stringify(rows),
     JSON.stringify(webhooks.app.logged()),
     ...webhooks.receiver.received.map(({ body }) => new TextDecoder().decode(body)),
@@ -206,7 +206,7 @@ Deno.test("a secret is shown when it is made and nowhere else, and no row or log
   assert.notEqual(row.secret, row.previous_secret);
 });
 
-Deno.test("a secret that was stored for another endpoint does not open", async () => {
+Deno.test("webhook secret: cannot be decrypted in the row of another endpoint", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
   const other = await webhooks.endpoint();
@@ -223,7 +223,7 @@ Deno.test("a secret that was stored for another endpoint does not open", async (
   assert.equal(webhooks.receiver.received.length, 0);
 });
 
-Deno.test("what is wrong with an endpoint is told by its field, and nothing comes of it", async () => {
+Deno.test("webhook endpoints: an invalid field is reported by name, and nothing is stored", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
   const before = await webhooks.readEndpoint(id);
@@ -270,7 +270,7 @@ Deno.test("what is wrong with an endpoint is told by its field, and nothing come
   assert.equal(list.length, 1);
 });
 
-Deno.test("null is nothing at all where something may be absent, and nonsense elsewhere", async () => {
+Deno.test("webhook endpoints: null means absent for optional fields and is rejected for others", async () => {
   await using webhooks = await openWebhooks();
   const made = await webhooks.endpoint({ event_names: null, description: null, enabled: null });
   assert.deepEqual([made.event_names, made.description, made.enabled], [null, null, true]);
@@ -289,7 +289,7 @@ Deno.test("null is nothing at all where something may be absent, and nonsense el
   }
 });
 
-Deno.test("ids that are none are 404, on every route", async () => {
+Deno.test("webhook endpoints: an unknown or malformed id is 404 on every route", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
   for (const { method, path, body } of operations(webhooks)) {
@@ -305,7 +305,7 @@ Deno.test("ids that are none are 404, on every route", async () => {
   }
 });
 
-/** Each in the guise of something that a careless check would let pass. */
+/** Notations that an incomplete check would accept. */
 const REFUSED = [
   ...["http://shop.example/", "ftp://shop.example/", "file:///etc/passwd", "javascript:alert(1)"],
   ...["ws://shop.example/", "gopher://shop.example/", "data:text/plain,x", "//shop.example/"],
@@ -330,7 +330,7 @@ const REFUSED = [
   ...["https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[fe80::1%25eth0]/"],
 ];
 
-Deno.test("an address that is not public, or not encrypted, is refused in every notation", async () => {
+Deno.test("webhook endpoints: reject private addresses and http in every notation", async () => {
   await using webhooks = await openWebhooks(STRICT);
   const { id } = await webhooks.endpoint({ url: "https://8.8.8.8/hooks" });
   for (const url of REFUSED) {
@@ -343,7 +343,7 @@ Deno.test("an address that is not public, or not encrypted, is refused in every 
   assert.equal(url, "https://8.8.8.8/hooks");
 });
 
-Deno.test("where private networks are allowed, credentials and odd schemes still are not", async () => {
+Deno.test("webhook endpoints: with private networks allowed still reject credentials and other schemes", async () => {
   await using webhooks = await openWebhooks();
   for (const url of ["http://127.0.0.1:9/", "http://localhost/", "https://10.0.0.1/a"]) {
     assert.equal((await webhooks.endpoint({ url })).url, url);
@@ -354,7 +354,7 @@ Deno.test("where private networks are allowed, credentials and odd schemes still
   }
 });
 
-Deno.test("an endpoint that was registered when private ones were allowed gets nothing later", async () => {
+Deno.test("webhook endpoints: a private endpoint gets nothing after private networks are disallowed", async () => {
   await using webhooks = await openWebhooks({ posting: { allowPrivate: false } });
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge();

@@ -2,13 +2,18 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
+import {
+  eventIn,
+  openWebhooks,
+  receivedNames,
+  type TestWebhooks,
+} from "../support/events/webhooks.ts";
 import { notified, telling } from "../support/gateway/notifications.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
-import { until } from "../support/until.ts";
-import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { standingClock } from "../support/standing_clock.ts";
-import { eventIn, openWebhooks, type TestWebhooks, toldOf } from "../support/events/webhooks.ts";
+import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -17,7 +22,7 @@ async function refundPart({ post }: TestWebhooks, id: string, amount: number): P
   assert.equal(response.status, 200, await response.text());
 }
 
-/** Another instance beside the first. */
+/** A second instance on the same database. */
 async function openSecond(
   { databaseUrl, sandbox }: TestWebhooks,
   now: () => number,
@@ -31,7 +36,7 @@ async function openSecond(
   });
 }
 
-/** The ids of the events of a resource, in their order. */
+/** The ids of the events of a resource, in order. */
 async function eventsOf({ app }: TestWebhooks, resourceId: string): Promise<string[]> {
   const rows = await app.database.query((sql) =>
     sql`select id from gateway.events where resource_id = ${resourceId} order by sequence`
@@ -39,7 +44,7 @@ async function eventsOf({ app }: TestWebhooks, resourceId: string): Promise<stri
   return rows.map(({ id }) => id);
 }
 
-Deno.test("what comes after a failure waits for it; other resources do not", async () => {
+Deno.test("webhook order: a failed delivery delays later events of its resource only", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -57,10 +62,16 @@ Deno.test("what comes after a failure waits for it; other resources do not", asy
     clock.pass(ms);
     await webhooks.deliver();
   }
-  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_received"]);
+  assert.deepEqual(receivedNames(receiver.received, payment.id), [
+    "payment_received",
+    "payment_received",
+  ]);
   const other = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(toldOf(receiver.received, other.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(receiver.received, other.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
   isIll = false;
   clock.pass(HOUR_MS);
   await webhooks.deliver();
@@ -69,14 +80,14 @@ Deno.test("what comes after a failure waits for it; other resources do not", asy
     "payment_settled delivered 1",
     "payment_refunded delivered 1",
   ]);
-  assert.deepEqual(toldOf(receiver.received, payment.id).slice(2), [
+  assert.deepEqual(receivedNames(receiver.received, payment.id).slice(2), [
     "payment_received",
     "payment_settled",
     "payment_refunded",
   ]);
 });
 
-Deno.test("what happens while the one before is under way waits for it, and then needs no job", async () => {
+Deno.test("webhook order: an event during an attempt of its resource is sent after it by the same job", async () => {
   await using webhooks = await openWebhooks();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -88,14 +99,14 @@ Deno.test("what happens while the one before is under way waits for it, and then
   });
   const delivering = webhooks.deliver();
   try {
-    await until("it is under way", () => receiver.received.length === 1);
+    await until("the attempt is under way", () => receiver.received.length === 1);
     await notified(webhooks, telling(payment, "settlement"));
     const other = await webhooks.charge();
     await until(
       "another is sent meanwhile",
-      () => toldOf(receiver.received, other.id).length === 1,
+      () => receivedNames(receiver.received, other.id).length === 1,
     );
-    assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received"]);
+    assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_received"]);
   } finally {
     answer.resolve();
     await delivering;
@@ -104,10 +115,13 @@ Deno.test("what happens while the one before is under way waits for it, and then
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
-  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(receiver.received, payment.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
 });
 
-Deno.test("one that is sent again goes before what waits of its resource, and after nothing else", async () => {
+Deno.test("webhook order: a resent delivery goes before the waiting ones of its resource", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -123,10 +137,13 @@ Deno.test("one that is sent again goes before what waits of its resource, and af
   receiver.answer({});
   clock.pass(6_000);
   await webhooks.deliver();
-  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(receiver.received, payment.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
 });
 
-Deno.test("what waited for one that was sent again early goes right after it", async () => {
+Deno.test("webhook order: deliveries that waited for a resent one follow it at once", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -144,10 +161,13 @@ Deno.test("what waited for one that was sent again early goes right after it", a
   const [first] = await eventsOf(webhooks, payment.id);
   await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
   await webhooks.deliver();
-  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(receiver.received, payment.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
 });
 
-Deno.test("what one instance is at, another leaves alone", async () => {
+Deno.test("webhook order: an endpoint served by one instance is not served by another", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using second = await openSecond(webhooks, clock.now);
@@ -162,13 +182,13 @@ Deno.test("what one instance is at, another leaves alone", async () => {
   });
   const delivering = runDueJobs(second);
   try {
-    await until("it is under way", () => receiver.received.length === 1);
+    await until("the attempt is under way", () => receiver.received.length === 1);
     await notified(webhooks, telling(payment, "settlement"));
     for (let i = 0; i < 3; i++) {
       await webhooks.deliver();
       clock.pass(1_000);
     }
-    assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received"]);
+    assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_received"]);
   } finally {
     answer.resolve();
     await delivering;
@@ -179,10 +199,13 @@ Deno.test("what one instance is at, another leaves alone", async () => {
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
-  assert.deepEqual(toldOf(receiver.received, payment.id), ["payment_received", "payment_settled"]);
+  assert.deepEqual(receivedNames(receiver.received, payment.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
 });
 
-Deno.test("an endpoint that hangs keeps no other waiting, and no more than a few connections", async () => {
+Deno.test("webhook delivery: an endpoint that hangs delays no other and uses a bounded number of connections", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
   await using quick = openWebhookReceiver();
   const { receiver } = webhooks;
@@ -196,10 +219,16 @@ Deno.test("an endpoint that hangs keeps no other waiting, and no more than a few
   const payments = await Promise.all(Array.from({ length: 30 }, () => webhooks.charge()));
   const delivering = webhooks.deliver();
   try {
-    await until("the other has all", () => quick.received.length === payments.length);
+    await until(
+      "the other endpoint has all events",
+      () => quick.received.length === payments.length,
+    );
     const late = await webhooks.paid();
     await webhooks.deliver();
-    await until("and what came later", () => toldOf(quick.received, late.id).length === 2);
+    await until(
+      "it also gets later events",
+      () => receivedNames(quick.received, late.id).length === 2,
+    );
     assert.ok(receiver.received.length <= 16, `${receiver.received.length} at once`);
     const pending = await webhooks.deliveries(slow.id, "?status=pending");
     assert.equal(pending.length, payments.length + 2);
@@ -212,13 +241,13 @@ Deno.test("an endpoint that hangs keeps no other waiting, and no more than a few
   assert.equal(receiver.received.length, payments.length + 2);
 });
 
-Deno.test("a resource with very many events hides no other", async () => {
+Deno.test("webhook delivery: a resource with many events does not delay others", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const busy = await webhooks.charge();
-  // As if it had changed many times over.
+  // As if it had changed many times.
   await webhooks.app.database.query((sql) =>
     sql`
       with copies as (
@@ -235,21 +264,21 @@ Deno.test("a resource with very many events hides no other", async () => {
   const other = await webhooks.charge();
   receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === busy.id ? 500 : 200 }));
   await webhooks.deliver();
-  assert.equal(toldOf(receiver.received, busy.id).length, 1);
-  assert.deepEqual(toldOf(receiver.received, other.id), ["payment_received"]);
+  assert.equal(receivedNames(receiver.received, busy.id).length, 1);
+  assert.deepEqual(receivedNames(receiver.received, other.id), ["payment_received"]);
   receiver.answer({});
   clock.pass(HOUR_MS);
   await webhooks.deliver();
-  const told = receiver.received.map(({ headers }) => headers["webhook-id"]!);
+  const receivedEvents = receiver.received.map(({ headers }) => headers["webhook-id"]!);
   const events = await eventsOf(webhooks, busy.id);
-  const later = told.filter((each) => events.includes(each)).slice(1);
+  const later = receivedEvents.filter((each) => events.includes(each)).slice(1);
   assert.deepEqual(later, events);
 });
 
-/** Many resources, each with four events: at most so many are fetched at once. */
+/** Resources with four events each: more deliveries than one query fetches. */
 const PAYMENTS = 50;
 
-Deno.test("two instances, 200 events, failures: all arrive, in order, never two of a resource at once", async () => {
+Deno.test("webhook order: two instances with failures send 200 events in order, one at a time per resource", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now, poolSize: 8 });
   const { receiver, app } = webhooks;
@@ -287,7 +316,7 @@ Deno.test("two instances, 200 events, failures: all arrive, in order, never two 
   const delivering = (async () => {
     while (!isOver || await isOpen()) {
       await Promise.all([webhooks.deliver(), runDueJobs(second)]);
-      // Only while nobody is at work, whose lease would be over.
+      // Not while a job is running: its lease would expire.
       clock.pass(isOver ? HOUR_MS : 1_000);
     }
   })();
@@ -310,12 +339,16 @@ Deno.test("two instances, 200 events, failures: all arrive, in order, never two 
   const expected = await Promise.all(ids.map((id) => eventsOf(webhooks, id)));
   assert.equal(expected.flat().length, 4 * PAYMENTS);
   for (const [index, { id: endpointId }] of endpoints.entries()) {
-    const told = taken[index]!.map(({ headers }) => headers["webhook-id"]!);
+    const receivedEvents = taken[index]!.map(({ headers }) => headers["webhook-id"]!);
     for (const events of expected) {
-      assert.deepEqual(told.filter((id) => events.includes(id)), events, "once, and in order");
+      assert.deepEqual(
+        receivedEvents.filter((id) => events.includes(id)),
+        events,
+        "once, and in order",
+      );
     }
     const { enabled, failing_since } = await webhooks.readEndpoint(endpointId);
     assert.equal(enabled, true);
-    assert.equal(failing_since, null, "nothing fails any more");
+    assert.equal(failing_since, null, "the endpoint is healthy again");
   }
 });

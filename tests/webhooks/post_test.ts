@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { checkEndpointUrl } from "../../core/webhooks/endpoint_url.ts";
-import { createPoster, GivenUp, type Post, type PosterOptions } from "../../core/webhooks/post.ts";
+import {
+  createPoster,
+  type Post,
+  PostAborted,
+  type PosterOptions,
+} from "../../core/webhooks/post.ts";
 import { TEST_CERTIFICATE } from "../support/events/test_certificate.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
@@ -16,13 +21,13 @@ function post(url: string, body: string | Uint8Array = "{}"): Post {
   };
 }
 
-/** A poster that finds every name on this machine. */
+/** A poster that resolves every host to this machine. */
 function openPoster(options: Partial<PosterOptions> = {}) {
   const resolve = () => Promise.resolve(["127.0.0.1"]);
   return createPoster({ allowPrivate: true, resolve, ca: TEST_CERTIFICATE, ...options });
 }
 
-Deno.test("a webhook arrives with exactly its bytes and its headers", async () => {
+Deno.test("post: sends exactly the given bytes and headers", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ status: 202, body: '{"ok":true}' });
@@ -45,7 +50,7 @@ Deno.test("a webhook arrives with exactly its bytes and its headers", async () =
   assert.equal(rest["webhook-id"], "evt_1");
 });
 
-Deno.test("what was signed is what a receiver verifies", async () => {
+Deno.test("post: a receiver can verify the signature of the body", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   const secret = `whsec_${btoa("a secret of thirty-two characters")}`;
@@ -62,7 +67,7 @@ Deno.test("what was signed is what a receiver verifies", async () => {
   assert.throws(() => verifyWebhook(secret, changed), /signature/);
 });
 
-Deno.test("over TLS it arrives where the certificate is good for the name, or for the address", async () => {
+Deno.test("post: accepts a certificate that is valid for the host name or address", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   await using poster = openPoster();
   for (const host of ["hooks.test", "127.0.0.1"]) {
@@ -73,7 +78,7 @@ Deno.test("over TLS it arrives where the certificate is good for the name, or fo
   assert.deepEqual(hosts, [`hooks.test:${receiver.port}`, `127.0.0.1:${receiver.port}`]);
 });
 
-Deno.test("nothing is sent to a server whose certificate is not valid", async () => {
+Deno.test("post: sends nothing to a server with an invalid certificate", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   await using trusting = openPoster();
   await using poster = openPoster({ ca: undefined });
@@ -85,21 +90,21 @@ Deno.test("nothing is sent to a server whose certificate is not valid", async ()
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("a server that speaks no TLS, or no HTTP, is told from one that is away", async () => {
+Deno.test("post: reports a server without TLS or HTTP differently from one that is down", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ raw: "SSH-2.0-OpenSSH_9.2\r\n" });
   const noHttp = await poster.post(post(receiver.url));
-  assert.deepEqual([noHttp.status_code, noHttp.error], [null, "The answer is not HTTP"]);
+  assert.deepEqual([noHttp.status_code, noHttp.error], [null, "The response is not valid HTTP"]);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const posting = poster.post(post(`https://hooks.test:${listener.addr.port}/`));
   using connection = await listener.accept();
   await connection.write(new TextEncoder().encode("SSH-2.0-OpenSSH_9.2\r\n"));
   const noTls = await posting;
-  assert.deepEqual([noTls.status_code, noTls.error], [null, "There is no TLS to be had"]);
+  assert.deepEqual([noTls.status_code, noTls.error], [null, "The TLS handshake failed"]);
 });
 
-Deno.test("no address that is not public is posted to, in any notation", async () => {
+Deno.test("post: sends nothing to an address that is not public, in any notation", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   await using poster = openPoster({ allowPrivate: false });
   for (
@@ -115,7 +120,7 @@ Deno.test("no address that is not public is posted to, in any notation", async (
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("no name is posted to that has any address that is not public", async () => {
+Deno.test("post: sends nothing to a host with any address that is not public", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   for (
     const addresses of [
@@ -136,7 +141,7 @@ Deno.test("no name is posted to that has any address that is not public", async 
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("a name that was public when it was registered is looked at again", async () => {
+Deno.test("post: checks the addresses of a host again for each connection", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   const answers = [["8.8.8.8"], ["127.0.0.1"]];
   const resolve = () => Promise.resolve(answers.shift() ?? []);
@@ -148,9 +153,9 @@ Deno.test("a name that was public when it was registered is looked at again", as
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("what was checked is what is connected to: a name is resolved once", async () => {
+Deno.test("post: connects to the address it has checked, and resolves the host once", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
-  // A second look would find nobody there.
+  // A second lookup would return an address without a server.
   const answers = [["127.0.0.1"], ["127.0.0.2"]];
   let asked = 0;
   const resolve = () => Promise.resolve(answers[asked++] ?? []);
@@ -159,22 +164,22 @@ Deno.test("what was checked is what is connected to: a name is resolved once", a
   assert.deepEqual([posted.status_code, asked], [200, 1]);
 });
 
-Deno.test("of several addresses one that answers is taken", async () => {
+Deno.test("post: uses one of several addresses that accepts the connection", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ resolve: () => Promise.resolve(["::1", "127.0.0.1"]) });
   const posted = await poster.post(post(`http://hooks.test:${receiver.port}/`));
   assert.equal(posted.status_code, 200);
 });
 
-Deno.test("without TLS nothing is sent, unless private addresses are allowed", async () => {
+Deno.test("post: sends nothing over http unless private addresses are allowed", async () => {
   let asked = 0;
   const resolve = () => Promise.resolve([`8.8.8.${++asked}`]);
   await using poster = openPoster({ allowPrivate: false, resolve });
   const posted = await poster.post(post("http://example.com/"));
-  assert.deepEqual([posted.error, asked], ["Only https is posted to", 0]);
+  assert.deepEqual([posted.error, asked], ["Only https URLs are allowed", 0]);
 });
 
-Deno.test("a redirect is an answer, and is not followed", async () => {
+Deno.test("post: returns a redirect as the result and does not follow it", async () => {
   await using inside = openWebhookReceiver();
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
@@ -186,7 +191,7 @@ Deno.test("a redirect is an answer, and is not followed", async () => {
   assert.deepEqual(inside.received, []);
 });
 
-Deno.test("every status is told, 410 and 500 as well as 200", async () => {
+Deno.test("post: returns every status", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   for (const status of [200, 204, 304, 400, 410, 429, 500, 599]) {
@@ -196,7 +201,7 @@ Deno.test("every status is told, 410 and 500 as well as 200", async () => {
   }
 });
 
-Deno.test("what comes before the answer is not the answer, and no protocol is changed to", async () => {
+Deno.test("post: ignores informational responses and does not switch protocols", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({
@@ -210,7 +215,7 @@ Deno.test("what comes before the answer is not the answer, and no protocol is ch
   assert.deepEqual([changed.status_code, changed.error], [null, "The connection failed"]);
 });
 
-Deno.test("of the answer the first 1,000 bytes are kept, as text that can be stored", async () => {
+Deno.test("post: keeps the first 1,000 bytes of the response as text that PostgreSQL can store", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   const answerTo = async (body: string | Uint8Array) => {
@@ -220,28 +225,28 @@ Deno.test("of the answer the first 1,000 bytes are kept, as text that can be sto
   assert.equal(await answerTo("a".repeat(1_000)), "a".repeat(1_000));
   assert.equal(await answerTo("a".repeat(1_001)), "a".repeat(1_000));
   assert.equal(await answerTo("b".repeat(1_000_000)), "b".repeat(1_000));
-  // Half a character at the cut is left out.
+  // An incomplete character at the end is dropped.
   assert.equal(await answerTo("a".repeat(999) + "üü"), "a".repeat(999));
   assert.equal(await answerTo(new Uint8Array([0x61, 0, 0xff, 0x62, 0])), "a\uFFFDb");
   assert.equal(await answerTo(new Uint8Array([0, 0])), null);
 });
 
-Deno.test("where nothing else is said, an answer has 15 seconds", async () => {
+Deno.test("post: the default timeout is 15 seconds", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer("hang");
   const { setTimeout: inTime } = globalThis;
-  // Only these 15 seconds pass at once.
+  // Only this timer of 15 seconds fires at once.
   const hastened = (run: () => void, ms?: number) => inTime(run, ms === 15_000 ? 50 : ms);
   try {
     globalThis.setTimeout = Object.assign(hastened, inTime);
-    assert.equal((await poster.post(post(receiver.url))).error, "No answer within 15 s");
+    assert.equal((await poster.post(post(receiver.url))).error, "No response within 15 s");
   } finally {
     globalThis.setTimeout = inTime;
   }
 });
 
-Deno.test("an answer that never comes is given up", async () => {
+Deno.test("post: times out if no response arrives", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 300 });
   for (
@@ -254,11 +259,11 @@ Deno.test("an answer that never comes is given up", async () => {
   ) {
     receiver.answer(how);
     const posted = await poster.post(post(receiver.url));
-    assert.deepEqual([posted.status_code, posted.error], [null, "No answer within 0.3 s"]);
+    assert.deepEqual([posted.status_code, posted.error], [null, "No response within 0.3 s"]);
   }
 });
 
-Deno.test("the limit holds for a name that does not resolve and a handshake that never ends", async () => {
+Deno.test("post: the timeout includes DNS and the TLS handshake", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using lost = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
   await using poster = openPoster({ timeoutMs: 200 });
@@ -267,13 +272,13 @@ Deno.test("the limit holds for a name that does not resolve and a handshake that
     poster.post(post(`https://hooks.test:${silent.addr.port}/`)),
   ];
   for (const { status_code, error } of await Promise.all(posts)) {
-    assert.deepEqual([status_code, error], [null, "No answer within 0.2 s"]);
+    assert.deepEqual([status_code, error], [null, "No response within 0.2 s"]);
   }
 });
 
-Deno.test("a body that trickles or never ends takes nothing from the status", async () => {
+Deno.test("post: a slow or endless body does not change the status", async () => {
   await using receiver = openWebhookReceiver();
-  // Far longer than the test may take: it is not this limit that ends them.
+  // Far longer than the test may take, so this timeout does not end them.
   await using poster = openPoster({ timeoutMs: 600_000 });
   receiver.answer("trickle");
   const trickled = await poster.post(post(receiver.url));
@@ -288,7 +293,7 @@ Deno.test("a body that trickles or never ends takes nothing from the status", as
   assert.deepEqual([begun.status_code, begun.answer, begun.error], [503, null, null]);
 });
 
-Deno.test("half an answer counts for its status; none is a connection that was closed", async () => {
+Deno.test("post: a truncated response counts by its status; no response is a closed connection", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer("cut");
@@ -297,12 +302,12 @@ Deno.test("half an answer counts for its status; none is a connection that was c
   receiver.answer("close");
   const closed = await poster.post(post(receiver.url));
   assert.equal(closed.status_code, null);
-  assert.equal(closed.error, "The connection was closed before there was an answer");
-  // On a connection of its own it may have been dealt with: that is for the next attempt to find out.
+  assert.equal(closed.error, "The connection was closed before a response arrived");
+  // On a new connection the receiver may have processed it, so it is not sent again here.
   assert.equal(receiver.received.length, 2);
 });
 
-Deno.test("a receiver that is away refuses, and is found again when it is back", async () => {
+Deno.test("post: a receiver that was down is reached again when it is up", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
@@ -313,7 +318,7 @@ Deno.test("a receiver that is away refuses, and is found again when it is back",
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
 });
 
-Deno.test("a name that does not resolve is told as that", async () => {
+Deno.test("post: reports a host that does not resolve", async () => {
   for (const resolve of [() => Promise.reject(new Error("no")), () => Promise.resolve([])]) {
     await using poster = openPoster({ resolve });
     const posted = await poster.post(post(NOWHERE));
@@ -321,12 +326,12 @@ Deno.test("a name that does not resolve is told as that", async () => {
   }
 });
 
-Deno.test("a connection is used again, and checked and resolved for once", async () => {
+Deno.test("post: reuses a connection and resolves its host once", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   let asked = 0;
   const resolve = () => Promise.resolve(asked++ === 0 ? ["127.0.0.1"] : []);
   await using poster = openPoster({ resolve });
-  // A body longer than what is kept of it is no reason to hang up.
+  // A body longer than the stored part does not close the connection.
   receiver.answer({ body: "a".repeat(5_000) });
   for (let n = 0; n < 20; n++) {
     const posted = await poster.post(post(`https://hooks.test:${receiver.port}/`, `${n}`));
@@ -335,7 +340,7 @@ Deno.test("a connection is used again, and checked and resolved for once", async
   assert.deepEqual(new Set(receiver.received.map(({ connection }) => connection)), new Set([1]));
 });
 
-Deno.test("a body that is too long costs the connection", async () => {
+Deno.test("post: closes the connection after a body that is too long", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ body: "a".repeat(100_000) });
@@ -343,7 +348,7 @@ Deno.test("a body that is too long costs the connection", async () => {
   assert.deepEqual(receiver.received.map(({ connection }) => connection), [1, 2]);
 });
 
-Deno.test("a kept connection that was closed meanwhile costs no attempt, once", async () => {
+Deno.test("post: retries once if a kept-alive connection was closed by the receiver", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer(({ number }) => number === 2 ? "close" : {});
@@ -354,40 +359,40 @@ Deno.test("a kept connection that was closed meanwhile costs no attempt, once", 
   await poster.post(post(receiver.url, "third"));
   receiver.answer("close");
   const refused = await poster.post(post(receiver.url, "fourth"));
-  assert.equal(refused.error, "The connection was closed before there was an answer");
+  assert.equal(refused.error, "The connection was closed before a response arrived");
   assert.equal(receiver.received.length, 6);
 });
 
-Deno.test("what is given up on a kept connection is not sent a second time", async () => {
+Deno.test("post: a timeout on a kept-alive connection does not send the request again", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 300 });
   receiver.answer(({ number }) => number === 2 ? "hang" : {});
   await poster.post(post(receiver.url, "first"));
   const late = await poster.post(post(receiver.url, "second"));
-  assert.equal(late.error, "No answer within 0.3 s");
+  assert.equal(late.error, "No response within 0.3 s");
   await poster.post(post(receiver.url, "third"));
   const connections = receiver.received.map(({ connection }) => connection);
   assert.deepEqual(connections, [1, 1, 2]);
   assert.equal(new TextDecoder().decode(receiver.received[2]?.body), "third");
 });
 
-Deno.test("whoever asked can give up, and a poster that is closed gives up all", async () => {
+Deno.test("post: the caller's signal aborts one request, closing the poster aborts all", async () => {
   await using receiver = openWebhookReceiver();
   receiver.answer("hang");
   const caller = new AbortController();
   const poster = openPoster();
-  const given = assert.rejects(poster.post(post(receiver.url), caller.signal), GivenUp);
-  const other = assert.rejects(poster.post(post(receiver.url)), GivenUp);
+  const given = assert.rejects(poster.post(post(receiver.url), caller.signal), PostAborted);
+  const other = assert.rejects(poster.post(post(receiver.url)), PostAborted);
   await until("both have arrived", () => receiver.received.length === 2);
   caller.abort();
   await given;
   await poster[Symbol.asyncDispose]();
   await other;
-  await assert.rejects(poster.post(post(receiver.url)), GivenUp);
+  await assert.rejects(poster.post(post(receiver.url)), PostAborted);
   assert.equal(receiver.received.length, 2);
 });
 
-Deno.test("a thousand posts leave nothing behind, whatever became of them", async () => {
+Deno.test("post: a thousand posts with any outcome leave no connection open", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 1_000 });
   receiver.answer(({ number }) => {
@@ -403,35 +408,35 @@ Deno.test("a thousand posts leave nothing behind, whatever became of them", asyn
   await Promise.all(Array.from({ length: 16 }, work));
   assert.equal(posted.length, 1_000);
   assert.ok(posted.filter((status) => status === 200).length > 800);
-  await until("only those that are kept are open", () => receiver.connections() <= 16);
+  await until("only kept-alive connections are open", () => receiver.connections() <= 16);
   await poster[Symbol.asyncDispose]();
-  // Sooner than they would be closed for being idle.
-  await until("none is open", () => receiver.connections() === 0, 2_000);
+  // Before the idle timeout would close them.
+  await until("no connection is open", () => receiver.connections() === 0, 2_000);
 });
 
-Deno.test("it trusts what its machine trusts, and needs no permission but for the network", async () => {
+Deno.test("post: trusts the system's certificates and needs network permission only", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   assert.equal(await postFromProcess(receiver.url), "200 null\n");
 });
 
-Deno.test("a connection that is kept for later does not keep the process", async () => {
+Deno.test("post: a kept-alive connection does not keep the process running", async () => {
   await using receiver = openWebhookReceiver();
   assert.equal(await postFromProcess(receiver.url), "200 null\n");
 });
 
-/** Posts once from a process with the service's permissions, which then has nothing left to do. */
+/** Posts once from a process with the service's permissions that has no other work. */
 async function postFromProcess(url: string) {
   const folder = await Deno.makeTempDir();
   const [program, certificate] = [`${folder}/post.ts`, `${folder}/certificate.pem`];
   await Deno.writeTextFile(certificate, TEST_CERTIFICATE);
   await Deno.writeTextFile(
     program,
-    `import { createPoster } from "${import.meta.resolve("../core/webhooks/post.ts")}";
+    `import { createPoster } from "${import.meta.resolve("../../core/webhooks/post.ts")}";
     const poster = createPoster({ allowPrivate: true });
     const post = { url: "${url}", headers: {}, body: new Uint8Array() };
     const { status_code, error } = await poster.post(post);
     console.log(status_code, error);
-    // Heard only if something else keeps the process; an idle connection is closed later than this.
+    // Printed only if the process is kept running; idle connections are closed later than this.
     Deno.unrefTimer(setTimeout(() => console.log("still here"), 2_000));`,
   );
   const { stdout } = await new Deno.Command(Deno.execPath(), {

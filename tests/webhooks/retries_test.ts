@@ -9,7 +9,7 @@ import {
   eventIn,
   isSignedWith,
   openWebhooks,
-  toldOf,
+  receivedNames,
 } from "../support/events/webhooks.ts";
 
 const SECOND_MS = 1_000;
@@ -27,7 +27,7 @@ const TAKEN: Record<string, ReceiverAnswer> = {
   "a body of rubbish": { body: Uint8Array.from([0, 255, 254, 0, 65, 0xc3]) },
 };
 
-Deno.test("any 2xx is success", async () => {
+Deno.test("webhook delivery: any 2xx status is a success", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
   for (const [name, answer] of Object.entries(TAKEN)) {
@@ -58,10 +58,10 @@ const NOT_TAKEN: Record<string, [ReceiverAnswer | "down", number | null]> = {
   "silence": ["hang", null],
   "an early close": ["close", null],
   "rubbish": [{ raw: "SSH-2.0-OpenSSH\r\n\r\n" }, null],
-  "nobody there": ["down", null],
+  "no server": ["down", null],
 };
 
-Deno.test("all else is failure; once the endpoint is well again it gets everything", async () => {
+Deno.test("webhook delivery: anything but 2xx is a failure, and is delivered once the endpoint works again", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 300 } });
   const { id, secret } = await webhooks.endpoint();
@@ -87,18 +87,18 @@ Deno.test("all else is failure; once the endpoint is well again it gets everythi
   webhooks.receiver.received.length = 0;
   clock.pass(6 * SECOND_MS);
   await webhooks.deliver();
-  const told = webhooks.receiver.received.map((webhook) => {
+  const receivedEvents = webhooks.receiver.received.map((webhook) => {
     assert.ok(isSignedWith(secret, webhook));
     return eventIn(webhook).data.id;
   });
-  assert.deepEqual(told.toSorted(), payments.toSorted());
+  assert.deepEqual(receivedEvents.toSorted(), payments.toSorted());
   for (const { status, attempts, status_code, answer, error } of await webhooks.deliveries(id)) {
     assert.deepEqual([status, attempts, status_code, error], ["delivered", 2, 200, null]);
     assert.ok(answer!.length >= 100 && answer!.length <= 1_000);
   }
 });
 
-Deno.test("a redirect is not followed, wherever it leads", async () => {
+Deno.test("webhook delivery: does not follow a redirect", async () => {
   await using webhooks = await openWebhooks();
   await using elsewhere = openWebhookReceiver();
   const { id } = await webhooks.endpoint();
@@ -111,13 +111,13 @@ Deno.test("a redirect is not followed, wherever it leads", async () => {
   assert.equal(elsewhere.received.length, 0);
 });
 
-/** After each failure. */
+/** The delay after each failure. */
 const DELAYS_MS = [
   ...[5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
   ...[14 * HOUR_MS, 20 * HOUR_MS, 24 * HOUR_MS],
 ];
 
-Deno.test("what fails is tried again nine times, ever later, and then given up; the next has its turn", async () => {
+Deno.test("webhook delivery: fails after nine retries with growing delays, then the next event is sent", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -127,24 +127,24 @@ Deno.test("what fails is tried again nine times, ever later, and then given up; 
   await webhooks.deliver();
   await notified(webhooks, telling(payment, "settlement"));
   await webhooks.deliver();
-  const told = () => toldOf(receiver.received, payment.id);
-  const attempts = () => told().filter((name) => name === "payment_received");
+  const receivedEvents = () => receivedNames(receiver.received, payment.id);
+  const attempts = () => receivedEvents().filter((name) => name === "payment_received");
   for (const [index, delay] of DELAYS_MS.entries()) {
     const failed = (await webhooks.deliveries(id, "?status=pending")).at(-1)!;
     assert.equal(failed.attempts, index + 1);
     const waits = Date.parse(failed.next_attempt_at!) - clock.now();
     assert.ok(waits >= 0.9 * delay - 1 && waits <= 1.1 * delay + 1, `${waits} for ${delay}`);
-    // Something else is delivered meanwhile: not everything fails, and nobody is disabled.
+    // Another delivery succeeds meanwhile, so the endpoint is not disabled.
     await webhooks.charge();
     await webhooks.deliver();
     clock.set(new Date(Date.parse(failed.next_attempt_at!) - 1));
     await webhooks.deliver();
-    assert.equal(attempts().length, index + 1, "not a moment too early");
+    assert.equal(attempts().length, index + 1, "no attempt before its time");
     clock.pass(1);
     await webhooks.deliver();
     assert.equal(attempts().length, index + 2);
   }
-  assert.deepEqual(told(), [...Array(10).fill("payment_received"), "payment_settled"]);
+  assert.deepEqual(receivedEvents(), [...Array(10).fill("payment_received"), "payment_settled"]);
   const [received, settled] = (await webhooks.deliveries(id))
     .filter(({ resource_id }) => resource_id === payment.id).reverse();
   assert.deepEqual(
@@ -165,10 +165,10 @@ Deno.test("what fails is tried again nine times, ever later, and then given up; 
       .filter((webhook) => eventIn(webhook).data.id === payment.id)
       .map(({ headers }) => headers["webhook-id"]),
   );
-  assert.deepEqual([...ids], [received!.id], "by its id repeats are told apart");
+  assert.deepEqual([...ids], [received!.id], "all attempts have the same id");
 });
 
-Deno.test("what staff want sent again is, whatever comes of the attempt that was under way", async () => {
+Deno.test("resend: sends a delivery again after the attempt that was under way, with any result", async () => {
   const clock = standingClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver, app } = webhooks;
@@ -194,6 +194,6 @@ Deno.test("what staff want sent again is, whatever comes of the attempt that was
   }
   clock.pass(6 * SECOND_MS);
   await webhooks.deliver();
-  assert.deepEqual(toldOf(receiver.received, payment.id).length, 2);
+  assert.deepEqual(receivedNames(receiver.received, payment.id).length, 2);
   assert.match((await webhooks.standing(id, payment.id)).join(), /^payment_received delivered \d$/);
 });

@@ -1,13 +1,13 @@
-/** A program that embeds the service and listens to what happens. */
+/** A program that embeds the service and subscribes to an event. */
 
 import { serve } from "../../../commands/serve.ts";
 import { parseConfig } from "../../../core/config/config.ts";
-import { createEvents } from "../../../core/events/hub.ts";
+import { createEvents } from "../../../core/subscribers/subscribe.ts";
 
 const [mode] = Deno.args;
 const events = createEvents();
 events.on("payment_received", async ({ name, data }) => {
-  console.log(`told ${name} ${data.id}`);
+  console.log(`handling ${name} ${data.id}`);
   if (mode === "hang") await new Promise(() => {});
 }, { as: "embedder" });
 await serve(() => parseConfig(Deno.env.toObject(), "/nowhere"), { events });

@@ -1,4 +1,4 @@
-/** Those who follow events in tests: they read a stream as client libraries do. */
+/** Reads event streams in tests, as client libraries do. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -12,7 +12,7 @@ import { until } from "../until.ts";
 
 export type Event = z.output<typeof EventSchema>;
 
-export interface Told {
+export interface StreamMessage {
   id: string;
   event: string;
   data: string;
@@ -20,29 +20,29 @@ export interface Told {
 
 export interface Follower extends AsyncDisposable {
   response: Response;
-  /** What was told so far. */
-  told: Told[];
-  /** What it would go on after. */
+  /** The events received so far. */
+  messages: StreamMessage[];
+  /** The id after which a reconnect would continue. */
   lastId(): string | null;
-  /** How many comments came. */
-  beats(): number;
-  /** How it ended: by itself, or broken off. */
+  /** The number of heartbeats. */
+  heartbeats(): number;
+  /** How the stream ended: in an orderly way, or with an error. */
   over: Promise<"ended" | "broken">;
-  /** Reads on until there are so many. */
-  untilTold(count: number): Promise<Told[]>;
-  /** Goes away. */
+  /** Waits until so many events have arrived. */
+  untilReceived(count: number): Promise<StreamMessage[]>;
+  /** Disconnects. */
   close(): Promise<void>;
 }
 
 export interface FollowOptions {
-  /** The last one that was heard. */
+  /** The id of the last event received. */
   after?: string;
   query?: string;
 }
 
 type Ask = (path: string, init: RequestInit) => Promise<Response>;
 
-/** Follows as the owner of a key: an app without a port, or with one. */
+/** Opens a stream as the owner of a key, at an app or at a URL. */
 export async function follow(
   where: TestApp | string,
   key: string,
@@ -57,9 +57,9 @@ export async function follow(
   if (response.status !== 200) assert.fail(await response.text());
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const reader = response.body!.getReader();
-  const told: Told[] = [];
+  const messages: StreamMessage[] = [];
   let lastId: string | null = null;
-  let beats = 0;
+  let heartbeats = 0;
 
   async function read(): Promise<"ended" | "broken"> {
     const decoder = new TextDecoder();
@@ -78,12 +78,12 @@ export async function follow(
   }
 
   function take(block: string): void {
-    if (block === ":") beats++;
+    if (block === ":") heartbeats++;
     else if (block.startsWith("id: ")) {
       const match = block.match(/^id: (\S+)(?:\nevent: (\S+)\ndata: ([^\n]+))?$/);
       assert.ok(match, block);
       lastId = match[1]!;
-      if (match[2]) told.push({ id: lastId, event: match[2], data: match[3]! });
+      if (match[2]) messages.push({ id: lastId, event: match[2], data: match[3]! });
     } else assert.match(block, /^retry: \d+$/);
   }
 
@@ -94,30 +94,30 @@ export async function follow(
   }
   return {
     response,
-    told,
+    messages,
     lastId: () => lastId,
-    beats: () => beats,
+    heartbeats: () => heartbeats,
     over,
-    async untilTold(count) {
-      await until(`${count} were told`, () => told.length >= count);
-      return told;
+    async untilReceived(count) {
+      await until(`${count} events have arrived`, () => messages.length >= count);
+      return messages;
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** The event that was told, as the document has it; what goes before it says the same. */
-export function parseTold({ id, event, data }: Told): Event {
-  const said = JSON.parse(data);
-  checkEvent(said);
-  const parsed = EventSchema.parse(said);
+/** The event of a message, checked against the document and the message's id and name. */
+export function parseMessage({ id, event, data }: StreamMessage): Event {
+  const parsedJson = JSON.parse(data);
+  checkEvent(parsedJson);
+  const parsed = EventSchema.parse(parsedJson);
   assert.equal(parsed.id, id);
   assert.equal(parsed.name, event);
   return parsed;
 }
 
-/** An app on a real port. */
+/** Serves an app on a real port. */
 export function serveApp(app: TestApp): { url: string } & AsyncDisposable {
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const server = Deno.serve(options, (request, info) => app.fetch(request, info));
@@ -130,7 +130,7 @@ export function serveApp(app: TestApp): { url: string } & AsyncDisposable {
   };
 }
 
-/** All events there are, as `GET /events/` has them, oldest first. */
+/** All events by `GET /events/`, oldest first. */
 export async function listAll(app: TestApp, staffKey: string): Promise<Event[]> {
   const events: Event[] = [];
   for (let path = "/events/?order=oldest_first&limit=100";;) {
@@ -148,11 +148,11 @@ export interface WrittenEvent {
   userId?: string | null;
   resourceId?: string;
   sequence?: number;
-  /** How much it holds. */
+  /** The size of its data. */
   bytes?: number;
 }
 
-/** Writes an event as nobody does: without a change, and without telling of it. */
+/** Writes an event without a change and without a notification. */
 export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): Promise<string> {
   const { name = "payment_settled", userId = null, resourceId = randomUUID() } = event;
   const { sequence = 1, bytes = 0 } = event;

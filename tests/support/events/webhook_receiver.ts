@@ -1,4 +1,4 @@
-/** A merchant's server that takes webhooks, and misbehaves in every way that a test asks for. */
+/** A merchant's server that receives webhooks and can misbehave in many ways. */
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,27 +6,27 @@ import { Webhook } from "standardwebhooks";
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "./test_certificate.ts";
 
 export interface ReceivedWebhook {
-  /** 1 for the first that came. */
+  /** Counts from 1. */
   number: number;
-  /** 1 for the first connection: equal ones came on the same. */
+  /** The number of the connection, from 1. */
   connection: number;
   method: string;
   path: string;
-  /** With their names in lower case. */
+  /** By names in lower case. */
   headers: Record<string, string>;
-  /** Exactly the bytes that came. */
+  /** The received bytes. */
   body: Uint8Array;
 }
 
 /**
- * - an object: this status (200 unless told) with this body and these headers. A redirect is
+ * - an object: this status (default 200) with this body and these headers. A redirect is
  *   `{ status: 307, headers: { location } }`.
- * - `raw`: these bytes, whatever they are, and nothing after them; the connection stays open.
- * - `hang`: not a byte.
- * - `close`: not a byte, and the connection is closed.
+ * - `raw`: these bytes and nothing after them; the connection stays open.
+ * - `hang`: no byte.
+ * - `close`: no byte, and the connection is closed.
  * - `cut`: a 200 that is closed in the middle of its body.
- * - `trickle`: a 200 with a byte of its body now and then, for ever.
- * - `endless`: a 200 with as much of a body as anybody reads.
+ * - `trickle`: a 200 whose body arrives byte by byte and never ends.
+ * - `endless`: a 200 whose body never ends.
  */
 export type ReceiverAnswer =
   | { status?: number; body?: string | Uint8Array; headers?: Record<string, string> }
@@ -42,18 +42,18 @@ export type Respond = (request: ReceivedWebhook) => ReceiverAnswer | Promise<Rec
 export interface WebhookReceiver extends AsyncDisposable {
   url: string;
   port: number;
-  /** All that was received so far, in the order in which it came. */
+  /** All webhooks received so far, in order. */
   received: ReceivedWebhook[];
-  /** How many connections are open to it. */
+  /** The number of open connections. */
   connections(): number;
-  /** How it answers from now on, or how it decides that for each. It begins with 200. */
+  /** Sets the response, or a function that chooses it for each webhook. Default: 200. */
   answer(how: ReceiverAnswer | Respond): void;
   /** Closes every connection and refuses new ones, until it is `up` again on the same port. */
   down(): void;
   up(): void;
 }
 
-/** With `tls`, whoever posts has to trust `TEST_CERTIFICATE`. */
+/** With `tls`, clients have to trust `TEST_CERTIFICATE`. */
 export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
   const hostname = "127.0.0.1";
   const received: ReceivedWebhook[] = [];
@@ -96,7 +96,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
         if (!await write(connection, answer)) break;
       }
     } catch {
-      // The other side has gone, was never there in earnest, or `down` was called.
+      // The client has closed the connection, or `down` was called.
     }
     drop(connection);
   }
@@ -130,7 +130,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
   return receiver;
 }
 
-/** What it says, read as any merchant would: throws unless the signature holds. */
+/** The verified content; throws if the signature is invalid. */
 export function verifyWebhook(secret: string, { body, headers }: ReceivedWebhook): unknown {
   return new Webhook(secret).verify(Buffer.from(body), headers);
 }
@@ -163,36 +163,36 @@ async function* readRequests(connection: Deno.Conn): AsyncGenerator<Request> {
   }
 }
 
-/** Whether the connection may be used again. */
+/** Returns whether the connection can be reused. */
 async function write(connection: Deno.Conn, answer: ReceiverAnswer): Promise<boolean> {
-  const say = (text: string) => writeAll(connection, encoder.encode(text));
+  const sendBytes = (text: string) => writeAll(connection, encoder.encode(text));
   switch (answer) {
     case "close":
       return false;
     case "hang":
       return true;
     case "cut":
-      await say("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf an ans");
+      await sendBytes("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf an ans");
       return false;
     case "trickle":
-      await say("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+      await sendBytes("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
       for (;;) {
-        await say(".");
+        await sendBytes(".");
         await delay(20);
       }
     case "endless":
-      await say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-      for (;;) await say(`1000\r\n${"e".repeat(0x1000)}\r\n`);
+      await sendBytes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      for (;;) await sendBytes(`1000\r\n${"e".repeat(0x1000)}\r\n`);
   }
   if ("raw" in answer) {
-    await say(answer.raw);
+    await sendBytes(answer.raw);
     return true;
   }
   const { status = 200, headers = {} } = answer;
   const body = Buffer.from(answer.body ?? "");
   const lines = Object.entries({ ...headers, "Content-Length": String(body.length) })
     .map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `HTTP/1.1 ${status} Whatever\r\n${lines.join("")}\r\n`;
+  const head = `HTTP/1.1 ${status} Status\r\n${lines.join("")}\r\n`;
   await writeAll(connection, Buffer.concat([Buffer.from(head), body]));
   return true;
 }

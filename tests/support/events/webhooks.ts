@@ -1,10 +1,10 @@
-/** The app with a merchant's server that takes its webhooks: what tests of deliveries begin with. */
+/** An app with a merchant's server that receives its webhooks. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { z } from "@hono/zod-openapi";
 import { Webhook } from "standardwebhooks";
-import { serveEndpoints } from "../../../core/webhooks/serve_endpoints.ts";
+import { sweepDeliveries } from "../../../core/webhooks/sweep.ts";
 import {
   WebhookDeliverySchema,
   WebhookEndpointSchema,
@@ -25,27 +25,27 @@ import {
 export type Endpoint = z.output<typeof WebhookEndpointSchema>;
 export type EndpointWithSecret = z.output<typeof WebhookEndpointWithSecretSchema>;
 export type Delivery = z.output<typeof WebhookDeliverySchema>;
-export type ToldEvent = z.output<typeof EventSchema>;
+export type ReceivedEvent = z.output<typeof EventSchema>;
 
-/** A job that is due again and again is no reason for a test to go on for ever. */
+/** Stops a test in which a job is due again and again. */
 const MOST_ROUNDS = 10;
 
 export interface TestWebhooks extends TestPayments {
   receiver: WebhookReceiver;
   staff: string;
-  /** An endpoint at the receiver, unless told otherwise. */
+  /** Creates an endpoint, by default at the receiver. */
   endpoint(input?: object): Promise<EndpointWithSecret>;
   readEndpoint(id: string): Promise<Endpoint>;
   change(id: string, changes: object): Promise<Endpoint>;
   deliveries(id: string, query?: string): Promise<Delivery[]>;
-  /** Those of a resource in their order, as `payment_received pending 1`: with how often it was tried. */
+  /** The deliveries of a resource in order, as `payment_received pending 1` (name, status, attempts). */
   standing(endpointId: string, resourceId: string): Promise<string[]>;
-  /** Asks as staff. */
+  /** Sends a request as staff. */
   ask(method: string, path: string, body?: unknown): Promise<Response>;
-  /** Runs what is due and what comes of that, as the schedule and a worker would. */
+  /** Runs all due deliveries, as the schedule and a worker would. */
   deliver(): Promise<void>;
-  /** What the receiver was told, each with a signature that holds. */
-  told(secret: string): ToldEvent[];
+  /** The events that the receiver got; verifies each signature. */
+  receivedEvents(secret: string): ReceivedEvent[];
 }
 
 export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promise<TestWebhooks> {
@@ -93,14 +93,14 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
         .map(({ event_name, status, attempts }) => `${event_name} ${status} ${attempts}`)
         .reverse(),
     async deliver() {
-      await serveEndpoints(app.deps);
+      await sweepDeliveries(app.deps);
       for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
-        // Told of, so that there is a job.
+        // Waits for the publisher, which queues the jobs.
         await app.deps.publisher[Symbol.asyncDispose]();
         if (await runDueJobs(app) === 0) return;
       }
     },
-    told: (secret) =>
+    receivedEvents: (secret) =>
       receiver.received.map((webhook) => parseEvent(verifyWebhook(secret, webhook))),
     async [Symbol.asyncDispose]() {
       await payments[Symbol.asyncDispose]();
@@ -110,22 +110,22 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
   return webhooks;
 }
 
-/** What was told of a resource, as `payment_received`, in the order in which it came. */
-export function toldOf(received: readonly ReceivedWebhook[], resourceId: string): string[] {
+/** The names of the received events of a resource, in order. */
+export function receivedNames(received: readonly ReceivedWebhook[], resourceId: string): string[] {
   return received.map(eventIn).filter(({ data }) => data.id === resourceId).map(({ name }) => name);
 }
 
-/** Whatever its signature is worth. */
-export function eventIn({ body }: ReceivedWebhook): ToldEvent {
+/** Without verifying the signature. */
+export function eventIn({ body }: ReceivedWebhook): ReceivedEvent {
   return parseEvent(JSON.parse(new TextDecoder().decode(body)));
 }
 
-function parseEvent(said: unknown): ToldEvent {
-  checkEvent(said);
-  return EventSchema.parse(said);
+function parseEvent(parsedJson: unknown): ReceivedEvent {
+  checkEvent(parsedJson);
+  return EventSchema.parse(parsedJson);
 }
 
-/** Whether it was signed with that secret when it says it was, be that far from our own time. */
+/** Whether it is signed with this secret at its own timestamp, which may be far from now. */
 export function isSignedWith(secret: string, { headers, body }: ReceivedWebhook): boolean {
   const at = new Date(Number(headers["webhook-timestamp"]) * 1_000);
   const text = Buffer.from(body).toString();
@@ -133,7 +133,7 @@ export function isSignedWith(secret: string, { headers, body }: ReceivedWebhook)
   return headers["webhook-signature"]!.split(" ").includes(signature);
 }
 
-/** The body of an answer that has to be so. */
+/** The body of a response that must have this status. */
 export async function answered(asked: Promise<Response>, status: number): Promise<unknown> {
   const response = await asked;
   const text = await response.text();

@@ -1,4 +1,4 @@
-/** Runs the jobs of a test's app, which has no worker of its own. */
+/** Runs the jobs of a test's app, which has no worker. */
 
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks.ts";
@@ -6,7 +6,7 @@ import { listDueJobs } from "../../../db/due_jobs.ts";
 import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
 
-/** Those that are due by the app's own clock, the oldest first; how many there were. */
+/** Runs the jobs that are due by the app's clock, oldest first; returns their number. */
 export async function runDueJobs({ deps }: TestApp): Promise<number> {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 4 });
   const now = new Date(deps.clock());
@@ -20,7 +20,7 @@ export async function runDueJobs({ deps }: TestApp): Promise<number> {
   return inOrder.length;
 }
 
-/** All jobs about a payment, the oldest first. */
+/** All jobs of a payment, oldest first. */
 export async function jobsOf({ database }: TestApp, paymentId: string): Promise<GatewayJob[]> {
   const rows = await database.query((sql) =>
     sql<GatewayJob[]>`

@@ -1,23 +1,23 @@
 /**
- * A process with a carrier and a worker of its own, to be killed. Its jobs write down each run, and
- * have an effect that doing them again does not repeat; some fail the first time, some never end.
- * Given jobs, it writes them, and runs what it is brought; else it sweeps, too.
+ * A process with its own queue and worker, to be killed. Its jobs record each run and have an
+ * effect that a second run does not repeat; some fail the first time, some never end. Given jobs, it
+ * writes them and runs what its queue delivers; without jobs it also sweeps.
  */
 
 import { systemClock } from "../../../core/clock.ts";
 import type { Queue } from "../../../core/config/config.ts";
-import { sweepJobs } from "../../../core/jobs/sweep.ts";
+import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { insertJobs } from "../../../db/jobs.ts";
 import { newJob, openInstance, task } from "./jobs.ts";
-import { openCarrier, startWorker } from "./queues.ts";
+import { openTestQueue, startWorker } from "./queues.ts";
 
-/** Half a minute, and a minute, are too long for a test. */
+/** The defaults, 30 s and a minute, are too long for a test. */
 const LEASE_MS = 1_000;
 const SWEEP_MS = 500;
 
 const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
 const { database, log } = openInstance({ databaseUrl });
-const jobQueue = await openCarrier(queue, { databaseUrl, folder, log });
+const jobQueue = await openTestQueue(queue, { databaseUrl, folder, log });
 
 const worker = startWorker({ database, log }, jobQueue, {
   leaseMs: LEASE_MS,
@@ -37,5 +37,5 @@ if (payloads) {
   const jobs = JSON.parse(payloads).map((payload: object) => newJob({ payload }));
   for (const job of await database.query((sql) => insertJobs(sql, jobs))) jobQueue.enqueue(job);
 } else {
-  setInterval(() => sweepJobs({ database, clock: systemClock, deliver: worker.run }), SWEEP_MS);
+  setInterval(() => sweepJobs({ database, clock: systemClock, runJob: worker.run }), SWEEP_MS);
 }

@@ -1,10 +1,10 @@
-/** Jobs in a test: rows in a real database, and an instance that runs them when it is told to. */
+/** Jobs in a test: rows in a real database, and an instance that runs them on demand. */
 
 import { randomUUID } from "node:crypto";
-import type { JobQueue } from "../../../core/jobs/queue.ts";
 import type { Task, Tasks } from "../../../core/jobs/task.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
+import type { JobQueue } from "../../../core/outbox.ts";
 import { type Database, openDatabase } from "../../../db/database.ts";
 import {
   type DueJob,
@@ -26,13 +26,13 @@ export interface InstanceOptions {
 export interface Instance extends AsyncDisposable {
   database: Database;
   worker: Worker;
-  /** What it wants to be carried, in that order; it goes nowhere. */
-  carried: DueJob[];
+  /** The jobs it has enqueued, in order; they are not delivered. */
+  enqueued: DueJob[];
   jobQueue: JobQueue;
   insert(job?: Partial<NewJob>): Promise<string>;
   find(id: string): Promise<GatewayJob>;
   log: ReturnType<typeof createLog>;
-  /** What was logged so far. */
+  /** The log so far. */
   logged(): string;
 }
 
@@ -41,9 +41,9 @@ export function openInstance(options: InstanceOptions): Instance {
   const database = openDatabase({ url: databaseUrl, poolSize: 4 });
   let text = "";
   const log = createLog((lines) => text += lines);
-  const carried: DueJob[] = [];
+  const enqueued: DueJob[] = [];
   const jobQueue: JobQueue = {
-    enqueue: ({ id, run_at }) => carried.push({ id, run_at }),
+    enqueue: ({ id, run_at }) => enqueued.push({ id, run_at }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const worker = createWorker({
@@ -58,7 +58,7 @@ export function openInstance(options: InstanceOptions): Instance {
   return {
     database,
     worker,
-    carried,
+    enqueued,
     jobQueue,
     log,
     async insert(job) {
@@ -95,6 +95,6 @@ export function newJob(job: Partial<NewJob> = {}): NewJob {
   };
 }
 
-export function task(run: Task["run"], patience: Partial<Task> = {}): Task {
-  return { retries: 3, firstDelayMs: 60_000, ...patience, run };
+export function task(run: Task["run"], options: Partial<Task> = {}): Task {
+  return { retries: 3, firstDelayMs: 60_000, ...options, run };
 }

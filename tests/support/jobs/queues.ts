@@ -1,4 +1,4 @@
-/** Both carriers in a test: a queue, and any number of carriers on it. */
+/** Both kinds of job queues in a test, each opened any number of times. */
 
 import { join } from "node:path";
 import { systemClock } from "../../../core/clock.ts";
@@ -17,12 +17,12 @@ export const QUEUES: Queue[] = ["kv", "postgres"];
 export interface TestQueue extends Instance {
   queue: Queue;
   databaseUrl: string;
-  /** Where the queue's file is, if it is one. */
+  /** The folder of the kv queue's file. */
   folder: string;
-  open(options?: Partial<CarrierOptions>): Promise<OpenJobQueue>;
+  open(options?: Partial<TestQueueOptions>): Promise<OpenJobQueue>;
 }
 
-/** With a database of its own: whoever listens there gets all there is. */
+/** With its own database: an open queue gets all its jobs. */
 export async function openQueue(queue: Queue): Promise<TestQueue> {
   const databaseUrl = await createDatabase();
   await setUpQueue(databaseUrl, queue);
@@ -34,7 +34,7 @@ export async function openQueue(queue: Queue): Promise<TestQueue> {
     databaseUrl,
     folder: folder.path,
     open: (options) =>
-      openCarrier(queue, { databaseUrl, folder: folder.path, log: instance.log, ...options }),
+      openTestQueue(queue, { databaseUrl, folder: folder.path, log: instance.log, ...options }),
     async [Symbol.asyncDispose]() {
       await instance[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
@@ -42,20 +42,20 @@ export async function openQueue(queue: Queue): Promise<TestQueue> {
   };
 }
 
-export interface CarrierOptions extends PostgresQueueOptions {
+export interface TestQueueOptions extends PostgresQueueOptions {
   folder: string;
 }
 
-export async function openCarrier(
+export async function openTestQueue(
   queue: Queue,
-  options: CarrierOptions,
+  options: TestQueueOptions,
 ): Promise<OpenJobQueue> {
   if (queue === "postgres") return openPostgresQueue(options);
   const path = join(options.folder, JOBS_FILE);
   return await openKvQueue({ path, clock: systemClock, log: options.log });
 }
 
-/** A worker that is brought its jobs. */
+/** A worker that gets its jobs from the queue. */
 export function startWorker(
   { database, log }: Pick<WorkerOptions, "database" | "log">,
   jobQueue: OpenJobQueue,

@@ -1,4 +1,4 @@
-/** An instance of its own process that runs a scheduled task when it is told the time; to be killed. */
+/** An instance in its own process that runs a scheduled entry at the times it is sent; to be killed. */
 
 import { tick } from "../../../core/jobs/schedule.ts";
 import { openInstance } from "./jobs.ts";
@@ -6,7 +6,7 @@ import { openInstance } from "./jobs.ts";
 const [databaseUrl, name] = Deno.args;
 const instance = openInstance({ databaseUrl: databaseUrl! });
 
-/** Lines such as `1767268800000 quick`; a tick that is to `hang` never ends. */
+/** Lines such as `1767268800000 quick`; a tick with `hang` never ends. */
 async function* orders() {
   let rest = "";
   for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {

@@ -1,19 +1,19 @@
 /** Invoices in tests: made by the app, paid by customers of the sandbox, looked at by the jobs. */
 
-import assert from "node:assert/strict";
 import { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
+import { viewEvent } from "../../../core/events/read.ts";
 import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoices.ts";
-import { viewEvent } from "../../../core/events/views.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
 import type { GatewayEvent } from "../../../db/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import { InvoiceSchema } from "../../../routes/invoices/schemas.ts";
 import type { TestAppOptions } from "../app.ts";
-import { runDueJobs } from "../jobs/due_jobs.ts";
 import { notify } from "../gateway/notifications.ts";
-import { parsePayment, type Payment } from "../payments/payments.ts";
 import { openRelayed, type RelayedPayments } from "../gateway/relay.ts";
 import type { Json } from "../gateway/sandbox.ts";
+import { runDueJobs } from "../jobs/due_jobs.ts";
+import { parsePayment, type Payment } from "../payments/payments.ts";
 
 export type Invoice = z.output<typeof InvoiceSchema>;
 export type Event = z.output<typeof EventSchema>;

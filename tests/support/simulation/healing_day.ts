@@ -53,7 +53,7 @@ export async function openDay(options: Partial<TestAppOptions> = {}): Promise<Da
 /** An instance's own, with a worker of its own. */
 export function scheduleOf({ deps }: TestApp): ScheduleEntry[] {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
-  return createSchedule({ ...deps, deliver: worker.run });
+  return createSchedule({ ...deps, runJob: worker.run });
 }
 
 /** What is due at this minute, in the order of the table. */

@@ -166,8 +166,8 @@ export function planOf(seed: number): Plan {
   }
 
   function overtaken(): Step {
-    const look: Step = { do: "call", at: "b", what: "check_status" };
-    const slow = oneOf<Step>([look, { do: "task", at: "b" }, delivery("b"), call("b")]);
+    const check: Step = { do: "call", at: "b", what: "check_status" };
+    const slow = oneOf<Step>([check, { do: "task", at: "b" }, delivery("b"), call("b")]);
     const meanwhile = Array.from(
       { length: 1 + below(3) },
       () => oneOf([happening, elsewhere, () => call("a"), () => delivery("a")])(),

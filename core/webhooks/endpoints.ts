@@ -1,26 +1,42 @@
-/** `createWebhookEndpoint` and all else that staff do with endpoints. */
+/** Webhook endpoints for staff: create, list, read, update, delete, rotate the secret, test. */
 
+import type { Database } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import {
-  changeEndpoint as change,
+  changeEndpoint,
   type EndpointChanges,
   findEndpoint,
   type GatewayWebhookEndpoint,
   insertEndpoint,
-  listEndpoints as list,
+  listEndpoints,
 } from "../../db/webhook_endpoints.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
-import type { EventName } from "../events/names.ts";
+import { type EventName, TEST_EVENT_NAME } from "../events/names.ts";
 import { newId } from "../ids.ts";
-import { readPage } from "../records/read.ts";
-import type { WebhookDeps } from "./deps.ts";
-import { checkEndpointUrl } from "./endpoint_url.ts";
-import { hastenJob } from "./hasten_webhooks.ts";
+import type { EventPublisher, JobQueue } from "../outbox.ts";
+import { readPage } from "../page.ts";
+import type { SecretBox } from "../secret_box.ts";
+import { checkEndpointUrl, type EndpointRules } from "./endpoint_url.ts";
+import type { Poster, PostResult } from "./post.ts";
+import { isAccepted, send } from "./send.ts";
 import { newSecret, sealSecret } from "./signature.ts";
+import { expediteJob } from "./sweep.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
-/** How long what is sent is also signed with the secret before the newest. */
+export interface WebhookDeps {
+  database: Database;
+  clock: Clock;
+  jobQueue: JobQueue;
+  publisher: EventPublisher;
+  /** Encrypts the secrets of endpoints. */
+  secrets: SecretBox;
+  webhookRules: EndpointRules;
+  poster: Poster;
+}
+
+/** How long deliveries are also signed with the previous secret after a rotation. */
 const ROTATION_MS = 24 * 60 * 60 * 1_000;
 
 export interface EndpointInput {
@@ -31,7 +47,7 @@ export interface EndpointInput {
   enabled: boolean;
 }
 
-/** The only times that its secret is shown: when it is made. */
+/** The secret is shown only when it is created. */
 export type EndpointWithSecret = EndpointView & { secret: string };
 
 export async function createWebhookEndpoint(
@@ -45,7 +61,7 @@ export async function createWebhookEndpoint(
   const secret = newSecret();
   const endpoint: GatewayWebhookEndpoint = {
     id,
-    url: await takeUrl(deps, url),
+    url: await validUrl(deps, url),
     event_names,
     description,
     disabled_reason: enabled ? null : "requested",
@@ -70,7 +86,7 @@ export async function listWebhookEndpoints(
   requireStaff(caller);
   const { rows, next } = await readPage(
     limit,
-    (limit) => database.query((sql) => list(sql, { before, limit }), "list endpoints"),
+    (limit) => database.query((sql) => listEndpoints(sql, { before, limit }), "list endpoints"),
   );
   return { endpoints: rows.map(viewEndpoint), next };
 }
@@ -83,7 +99,7 @@ export async function readWebhookEndpoint(
   return viewEndpoint(await findForStaff(deps, caller, id));
 }
 
-/** What is left out stays as it is. An endpoint that is enabled again gets at once what waits for it. */
+/** Enabling an endpoint again also sends its waiting deliveries at once. */
 export async function updateWebhookEndpoint(
   deps: WebhookDeps,
   caller: Caller,
@@ -92,40 +108,40 @@ export async function updateWebhookEndpoint(
 ): Promise<EndpointView> {
   const known = await findForStaff(deps, caller, id);
   const now = new Date(deps.clock());
-  const isReopened = enabled === true && known.disabled_reason !== null;
+  const isReenabled = enabled === true && known.disabled_reason !== null;
   const changes: EndpointChanges = {
     ...input,
-    ...url === undefined ? {} : { url: await takeUrl(deps, url) },
-    // Why it is disabled already remains the reason.
+    ...url === undefined ? {} : { url: await validUrl(deps, url) },
+    // An endpoint that is disabled already keeps its reason.
     ...enabled === false && known.disabled_reason === null ? { disabled_reason: "requested" } : {},
-    ...isReopened ? { disabled_reason: null } : {},
-    ...isReopened || url !== undefined ? { failing_since: null } : {},
+    ...isReenabled ? { disabled_reason: null } : {},
+    ...isReenabled || url !== undefined ? { failing_since: null } : {},
     updated_at: now,
   };
-  const jobs = isReopened ? [hastenJob(id, now)] : [];
-  const { changed, waiting } = await deps.database.transaction(async (sql) => ({
-    changed: found(await change(sql, id, changes)),
-    waiting: await insertJobs(sql, jobs),
+  const jobs = isReenabled ? [expediteJob(id, now)] : [];
+  const { changed, queued } = await deps.database.transaction(async (sql) => ({
+    changed: existing(await changeEndpoint(sql, id, changes)),
+    queued: await insertJobs(sql, jobs),
   }), "change endpoint");
-  for (const job of waiting) deps.jobQueue.enqueue(job);
+  for (const job of queued) deps.jobQueue.enqueue(job);
   deps.publisher.publishEndpointChange(id);
   return viewEndpoint(changed);
 }
 
-/** Nothing more is sent to it; what was to be is forgotten by a job. */
+/** Marks the endpoint; its delivery job then deletes the deliveries and the endpoint. */
 export async function deleteWebhookEndpoint(
   deps: WebhookDeps,
   caller: Caller,
   id: string,
 ): Promise<void> {
   await findForStaff(deps, caller, id);
-  const now = new Date(deps.clock());
-  await deps.database.query((sql) => change(sql, id, { deleted_at: now }), "delete endpoint");
+  const deletion = { deleted_at: new Date(deps.clock()) };
+  await deps.database.query((sql) => changeEndpoint(sql, id, deletion), "delete endpoint");
   deps.publisher.publishEndpointChange(id);
   deps.publisher.publish([id]);
 }
 
-/** For a day what is sent is signed with both, so that receivers can change in their own time. */
+/** For a day deliveries are signed with both secrets, so that receivers have time to switch. */
 export async function rotateWebhookSecret(
   deps: WebhookDeps,
   caller: Caller,
@@ -140,9 +156,32 @@ export async function rotateWebhookSecret(
     previous_secret_until: new Date(now.getTime() + ROTATION_MS),
     updated_at: now,
   };
-  const changed = await deps.database.query((sql) => change(sql, id, changes), "rotate secret");
+  const changed = await deps.database.query(
+    (sql) => changeEndpoint(sql, id, changes),
+    "rotate secret",
+  );
   deps.publisher.publishEndpointChange(id);
-  return { ...viewEndpoint(found(changed)), secret };
+  return { ...viewEndpoint(existing(changed)), secret };
+}
+
+export type TestResult = PostResult & { id: string; succeeded: boolean };
+
+/** Sends a test event and returns the result. A disabled endpoint gets it, too. */
+export async function testWebhookEndpoint(
+  deps: WebhookDeps,
+  caller: Caller,
+  id: string,
+): Promise<TestResult> {
+  const endpoint = await findForStaff(deps, caller, id);
+  const now = new Date(deps.clock());
+  const event = {
+    id: newId(now),
+    name: TEST_EVENT_NAME,
+    created_at: now.toISOString(),
+    data: { ...viewEndpoint(endpoint), notification_id: null },
+  };
+  const result = await send(deps, endpoint, event);
+  return { id: event.id, succeeded: isAccepted(result), ...result };
 }
 
 export async function findForStaff(
@@ -152,15 +191,15 @@ export async function findForStaff(
 ): Promise<GatewayWebhookEndpoint> {
   requireStaff(caller);
   const endpoint = await database.query((sql) => findEndpoint(sql, id), "find endpoint");
-  return found(endpoint?.deleted_at ? null : endpoint);
+  return existing(endpoint?.deleted_at ? null : endpoint);
 }
 
-function found(endpoint: GatewayWebhookEndpoint | null): GatewayWebhookEndpoint {
+function existing(endpoint: GatewayWebhookEndpoint | null): GatewayWebhookEndpoint {
   if (!endpoint) throw new ServiceError("not_found");
   return endpoint;
 }
 
-async function takeUrl({ webhookRules }: WebhookDeps, url: string): Promise<string> {
+async function validUrl({ webhookRules }: WebhookDeps, url: string): Promise<string> {
   const checked = await checkEndpointUrl(url, webhookRules);
   if ("url" in checked) return checked.url;
   throw invalidField("url", checked.problem);

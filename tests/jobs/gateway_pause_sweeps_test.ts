@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openGateway } from "../../commands/gateway.ts";
-import { createWorker } from "../../core/jobs/worker.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
@@ -11,22 +11,22 @@ import { listDueJobs } from "../../db/due_jobs.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gateway.ts";
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { standingClock } from "../support/standing_clock.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
 const LOOK = "GET /v2/:id/status";
 
-/** As many as wait for a look at most. */
+/** The most checks that may be queued. */
 const MOST_WAITING = 10_000;
 
-/** Payments that wait, the first of them for the longest; each is due for a look. */
+/** Pending payments, the oldest first, all due for a check. */
 async function fill(databaseUrl: string, rows: number): Promise<void> {
-  // Nobody lists them here, and so many rows take their time.
+  // The indexes for lists are not used here, and slow down so many inserts.
   const lists = ["user", "status", "kind", "user_and_status", "user_and_kind"];
   await ask(databaseUrl, `drop index ${lists.map((by) => `gateway.payments_by_${by}`).join(", ")}`);
   await ask(
@@ -42,7 +42,7 @@ async function fill(databaseUrl: string, rows: number): Promise<void> {
   );
 }
 
-/** By the numbers of their payments; `transaction-17` is 17. */
+/** The numbers of the payments with jobs; `transaction-17` is 17. */
 async function numbersOf(database: Database, status: string): Promise<number[]> {
   const rows = await database.query((sql) =>
     sql`
@@ -53,18 +53,18 @@ async function numbersOf(database: Database, status: string): Promise<number[]> 
   return rows.map(({ number }) => number);
 }
 
-/** All numbers from one to another, both included. */
+/** All numbers from `from` to `to`, both included. */
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-Deno.test("100,000 payments that are due flood neither the gateway nor memory", async () => {
+Deno.test("check sweep: 100,000 due payments are queued in bounded batches and checked a few at a time", async () => {
   await using relay = openRelay();
   let inFlight = 0;
   let most = 0;
   relay.intercept = async ({ target }) => {
     most = Math.max(most, ++inFlight);
-    // Long enough for whoever would come to come.
+    // Long enough for a call beyond the limit to arrive.
     await new Promise((resolve) => setTimeout(resolve, 2));
     inFlight--;
     return Response.json({
@@ -86,7 +86,7 @@ Deno.test("100,000 payments that are due flood neither the gateway nor memory", 
   assert.equal(await sweep(), MOST_WAITING);
   assert.deepEqual(await numbersOf(database, "queued"), range(1, MOST_WAITING), "the oldest first");
   assert.equal(carried.length, MOST_WAITING);
-  assert.equal(await sweep(), 0, "there is no room for more");
+  assert.equal(await sweep(), 0, "the limit of queued checks is reached");
   assert.equal(carried.length, MOST_WAITING);
 
   const [spaced] = await database.query((sql) =>
@@ -100,17 +100,17 @@ Deno.test("100,000 payments that are due flood neither the gateway nor memory", 
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
   const due = await database.query((sql) =>
-    listDueJobs(sql, JOB_RANKS.look, new Date(deps.clock()), 500)
+    listDueJobs(sql, JOB_RANKS.check, new Date(deps.clock()), 500)
   );
   await Promise.all(due.map(({ id }) => worker.run(id)));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
-  assert.equal(relay.received.length, 500, "each was asked for once");
+  assert.equal(relay.received.length, 500, "each payment was checked once");
   assert.ok(most > 1 && most <= 5, `at most five at once, not ${most}`);
-  assert.equal(await sweep(), 500, "what was looked at makes room");
+  assert.equal(await sweep(), 500, "as many are queued as were checked");
   assert.equal(carried.length, MOST_WAITING + 500);
 });
 
-Deno.test("a sweep that dies in the middle is taken up where it was left", async () => {
+Deno.test("check sweep: after a crash the next run continues with the payments that are left", async () => {
   let batches = 0;
   const wrapDatabase = (database: Database): Database => ({
     ...database,
@@ -133,7 +133,7 @@ Deno.test("a sweep that dies in the middle is taken up where it was left", async
   assert.equal(await checkPendingPayments(next.deps), 0);
 });
 
-Deno.test("what was cut off in its creation is not put behind all other looks", async () => {
+Deno.test("check sweep: a payment whose creation was interrupted is checked before the others", async () => {
   const databaseUrl = await createDatabase();
   await fill(databaseUrl, 3);
   await ask(
@@ -148,15 +148,15 @@ Deno.test("what was cut off in its creation is not put behind all other looks", 
     `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
      order by order_id`,
   );
-  const { look, awaited } = JOB_RANKS;
+  const { check, awaited } = JOB_RANKS;
   assert.deepEqual(ranks.map(({ order_id, rank }) => [order_id, rank]), [
-    ["order-1", look],
+    ["order-1", check],
     ["order-2", awaited],
-    ["order-3", look],
+    ["order-3", check],
   ]);
 });
 
-Deno.test("of more subscriptions than can be looked at, those that waited longest come first", async () => {
+Deno.test("subscription sweep: checks the subscriptions first that were not checked for longest", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   const { database, deps } = app;
@@ -183,7 +183,7 @@ Deno.test("of more subscriptions than can be looked at, those that waited longes
   assert.equal(await syncSubscriptionStatus(deps), MOST_WAITING);
   const never = range(1, 10);
   assert.deepEqual(await queuedNumbers(), [...never, ...range(711, rows)]);
-  // As if all of them had been looked at.
+  // As if all of them had been checked.
   await ask(
     databaseUrl,
     `with looked_at as (update gateway.jobs set status = 'succeeded' returning subject_id)
@@ -199,7 +199,7 @@ interface Due extends RelayedPayments {
   ids: string[];
 }
 
-/** So many payments that are due for a look; the gateway's client has the app's own clock, which stands. */
+/** So many payments that are due for a check; the gateway client uses the app's stopped clock. */
 async function openDue(count: number): Promise<Due> {
   const { now, pass } = standingClock();
   const relayed = await openRelayed({
@@ -213,7 +213,7 @@ async function openDue(count: number): Promise<Due> {
   return { ...relayed, ids, pass };
 }
 
-/** Every sweep there is. */
+/** All check sweeps. */
 async function sweepAll({ app: { deps } }: Due): Promise<number[]> {
   const sweeps = [
     checkPendingPayments,
@@ -224,7 +224,7 @@ async function sweepAll({ app: { deps } }: Due): Promise<number[]> {
   return await Promise.all(sweeps.map((sweep) => sweep(deps)));
 }
 
-async function assertPutOff({ app, ids }: Due, atLeastMs: number): Promise<void> {
+async function assertPostponed({ app, ids }: Due, atLeastMs: number): Promise<void> {
   for (const id of ids) {
     const [job] = await jobsOf(app, id);
     assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
@@ -232,7 +232,7 @@ async function assertPutOff({ app, ids }: Due, atLeastMs: number): Promise<void>
   }
 }
 
-Deno.test("a 429 pauses all that nobody waits for, for as long as the gateway says", async () => {
+Deno.test("gateway pause: a 429 pauses background work for the time of Retry-After", async () => {
   await using due = await openDue(20);
   const { app, relay, ids } = due;
   assert.equal(await checkPendingPayments(app.deps), 20);
@@ -242,9 +242,9 @@ Deno.test("a 429 pauses all that nobody waits for, for as long as the gateway sa
       headers: { "Retry-After": "300" },
     });
   await runDueJobs(app);
-  // Those that were under way when the first of them was told.
+  // The calls that were running when the first 429 arrived.
   assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
-  await assertPutOff(due, 5 * MINUTE);
+  await assertPostponed(due, 5 * MINUTE);
 
   relay.intercept = (_, pass) => pass();
   relay.received.length = 0;
@@ -253,15 +253,15 @@ Deno.test("a 429 pauses all that nobody waits for, for as long as the gateway sa
   assert.deepEqual(await sweepAll(due), [0, 0, 0, 0], "nothing is queued meanwhile");
   assert.equal(relay.received.length, 0);
   assert.equal((await due.refresh(ids[0]!)).transaction_status, "pending");
-  assert.equal(relay.times(LOOK), 1, "whoever waits is answered");
+  assert.equal(relay.times(LOOK), 1, "a request of a caller is still sent");
 
   due.pass(MINUTE + SECOND);
-  assert.deepEqual(await sweepAll(due), [19, 0, 0, 0], "all that nobody has looked at meanwhile");
+  assert.deepEqual(await sweepAll(due), [19, 0, 0, 0], "all that were not checked meanwhile");
   await runDueJobs(app);
   for (const id of ids) assert.equal((await jobsOf(app, id))[0]!.status, "succeeded");
 });
 
-Deno.test("a refund that is sent again and comes at a bad time is put off, and made once", async () => {
+Deno.test("gateway pause: the retry of a refund is postponed and takes effect once", async () => {
   await using due = await openDue(0);
   const { app, relay } = due;
   const { id, transaction_id } = await due.paid("gopay");
@@ -286,17 +286,17 @@ Deno.test("a refund that is sent again and comes at a bad time is put off, and m
   ]);
 });
 
-Deno.test("while the breaker is open nothing is asked, nothing queued, and no attempt is spent", async () => {
+Deno.test("circuit breaker: while it is open, background work makes no calls, queues no checks and counts no attempts", async () => {
   await using due = await openDue(12);
   const { app, relay, sandbox, ids } = due;
   assert.equal(await checkPendingPayments(app.deps), 12);
   await sandbox.fault("*", "reset", { count: 1_000_000 });
-  // One failure short of opening, so that it opens while jobs are at it, whoever is the first.
+  // One failure short of opening, so that it opens while jobs are running.
   assert.equal((await due.get(`/payments/${ids[0]}/check_status/`)).status, 502);
   assert.equal(app.gateway.breakerState(), "closed");
   await runDueJobs(app);
   assert.equal(app.gateway.breakerState(), "open");
-  await assertPutOff(due, MINUTE);
+  await assertPostponed(due, MINUTE);
   relay.received.length = 0;
 
   await app.database.query((sql) => sql`update gateway.jobs set run_at = created_at`);
@@ -304,16 +304,16 @@ Deno.test("while the breaker is open nothing is asked, nothing queued, and no at
   assert.deepEqual(await sweepAll(due), [0, 0, 0, 0]);
   await runDueJobs(app);
   assert.equal(relay.received.length, 0);
-  await assertPutOff(due, MINUTE);
+  await assertPostponed(due, MINUTE);
 
-  // Hours of it: one asks now and then whether the gateway is back, and no job fails for good.
+  // For hours: single calls test whether the gateway is back, and no job fails.
   for (let minute = 0; minute < 180; minute += 5) {
     due.pass(5 * MINUTE);
     await sweepAll(due);
     await runDueJobs(app);
   }
   assert.ok(relay.received.length <= 36 * 4, `${relay.received.length} calls in three hours`);
-  await assertPutOff(due, 0);
+  await assertPostponed(due, 0);
 
   await sandbox.control("faults", undefined, "DELETE");
   for (const id of ids) {
@@ -328,7 +328,7 @@ Deno.test("while the breaker is open nothing is asked, nothing queued, and no at
   for (const id of ids) assert.equal((await due.read(id)).is_paid, true);
 });
 
-Deno.test("the gateway's pause is as long as it says, a minute where it does not, and never for ever", async () => {
+Deno.test("gateway pause: lasts as long as Retry-After says, a minute without it, and at most an hour", async () => {
   let now = Date.UTC(2026, 0, 1);
   let header: string | null = null;
   await using gateway = openFakeGateway(() =>
@@ -355,15 +355,15 @@ Deno.test("the gateway's pause is as long as it says, a minute where it does not
   assert.equal(client.rateLimitPauseMs(), HOUR);
   now += 20 * MINUTE;
   assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
-  // Told to wait for less, others still have to wait for longer.
+  // A shorter Retry-After does not shorten a longer pause.
   header = "1";
   await assert.rejects(client.getStatus("any"), { name: "GatewayRateLimitError" });
   assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
   now -= 24 * HOUR;
-  assert.equal(client.rateLimitPauseMs(), 0, "the clock was wrong, not the gateway");
+  assert.equal(client.rateLimitPauseMs(), 0, "after the clock was set back the pause is over");
 });
 
-Deno.test("callers and tasks share what the gateway said", async () => {
+Deno.test("gateway pause: a 429 for a caller also pauses background work", async () => {
   await using relay = openRelay();
   relay.intercept = () => Response.json({ status_code: "429" }, { status: 429 });
   await using app = await openApp({ databaseUrl: await createDatabase(), serverKey: SERVER_KEY });

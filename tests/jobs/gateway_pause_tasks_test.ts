@@ -4,15 +4,15 @@ import { checkPendingPayments } from "../../core/payments/check_pending_payments
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { invoiceDue, MINUTE, parseInvoice, SECOND } from "../support/records/invoices.ts";
 import { notify, telling } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { savedCard } from "../support/gateway/sandbox.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { invoiceDue, MINUTE, parseInvoice, SECOND } from "../support/records/invoices.ts";
 import { parseSubscription } from "../support/records/subscriptions.ts";
 
-/** Every task that asks the gateway for something, as it is called among the jobs. */
+/** All tasks that call the gateway. */
 const ASKING = [
   "check_invoice_status",
   "check_payment_status",
@@ -23,7 +23,7 @@ const ASKING = [
   "process_refund_async",
 ];
 
-/** How the gateway comes to be left alone. */
+/** The causes of a pause. */
 const RESTS = {
   "a 429": async ({ app, relay }: Busy) => {
     relay.intercept = () =>
@@ -38,7 +38,7 @@ const RESTS = {
   },
 };
 
-/** An answer that ends too early. */
+/** A response whose body is cut off. */
 function cutOff(): Response {
   const body = new ReadableStream({ start: (controller) => controller.close() });
   return new Response(body, { headers: { "Content-Length": "1000" } });
@@ -46,17 +46,17 @@ function cutOff(): Response {
 
 interface Busy extends RelayedPayments {
   pass(ms: number): void;
-  /** What every sweep there is has queued. */
+  /** Runs all sweeps; returns how many jobs each has queued. */
   sweepAll(): Promise<number[]>;
-  /** The jobs that are not over, by their tasks. */
+  /** The queued jobs, by task. */
   waiting(): Promise<GatewayJob[]>;
-  /** The gateway is there again, and was left alone for long enough. */
+  /** The gateway works again, and the pause is over. */
   endRest(): void;
 }
 
 /**
- * One payment to be looked at, one whose time is over, an invoice and a subscription, all of them due;
- * a notification to be processed, a charge and a refund to be made.
+ * A payment to check, one that has expired, an invoice and a subscription, all of them due;
+ * a notification to process, and a queued charge and refund.
  */
 async function openBusy(): Promise<Busy> {
   let ahead = 0;
@@ -90,7 +90,7 @@ async function openBusy(): Promise<Busy> {
   ) {
     assert.equal((await post(path, body, { Prefer: "respond-async" })).status, 202);
   }
-  // Just now, so that each is found by the sweep that it is for.
+  // Due only now, so that each is found by its own sweep.
   const due = new Date(now());
   await app.database.query((sql) =>
     sql`update gateway.payments set check_at = ${due} where check_at is not null`
@@ -120,7 +120,7 @@ async function openBusy(): Promise<Busy> {
 }
 
 for (const [rest, begin] of Object.entries(RESTS)) {
-  Deno.test(`after ${rest} no sweep queues anything until the rest is over`, async () => {
+  Deno.test(`gateway pause: after ${rest} no sweep queues jobs until the pause is over`, async () => {
     await using busy = await openBusy();
     await begin(busy);
     busy.relay.received.length = 0;
@@ -130,7 +130,7 @@ for (const [rest, begin] of Object.entries(RESTS)) {
     assert.deepEqual(await busy.sweepAll(), [1, 1, 1, 1]);
   });
 
-  Deno.test(`after ${rest} every task that would ask the gateway is put off, and loses no attempt`, async () => {
+  Deno.test(`gateway pause: after ${rest} every task that calls the gateway is postponed without counting an attempt`, async () => {
     await using busy = await openBusy();
     const { app, relay } = busy;
     assert.deepEqual(await busy.sweepAll(), [1, 1, 1, 1]);
@@ -145,7 +145,7 @@ for (const [rest, begin] of Object.entries(RESTS)) {
       assert.ok(run_at.getTime() > app.deps.clock() + 50 * SECOND, task);
     }
     busy.endRest();
-    // Through a breaker one tries first, and the others come after it.
+    // A half-open breaker lets one call through; the others follow.
     for (let rounds = 0; rounds < 3; rounds++, busy.pass(2 * MINUTE)) {
       while (await runDueJobs(app) > 0);
     }

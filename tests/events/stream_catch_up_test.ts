@@ -15,7 +15,7 @@ interface Hold {
   release(): void;
 }
 
-/** A database that keeps a query back before it is asked, or its answer before it is given. */
+/** A database that holds a query back before it is sent, or its result before it is returned. */
 function createHolds() {
   const holds = new Map<string, { arrive(): void; released: Promise<void> }>();
   async function pass(what: string): Promise<void> {
@@ -34,7 +34,7 @@ function createHolds() {
         return answer;
       },
     }),
-    /** The next one of this name. */
+    /** Holds the next query of this name. */
     hold(what: "question" | "answer", name: string): Hold {
       const arrived = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
@@ -47,16 +47,16 @@ function createHolds() {
 async function openSeam() {
   const databaseUrl = await createDatabase();
   const { wrapDatabase, hold } = createHolds();
-  const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { lookMs: 10 } });
+  const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const other = await follow(app, staff);
   const first = await writeEvent(sql);
-  await other.untilTold(1);
+  await other.untilReceived(1);
   return {
     hold,
     write: () => writeEvent(sql),
-    /** Has heard of everything from the first one on. */
+    /** A reader that has followed from the first event on. */
     other,
     resume: () => follow(app, staff, { after: first }),
     async [Symbol.asyncDispose]() {
@@ -67,26 +67,26 @@ async function openSeam() {
   };
 }
 
-function idsOf({ told }: Follower): string[] {
-  return told.map(({ id }) => id);
+function idsOf({ messages }: Follower): string[] {
+  return messages.map(({ id }) => id);
 }
 
-Deno.test("what those who follow have told before it was read is not told again", async () => {
+Deno.test("catch-up: an event pushed before the page was read is not sent twice", async () => {
   await using seam = await openSeam();
   const reading = seam.hold("question", READING);
   const resuming = seam.resume();
   await reading.arrived;
   const both = await seam.write();
-  await seam.other.untilTold(2);
+  await seam.other.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
-  await resumed.untilTold(1);
+  await resumed.untilReceived(1);
   const next = await seam.write();
-  await resumed.untilTold(2);
+  await resumed.untilReceived(2);
   assert.deepEqual(idsOf(resumed), [both, next]);
 });
 
-Deno.test("what those who follow tell after it was read is not told again", async () => {
+Deno.test("catch-up: an event pushed after the page was read is not sent twice", async () => {
   await using seam = await openSeam();
   const reading = seam.hold("question", READING);
   const resuming = seam.resume();
@@ -97,28 +97,28 @@ Deno.test("what those who follow tell after it was read is not told again", asyn
   reading.release();
   await using resumed = await resuming;
   following.release();
-  await resumed.untilTold(1);
+  await resumed.untilReceived(1);
   const next = await seam.write();
-  await resumed.untilTold(2);
+  await resumed.untilReceived(2);
   assert.deepEqual(idsOf(resumed), [both, next]);
 });
 
-Deno.test("what is told while the reading is on its way, and is not in it, is not missed", async () => {
+Deno.test("catch-up: an event pushed during the read that is not in the page is not lost", async () => {
   await using seam = await openSeam();
   const reading = seam.hold("answer", READING);
   const resuming = seam.resume();
   await reading.arrived;
   const meanwhile = await seam.write();
-  await seam.other.untilTold(2);
+  await seam.other.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
-  await resumed.untilTold(1);
+  await resumed.untilReceived(1);
   const next = await seam.write();
-  await resumed.untilTold(2);
+  await resumed.untilReceived(2);
   assert.deepEqual(idsOf(resumed), [meanwhile, next]);
 });
 
-Deno.test("what was found for those who have left is not told to those who have come since", async () => {
+Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {
   await using seam = await openSeam();
   const looking = seam.hold("question", FOLLOWING);
   await looking.arrived;
@@ -129,19 +129,19 @@ Deno.test("what was found for those who have left is not told to those who have 
   await seam.other.close();
   await using resumed = await seam.resume();
   const two = await seam.write();
-  await resumed.untilTold(2);
+  await resumed.untilReceived(2);
   found.release();
   const three = await seam.write();
-  await resumed.untilTold(3);
+  await resumed.untilReceived(3);
   assert.deepEqual(idsOf(resumed), [one, two, three]);
 });
 
-Deno.test("who has gone before the stream was open leaves none behind", async () => {
+Deno.test("event stream: a client that leaves before the stream is open leaves no stream behind", async () => {
   const { wrapDatabase, hold } = createHolds();
   await using app = await openApp({
     databaseUrl: await createDatabase(),
     wrapDatabase,
-    streamOptions: { beatMs: 10 },
+    streamOptions: { heartbeatMs: 10 },
   });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
@@ -156,5 +156,5 @@ Deno.test("who has gone before the stream was open leaves none behind", async ()
   leaving.abort();
   await assert.rejects(asked, { name: "AbortError" });
   opening.release();
-  await until("none is open", () => app.streams.count() === 0);
+  await until("no stream is open", () => app.streams.count() === 0);
 });

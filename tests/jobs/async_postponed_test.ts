@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { openApp } from "../support/app.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   accepted,
   ASKED,
@@ -9,18 +13,14 @@ import {
   runAsked,
   runToItsEnd,
 } from "../support/payments/asked.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { createWaits } from "../support/gateway/gateway.ts";
 import { type Operation, type Prepared, timesDone } from "../support/payments/operations.ts";
 import type { Payment } from "../support/payments/payments.ts";
-import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The gateway wants to be left alone for so long, so many times. */
+/** The gateway responds 429 with this Retry-After, so many times. */
 function rateLimit(
   { relay }: RelayedPayments,
   { call }: Operation,
@@ -30,12 +30,12 @@ function rateLimit(
   let left = times;
   relay.intercept = (request, pass) => {
     if (nameOf(request) !== call || left-- <= 0) return pass();
-    const said = { status_code: "429", status_message: "API rate limit exceeded" };
-    return Response.json(said, { status: 429, headers: { "Retry-After": String(seconds) } });
+    const body = { status_code: "429", status_message: "API rate limit exceeded" };
+    return Response.json(body, { status: 429, headers: { "Retry-After": String(seconds) } });
   };
 }
 
-/** The one payment of the order. */
+/** The only payment of the order. */
 async function onlyPayment(payments: RelayedPayments, { orderId }: Prepared): Promise<Payment> {
   const rows = await payments.app.database.query((sql) =>
     sql<{ id: string }[]>`select id from gateway.payments where order_id = ${orderId}`
@@ -44,7 +44,7 @@ async function onlyPayment(payments: RelayedPayments, { orderId }: Prepared): Pr
   return await payments.read(rows[0]!.id);
 }
 
-/** There was never another try of it, nor was anybody told that it failed. */
+/** There is one attempt only, and no event of a failure. */
 async function assertDoneAtOnce(
   payments: RelayedPayments,
   operation: Operation,
@@ -60,7 +60,7 @@ async function assertDoneAtOnce(
 }
 
 for (const { operation } of ASKED) {
-  Deno.test(`${operation.name}: told to wait time and again, it is one thing, and done once`, async () => {
+  Deno.test(`${operation.name}: a job postponed several times creates one payment and takes effect once`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -74,7 +74,7 @@ for (const { operation } of ASKED) {
     await assertDoneAtOnce(payments, operation, prepared);
   });
 
-  Deno.test(`${operation.name}: a call that was never made is no failure of what is tried again`, async () => {
+  Deno.test(`${operation.name}: a retried job whose call never got a connection is postponed, not failed`, async () => {
     let now = Date.now();
     const waits = createWaits();
     await using payments = await openRelayed({
@@ -84,14 +84,14 @@ for (const { operation } of ASKED) {
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
     const other = await operation.prepare(payments);
-    // The only place at the gateway is taken, for longer than the job's call waits for it.
+    // The only slot for gateway calls is occupied for longer than the job's call waits.
     const held = relay.holdNext(operation.call);
     const holding = post(other.path, other.body);
     await held.arrived;
     const { id } = await accepted(await post(prepared.path, prepared.body, ASYNC));
     const before = waits.limits.length;
     const running = runDueJobs(app);
-    await until("the job's call stands in line", () => waits.limits.length > before);
+    await until("the job's call waits for a slot", () => waits.limits.length > before);
     waits.passDeadlines();
     await Promise.all([holding, running]);
     held.release();
@@ -105,14 +105,14 @@ for (const { operation } of ASKED) {
     await assertDoneAtOnce(payments, operation, prepared);
   });
 
-  Deno.test(`${operation.name}: told to wait for a day, it waits for an hour, and nobody gives it up meanwhile`, async () => {
+  Deno.test(`${operation.name}: a Retry-After of a day postpones the job for an hour, and no sweep fails it meanwhile`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
       gatewayOptions: { clock: () => now },
     });
-    // Another instance, which was not told to wait.
-    await using beside = await openApp({
+    // Another instance, which did not receive the 429.
+    await using otherApp = await openApp({
       databaseUrl: payments.databaseUrl,
       gatewayUrl: payments.relay.url,
       serverKey: SERVER_KEY,
@@ -125,14 +125,14 @@ for (const { operation } of ASKED) {
     assert.equal(run_at.getTime() - now, HOUR_MS);
     for (const minutes of [2, 20, 30]) {
       now += minutes * MINUTE_MS;
-      await runDueJobs(beside);
+      await runDueJobs(otherApp);
     }
     const done = await runToItsEnd(payments, id, (then) => now = then);
     assert.equal(done.status, "succeeded", done.error!);
     await assertDoneAtOnce(payments, operation, prepared);
   });
 
-  Deno.test(`${operation.name}: told to wait until it is too late, it comes to an end all the same`, async () => {
+  Deno.test(`${operation.name}: a job postponed beyond its expiry fails`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -144,9 +144,12 @@ for (const { operation } of ASKED) {
     const over = await runToItsEnd(payments, id, (then) => now = then);
     const left = await onlyPayment(payments, prepared);
     assert.equal(over.status, "failed");
-    assert.match(over.error!, new RegExp(`too long ago.+outcome unknown: payment ${left.id}`));
+    assert.match(
+      over.error!,
+      new RegExp(`too old to be processed.+outcome unknown: payment ${left.id}`),
+    );
 
-    // It waits no longer; what the job left is up to those who look after it.
+    // The job is over; the sweeps take care of the payment.
     rateLimit(payments, operation, 0, 0);
     const isOpen = ({ transaction_status, refunds }: Payment) =>
       transaction_status === "pending" || refunds.some(({ status }) => status === "pending");

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { createEvents } from "../../core/events/hub.ts";
-import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
+import { PAYMENT_EVENT_NAMES } from "../../core/events/names.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
-/** A payment whose first event its subscriber does not take, and which was given up with that. */
-async function openGivenUp() {
+/** A payment whose first event was skipped because its subscriber always failed. */
+async function openSkipped() {
   let ahead = 0;
-  const heard: string[] = [];
+  const handled: string[] = [];
   const broken = new Set(["received"]);
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, ({ name }) => {
     const short = name.replace("payment_", "");
     if (broken.has(short)) throw new Error("out of order");
-    heard.push(short);
+    handled.push(short);
   }, { as: "test" });
   const payments = await openPayments({ events, now: () => Date.now() + ahead });
   const { app, post } = payments;
@@ -23,10 +23,10 @@ async function openGivenUp() {
   const given = {
     ...payments,
     id,
-    heard,
+    handled,
     broken,
     statuses,
-    /** Days pass, until there is nothing more to do. */
+    /** Lets days pass until no job is left. */
     async runAll() {
       while ((await statuses()).includes("queued")) {
         await runDueJobs(app);
@@ -44,36 +44,36 @@ async function openGivenUp() {
     },
   };
   await given.runAll();
-  assert.deepEqual(heard, ["settled"]);
-  heard.length = 0;
+  assert.deepEqual(handled, ["settled"]);
+  handled.length = 0;
   return given;
 }
 
-Deno.test("an event that was left out and is retried is told alone, not all after it once more", async () => {
-  await using given = await openGivenUp();
+Deno.test("skipped event: a retry delivers it alone, without the later events", async () => {
+  await using given = await openSkipped();
   given.broken.clear();
   await given.retry();
   await given.runAll();
-  assert.deepEqual(given.heard, ["received"]);
+  assert.deepEqual(given.handled, ["received"]);
   await given.refund();
   await given.runAll();
-  assert.deepEqual(given.heard, ["received", "refunded"]);
+  assert.deepEqual(given.handled, ["received", "refunded"]);
 });
 
-Deno.test("an event that is left out once more has nothing told again", async () => {
-  await using given = await openGivenUp();
+Deno.test("skipped event: skipping it again repeats no later event", async () => {
+  await using given = await openSkipped();
   await given.retry();
   await given.runAll();
-  assert.deepEqual(given.heard, []);
+  assert.deepEqual(given.handled, []);
   assert.equal((await given.statuses()).filter((status) => status === "failed").length, 1);
 });
 
-Deno.test("what happens while an event that was left out waits to be retried is not lost", async () => {
-  await using given = await openGivenUp();
+Deno.test("skipped event: an event that happens before its retry is not lost", async () => {
+  await using given = await openSkipped();
   given.broken.clear();
   await given.retry();
   await given.refund();
   await given.runAll();
-  assert.equal(given.heard[0], "received");
-  assert.equal(given.heard.at(-1), "refunded");
+  assert.equal(given.handled[0], "received");
+  assert.equal(given.handled.at(-1), "refunded");
 });

@@ -1,0 +1,106 @@
+/** A byte stream to one reader with a bounded buffer: a slow reader cannot fill the memory. */
+
+export interface BoundedStream {
+  readable: ReadableStream<Uint8Array>;
+  /** False: the buffer is full and the chunk was not added. An empty buffer accepts any chunk. */
+  write(chunk: Uint8Array): boolean;
+  /** Whether the reader has everything that was written. */
+  isEmpty(): boolean;
+  /** Sends what is buffered, then ends the stream. */
+  end(): void;
+  /** Drops what is buffered and fails the stream. */
+  abort(): void;
+}
+
+export interface BoundedStreamOptions {
+  /** The reader waits and the buffer is empty. */
+  onIdle(): void;
+  /** The stream was ended or aborted, or the reader has gone; called once. */
+  onClosed(): void;
+}
+
+const MAX_CHUNKS = 1_000;
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/** Buffered chunks are sent together, up to this size: under load that costs far less. */
+const SEND_BYTES = 65_536;
+
+export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions): BoundedStream {
+  let chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let isReaderWaiting = false;
+  let isClosed = false;
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+
+  function send(): void {
+    if (!isReaderWaiting || chunks.length === 0) return;
+    isReaderWaiting = false;
+    controller.enqueue(takeChunks());
+  }
+
+  function takeChunks(): Uint8Array {
+    let [count, size] = [1, chunks[0]!.length];
+    for (; count < chunks.length; count++) {
+      if (size + chunks[count]!.length > SEND_BYTES) break;
+      size += chunks[count]!.length;
+    }
+    const taken = chunks.splice(0, count);
+    bytes -= size;
+    return count === 1 ? taken[0]! : concat(taken, size);
+  }
+
+  function close(): void {
+    if (isClosed) return;
+    isClosed = true;
+    chunks = [];
+    onClosed();
+  }
+
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    start(its) {
+      controller = its;
+    },
+    pull() {
+      isReaderWaiting = true;
+      send();
+      if (isReaderWaiting) onIdle();
+    },
+    cancel: close,
+  };
+  return {
+    // 0: the stream itself buffers nothing, so that the bound here holds.
+    readable: new ReadableStream(source, { highWaterMark: 0 }),
+    write(chunk) {
+      const isFull = chunks.length >= MAX_CHUNKS || bytes + chunk.length > MAX_BYTES;
+      if (isClosed || (isFull && chunks.length > 0)) return false;
+      chunks.push(chunk);
+      bytes += chunk.length;
+      send();
+      return true;
+    },
+    isEmpty: () => chunks.length === 0,
+    end() {
+      if (isClosed) return;
+      if (chunks.length > 0) controller.enqueue(concat(chunks, bytes));
+      controller.close();
+      close();
+    },
+    abort() {
+      if (isClosed) return;
+      // A string, because the server prints it. An error also closes the connection at once; with an
+      // orderly end it would stay open until the reader has read everything.
+      controller.error("Event stream aborted: the reader is too slow");
+      close();
+    },
+  };
+}
+
+function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}

@@ -1,0 +1,198 @@
+/**
+ * Reads events once they are settled, that is, when no earlier transaction can still commit one before
+ * them. Each event is read once per instance and passed to all its subscribers.
+ */
+
+import { waitAtMost } from "../../concurrency/deadlines.ts";
+import type { Database } from "../../db/database.ts";
+import {
+  type EventChoice,
+  findSettledPlace,
+  type Place,
+  type PlacedEvent,
+  readEventsAfter,
+} from "../../db/event_places.ts";
+import { listen } from "../../db/listen.ts";
+import { EVENTS_CHANNEL } from "../../db/publish.ts";
+import type { Log } from "../log.ts";
+
+export interface FollowerDeps {
+  database: Database;
+  /** Of the same database: listening needs a connection of its own. */
+  databaseUrl: string;
+  log: Log;
+}
+
+export interface FollowerOptions {
+  /** How often to read without a notification. */
+  pollMs?: number;
+}
+
+/** Called with every event that settles from now on, in order. */
+export type OnEvent = (event: PlacedEvent) => void;
+
+export interface Subscription {
+  /**
+   * Reads once more. Every event up to the returned place was passed to the subscriber or is older
+   * than the subscription.
+   */
+  poll(): Promise<Place>;
+  unsubscribe(): void;
+}
+
+export interface Follower extends AsyncDisposable {
+  /** The follower reads only while it has a subscriber. */
+  subscribe(onEvent: OnEvent): Subscription;
+}
+
+const POLL_MS = 5_000;
+
+/** The shortest pause between two reads: under load one read finds many events. */
+const PAUSE_MS = 20;
+
+/** The longest pause while a committed event is not settled. */
+const LONGEST_SETTLING_MS = 300;
+
+/** The pause before the next read while the database is unavailable. */
+const RETRY_MS = 500;
+
+const PAGE = 200;
+
+/** Log events: reading fails; no notifications arrive, so events are found by polling only. */
+const READ_FAILED = "event_follower_failed";
+const LISTEN_FAILED = "event_notifications_failed";
+
+const ALL_EVENTS: EventChoice = { names: null, resourceId: null, userId: null };
+
+export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}): Follower {
+  const stopping = new Set<Promise<void>>();
+  let reader: Reader | null = null;
+
+  function stop(): void {
+    const stopped = reader!.stop().finally(() => stopping.delete(stopped));
+    stopping.add(stopped);
+    reader = null;
+  }
+
+  return {
+    subscribe(onEvent) {
+      // Each reader has its own subscribers: one that was stopped may still be reading.
+      const { subscribers, poll } = reader ??= startReader(deps, options);
+      subscribers.add(onEvent);
+      return {
+        poll,
+        unsubscribe() {
+          if (subscribers.delete(onEvent) && subscribers.size === 0) stop();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stopping);
+    },
+  };
+}
+
+interface Reader {
+  subscribers: Set<OnEvent>;
+  poll(): Promise<Place>;
+  stop(): Promise<void>;
+}
+
+function startReader(
+  { database, databaseUrl, log }: FollowerDeps,
+  { pollMs = POLL_MS }: FollowerOptions,
+): Reader {
+  const subscribers = new Set<OnEvent>();
+  /** Calls of `poll` that wait for the next read. */
+  let waitingPolls: PromiseWithResolvers<Place>[] = [];
+  let wakeUp = Promise.withResolvers<void>();
+  let place: Place | null = null;
+  let settlingMs = 0;
+  let isStopped = false;
+  /** Errors that were logged and still last. */
+  const currentErrors = new Set<string>();
+
+  /** Reads all settled events, and returns how long to wait for the next read without a notification. */
+  async function readSettled(): Promise<number> {
+    if (place === null) {
+      place = await database.query(findSettledPlace, "find settled events");
+      return 0;
+    }
+    while (!isStopped) {
+      const from: Place = place;
+      const { events, end, isAll, isMoreComing } = await database.query(
+        (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
+        "follow events",
+      );
+      // It may be before `from`: after a failover the replica can lack the newest events.
+      place = end;
+      for (const event of events) {
+        for (const onEvent of subscribers) onEvent(event);
+      }
+      if (events.length > 0) settlingMs = 0;
+      if (isAll) return isMoreComing ? nextSettlingMs() : pollMs;
+    }
+    return 0;
+  }
+
+  /** A committed event settles when the transactions before it end; most are short. */
+  function nextSettlingMs(): number {
+    const ms = settlingMs;
+    settlingMs = Math.min(settlingMs * 2 + PAUSE_MS, LONGEST_SETTLING_MS);
+    return ms;
+  }
+
+  async function keepReading(): Promise<void> {
+    while (!isStopped) {
+      wakeUp = Promise.withResolvers();
+      const polls = waitingPolls;
+      waitingPolls = [];
+      try {
+        const rateLimitPauseMs = await readSettled();
+        for (const { resolve } of polls) resolve(place!);
+        currentErrors.delete(READ_FAILED);
+        await waitAtMost(PAUSE_MS, stopped.promise);
+        await waitAtMost(rateLimitPauseMs, wakeUp.promise);
+      } catch (error) {
+        for (const { reject } of polls) reject(error);
+        logOnce(READ_FAILED, error);
+        await waitAtMost(RETRY_MS, stopped.promise);
+      }
+    }
+    for (const { reject } of waitingPolls) reject(new Error("The event follower was stopped"));
+  }
+
+  /** Logs an error when it begins, not every time it is met. */
+  function logOnce(name: string, error: unknown): void {
+    if (!isStopped && !currentErrors.has(name)) log.error(name, error);
+    currentErrors.add(name);
+  }
+
+  const stopped = Promise.withResolvers<void>();
+  const listening = listen({
+    url: databaseUrl,
+    channel: EVENTS_CHANNEL,
+    onNews() {
+      currentErrors.delete(LISTEN_FAILED);
+      wakeUp.resolve();
+    },
+    onError: (error) => logOnce(LISTEN_FAILED, error),
+  });
+  const reading = keepReading();
+  return {
+    subscribers,
+    poll() {
+      const polled = Promise.withResolvers<Place>();
+      waitingPolls.push(polled);
+      wakeUp.resolve();
+      return polled.promise;
+    },
+    async stop() {
+      isStopped = true;
+      stopped.resolve();
+      wakeUp.resolve();
+      await listening[Symbol.asyncDispose]();
+      await reading;
+    },
+  };
+}

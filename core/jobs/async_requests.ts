@@ -1,0 +1,300 @@
+/**
+ * Requests with `Prefer: respond-async`: the request is stored as a job and answered with it; the job
+ * then does the request as its caller and with its idempotency key, so that it takes effect once.
+ */
+
+import { Buffer } from "node:buffer";
+import { askAgain } from "../../db/asked_jobs.ts";
+import type { Database } from "../../db/database.ts";
+import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
+import {
+  findJob,
+  type GatewayJob,
+  insertJobs,
+  insertKeyedJob,
+  type NewJob,
+} from "../../db/jobs.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
+import { retryAt } from "../gateway/rate_limit.ts";
+import * as keys from "../idempotency/keys.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import { replay, replyFor } from "../idempotency/reply.ts";
+import { newId } from "../ids.ts";
+import type { JobQueue } from "../outbox.ts";
+import { type JobView, requireJob, viewJob } from "./read.ts";
+import { PostponeJob, type Task } from "./task.ts";
+
+/** The payload of the job; stored, so no member may be renamed. */
+interface AsyncRequestPayload {
+  caller: Caller;
+  /** Null: the caller sent none, and the id of the job is the key. */
+  key: string | null;
+  /** The start of the key's lifetime: a synchronous request may have used the key earlier. */
+  key_since: string;
+  scope: string;
+  /** Hexadecimal. */
+  body_hash: string;
+  input: object;
+}
+
+/**
+ * One hour before the key expires: after that nothing would show what an earlier attempt did. It also
+ * ends requests that are postponed again and again.
+ */
+const LIFETIME_MS = 23 * 3_600_000;
+
+/** Whether it is too late to do the request of a job; false for other jobs. */
+export function hasRequestExpired({ payload: { key_since } }: GatewayJob, now: number): boolean {
+  return typeof key_since === "string" && now > Date.parse(key_since) + LIFETIME_MS;
+}
+
+export interface AsyncRequestDeps {
+  database: Database;
+  jobQueue: JobQueue;
+  clock: Clock;
+}
+
+/** `key` is null if the caller sent none. */
+export interface AsyncRequest extends Omit<RequestKey, "key"> {
+  key: string | null;
+  task: string;
+  input: object;
+  /** Encrypts the part of the input that must not be readable in the database, for this job only. */
+  secret?: (jobId: string) => string;
+}
+
+/**
+ * Stores the request as a job. A repeated key and body return the same job. For that the key is
+ * claimed twice: in the scope `async …` it leads to the job, and in the scope of the request the job
+ * (or a synchronous request that comes first) claims it for the effect. So the effect happens once,
+ * however often and in which way the request is sent.
+ */
+export async function acceptAsyncRequest(
+  deps: AsyncRequestDeps,
+  caller: Caller,
+  request: AsyncRequest,
+): Promise<RequestResult<JobView>> {
+  const now = new Date(deps.clock());
+  const attempt = request.key === null ? null : { ...request, key: request.key };
+  const used = attempt && await findUsedKey(deps, caller, attempt);
+  const job = newRequestJob(caller, request, { now, used });
+  if (!attempt) {
+    await deps.database.query((sql) => insertJobs(sql, [job]), "insert job");
+  } else {
+    const asyncAttempt = { ...attempt, scope: `async ${attempt.scope}` };
+    const claim = {
+      key: keys.newKeyClaim(asyncAttempt, caller, job.id, now),
+      keysSince: keys.oldestValidKey(now),
+    };
+    const isNew = await deps.database.query(
+      (sql) => insertKeyedJob(sql, job, claim),
+      "insert keyed job",
+    );
+    if (!isNew) {
+      const earlier = await findEarlierJob(deps, caller, asyncAttempt, now);
+      return await resumeOrReturn(deps, earlier, { request, hasReply: Boolean(used?.reply) });
+    }
+  }
+  deps.jobQueue.enqueue(job);
+  return { body: viewNewJob(job), isReplayed: false };
+}
+
+function newRequestJob(
+  caller: Caller,
+  request: AsyncRequest,
+  { now, used }: { now: Date; used: IdempotencyKey | null },
+): NewJob {
+  const { task, key, scope, bodyHash, input, secret } = request;
+  const id = newId(now);
+  const body_hash = Buffer.from(bodyHash).toString("hex");
+  const since = used && used.created_at < now ? used.created_at : now;
+  const key_since = since.toISOString();
+  const payload: AsyncRequestPayload = { caller, key, key_since, scope, body_hash, input };
+  return {
+    id,
+    task,
+    // Jobs with the same subject are merged; requests must not be.
+    subject_id: null,
+    payload,
+    secret: secret?.(id) ?? null,
+    user_id: caller.userId,
+    run_at: now,
+    created_at: now,
+  };
+}
+
+/** The key as a synchronous request or the job used it. Throws if it was for another request. */
+async function findUsedKey(
+  deps: AsyncRequestDeps,
+  caller: Caller,
+  attempt: RequestKey,
+): Promise<IdempotencyKey | null> {
+  const used = await keys.findUsedKey(deps, caller, attempt);
+  if (used) keys.requireSameRequest(used, attempt);
+  return used;
+}
+
+/**
+ * A failed job without a stored reply has no certain outcome, so it is queued again, as a synchronous
+ * request would be resumed. Its secret was erased; the repeated request brings it again.
+ */
+async function resumeOrReturn(
+  deps: AsyncRequestDeps,
+  job: GatewayJob,
+  { request, hasReply }: { request: AsyncRequest; hasReply: boolean },
+): Promise<RequestResult<JobView>> {
+  const now = deps.clock();
+  if (job.status !== "failed" || hasReply || hasRequestExpired(job, now)) {
+    return { body: viewJob(job), isReplayed: true };
+  }
+  const secret = request.secret?.(job.id) ?? null;
+  const queued = await deps.database.query(
+    (sql) => askAgain(sql, job.id, secret, new Date(now)),
+    "queue job again",
+  );
+  if (queued) deps.jobQueue.enqueue(queued);
+  return { body: viewJob(queued ?? await requireJob(deps, job.id)), isReplayed: !queued };
+}
+
+/** The job that an earlier request with the key was answered with, in its current state. */
+async function findEarlierJob(
+  { database }: AsyncRequestDeps,
+  caller: Caller,
+  attempt: RequestKey,
+  now: Date,
+): Promise<GatewayJob> {
+  const id = keys.keyIdOf(attempt, caller);
+  const known = await database.query((sql) => findKey(sql, id), "find key");
+  if (known) keys.requireSameRequest(known, attempt);
+  const jobId = known?.resource_id ?? null;
+  const job = jobId && await database.query((sql) => findJob(sql, jobId), "find job");
+  // The key or the job was pruned just now: a retry creates a new job.
+  if (!job) throw keys.requestInProgress(now, now);
+  return job;
+}
+
+function viewNewJob(job: NewJob): JobView {
+  const { run_at, created_at } = job;
+  return viewJob({
+    ...job,
+    status: "queued",
+    attempts: 0,
+    run_at,
+    lease_until: null,
+    result: null,
+    error: null,
+    updated_at: created_at,
+  });
+}
+
+/** A request as its job does it. */
+export interface DeferredRequest<Input> {
+  caller: Caller;
+  input: Input;
+  attempt: RequestKey;
+  /** The start of the key's lifetime. */
+  since: Date;
+}
+
+/** How one kind of request is done. */
+export interface AsyncHandler<Input> {
+  /** Returns what a synchronous request is answered with, and throws the same errors. */
+  answer(request: DeferredRequest<Input>, job: GatewayJob): Promise<object>;
+  /** The result of the job for that answer. */
+  resultOf(answer: object): object;
+}
+
+/** Thrown by `answer` if the request can no longer be done; the message says why. */
+export class NoLongerPossible extends Error {
+  override name = "NoLongerPossible";
+}
+
+/** Ends the job: no retry can change the outcome. */
+class RequestEnded extends ServiceError {
+  override name = "RequestEnded";
+}
+
+export function asyncRequestTask<Input extends object>(
+  deps: keys.KeyDeps,
+  handler: AsyncHandler<Input>,
+): Task {
+  return {
+    retries: 5,
+    firstDelayMs: 10_000,
+    // An error with a stored reply would be the same for 24 hours.
+    isFinal: (error) => error instanceof RequestEnded || replyFor(error) !== null,
+    async run(job) {
+      try {
+        return handler.resultOf(await answer(deps, handler, job));
+      } catch (error) {
+        throw postponement(error, deps.clock()) ?? callerError(error);
+      }
+    },
+  };
+}
+
+async function answer<Input extends object>(
+  deps: keys.KeyDeps,
+  handler: AsyncHandler<Input>,
+  job: GatewayJob,
+): Promise<object> {
+  const request = requestOf<Input>(job);
+  try {
+    if (hasRequestExpired(job, deps.clock())) {
+      throw new NoLongerPossible("The request is too old to be processed.");
+    }
+    return await handler.answer(request, job);
+  } catch (error) {
+    if (!(error instanceof NoLongerPossible)) throw error;
+    return await answerOfEarlierAttempt(deps, request, error.message);
+  }
+}
+
+function requestOf<Input extends object>({ id, payload }: GatewayJob): DeferredRequest<Input> {
+  const { caller, key, key_since, scope, body_hash, input } =
+    payload as unknown as AsyncRequestPayload;
+  const bodyHash = Buffer.from(body_hash, "hex");
+  return {
+    caller,
+    input: input as Input,
+    attempt: { key: key ?? id, scope, bodyHash, isRetriedByJob: true },
+    since: new Date(key_since),
+  };
+}
+
+/** Tells the caller to send a new request only if no earlier attempt can have had an effect. */
+async function answerOfEarlierAttempt(
+  deps: keys.KeyDeps,
+  { caller, attempt, since }: DeferredRequest<object>,
+  why: string,
+): Promise<object> {
+  const left = await keys.findSameRequest(deps, caller, attempt);
+  if (left?.reply) return replay(left.reply);
+  if (left) {
+    throw new RequestEnded("invalid_state", {
+      detail: `${why} An earlier attempt may have succeeded: check the payment.`,
+      members: { payment_id: left.resource_id, outcome: "unknown" },
+    });
+  }
+  const isKeyExpired = since < keys.oldestValidKey(new Date(deps.clock()));
+  throw new RequestEnded("invalid_state", {
+    detail: isKeyExpired
+      ? `${why} Its Idempotency-Key has expired, so it is not known whether an earlier attempt ` +
+        "succeeded: look for the payment first."
+      : `${why} Nothing was done: send a new request.`,
+  });
+}
+
+/** An error that says when to retry is not a failure. */
+function postponement(error: unknown, now: number): PostponeJob | null {
+  const until = retryAt(error, now);
+  return until && new PostponeJob(until);
+}
+
+/** The caller reads the job's error, so unexpected errors become `internal_error`; the log has them. */
+function callerError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError("internal_error", { cause: error });
+}

@@ -1,0 +1,118 @@
+/** `deliver …`: calls one subscriber with the events of one resource, one at a time, in order. */
+
+import { withTimeLimit } from "../../concurrency/deadlines.ts";
+import type { Database } from "../../db/database.ts";
+import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
+import { DELIVER, type GatewayJob, hasToWait, insertJobs, LEFT_OUT } from "../../db/jobs.ts";
+import { noteLeftOut } from "../../db/jobs_to_deliver.ts";
+import type { Clock } from "../clock.ts";
+import { viewEvent } from "../events/read.ts";
+import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
+import type { JobQueue } from "../outbox.ts";
+import { deliveryJob, type EventOf, type Events, type Subscriber } from "./subscribe.ts";
+
+/** For each subscriber: one that is slow, or gets many events, delays only itself. */
+const CONCURRENCY = 8;
+
+/** Retries for about a day: after 5 s, 10 s, … 43 min, then every hour. */
+const RETRIES = { retries: 30, firstDelayMs: 5_000, longestDelayMs: 3_600_000 };
+
+const LIMIT_MS = 30_000;
+
+/** How long to wait before checking again whether an earlier delivery of the resource is over. */
+const ORDER_WAIT_MS = 1_000;
+
+/** How long an instance leaves deliveries to a subscriber it does not have to other instances. */
+const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
+const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
+
+export interface DeliverDeps {
+  database: Database;
+  jobQueue: JobQueue;
+  clock: Clock;
+  events: Events;
+}
+
+export interface DeliverOptions {
+  /** How long a subscriber may take for one event. */
+  limitMs?: number;
+}
+
+export function createDeliveries(deps: DeliverDeps, { limitMs = LIMIT_MS }: DeliverOptions = {}) {
+  const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownSubscriberTask(deps) };
+  for (const subscriber of deps.events.close()) {
+    tasks[subscriber.task] = deliveryTask(deps, subscriber, limitMs);
+  }
+  return tasks satisfies Tasks;
+}
+
+function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs: number): Task {
+  /** The event to deliver, and the one after it. */
+  async function readNext(job: GatewayJob): Promise<GatewayEvent[]> {
+    const from = { resourceId: job.subject_id!, sequence: sequenceOf(job), names, limit: 2 };
+    return await deps.database.query((sql) => listEventsFrom(sql, from), "list events to deliver");
+  }
+
+  return {
+    ...RETRIES,
+    concurrency: CONCURRENCY,
+    async run(job) {
+      const mustWait = await deps.database.query(
+        (sql) => hasToWait(sql, job, sequenceOf(job)),
+        "find earlier delivery",
+      );
+      if (mustWait) throw new PostponeJob(new Date(deps.clock() + ORDER_WAIT_MS));
+      const [event, next] = await readNext(job);
+      if (!event) return null;
+      const view = viewEvent(event) as EventOf;
+      // `async` turns what a synchronous handler throws into a rejection.
+      await withTimeLimit(limitMs, async (signal) => await handler(view, { signal }));
+      await queueNext(deps, job, next);
+      return { event_id: event.id };
+    },
+    /** Skips the event, so that the later ones are still delivered. */
+    async onFailed(job) {
+      const [, next] = await readNext(job);
+      await queueNext(deps, job, next);
+      // In this order: if marking fails, the next event is delivered twice instead of never.
+      await deps.database.query((sql) => noteLeftOut(sql, job), "mark event as skipped");
+    },
+  };
+}
+
+/**
+ * The next event gets a job of its own, with all attempts. After a skipped event that staff retried,
+ * the next one was queued when the event was skipped.
+ */
+async function queueNext(
+  { database, jobQueue, clock }: DeliverDeps,
+  { task, payload }: GatewayJob,
+  next: GatewayEvent | undefined,
+): Promise<void> {
+  if (!next || payload[LEFT_OUT]) return;
+  const job = deliveryJob(task, next.resource_id, next.sequence, new Date(clock()));
+  const queued = await database.query((sql) => insertJobs(sql, [job]), "insert delivery");
+  for (const each of queued) jobQueue.enqueue(each);
+}
+
+/**
+ * For subscribers that this instance does not have. During a rollout another instance may have the
+ * subscriber; if none does within an hour, it was removed and the job fails.
+ */
+function unknownSubscriberTask({ clock }: DeliverDeps): Task {
+  return {
+    retries: 0,
+    firstDelayMs: 0,
+    run({ task, created_at }) {
+      const now = clock();
+      if (now < created_at.getTime() + UNKNOWN_SUBSCRIBER_MS) {
+        throw new PostponeJob(new Date(now + UNKNOWN_SUBSCRIBER_RETRY_MS));
+      }
+      throw new Error(`There is no subscriber "${task.slice(DELIVER.length)}"`);
+    },
+  };
+}
+
+function sequenceOf({ payload }: GatewayJob): number {
+  return Number(payload.sequence);
+}

@@ -1,0 +1,126 @@
+/** `events.on(name, handler)`: subscribers in the program that embeds the service. */
+
+import type { GatewayEvent } from "../../db/events.ts";
+import { DELIVER, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
+import type {
+  EventName,
+  InvoiceEventName,
+  PaymentEventName,
+  WebhookEventName,
+} from "../events/names.ts";
+import type { InvoiceView } from "../invoices/views.ts";
+import { type EventSubscribers, newJob } from "../outbox.ts";
+import type { PaymentView } from "../payments/views.ts";
+import type { SubscriptionView } from "../subscriptions/views.ts";
+import type { EndpointView } from "../webhooks/views.ts";
+
+export type { EventName } from "../events/names.ts";
+
+/** The event of a name, with the type of its data. */
+export type EventOf<Name extends EventName = EventName> = Name extends EventName ? {
+    id: string;
+    name: Name;
+    created_at: string;
+    /** The resource after the change, and the notification that caused the change. */
+    data: DataOf<Name> & { notification_id: string | null };
+  }
+  : never;
+
+type DataOf<Name extends EventName> = Name extends PaymentEventName ? PaymentView
+  : Name extends InvoiceEventName ? InvoiceView
+  : Name extends WebhookEventName ? EndpointView
+  // With the payment of the cycle.
+  : Name extends "subscription_charged" ? SubscriptionView & { payment_id: string }
+  : SubscriptionView;
+
+/**
+ * Called after the change is committed, at least once for each event. The events of one resource come
+ * in order: an event waits until the handler has succeeded with the one before it. If the handler
+ * throws, it is called again later. After about a day of failures the event is skipped and the next
+ * one delivered; if staff retry the skipped event, it arrives late and out of order.
+ */
+export type EventHandler<Name extends EventName = EventName> = (
+  event: EventOf<Name>,
+  context: HandlerContext,
+) => unknown;
+
+export interface HandlerContext {
+  /** Aborted when the handler exceeds the time limit; the call then counts as failed. */
+  signal: AbortSignal;
+}
+
+export interface SubscribeOptions {
+  /**
+   * The name of the subscriber. It has to be the same on every instance and after every restart,
+   * because deliveries are stored under it. Default: the names of its events.
+   */
+  as?: string;
+}
+
+export interface Events extends EventSubscribers {
+  /** Only before the service starts: later events would be written without a delivery for it. */
+  on<Name extends EventName>(
+    names: Name | readonly Name[],
+    handler: EventHandler<Name>,
+    options?: SubscribeOptions,
+  ): void;
+  /** Returns all subscribers; after this, `on` throws. */
+  close(): readonly Subscriber[];
+}
+
+export interface Subscriber {
+  /** The task that delivers events to it. */
+  task: string;
+  names: readonly EventName[];
+  handler: EventHandler;
+}
+
+const NAME = /^[\w.-]{1,100}$/;
+
+export function createEvents(): Events {
+  const subscribers: Subscriber[] = [];
+  let isClosed = false;
+  return {
+    on(eventNames, handler, options = {}) {
+      const names = [eventNames].flat();
+      const name = options.as ?? names.join(".");
+      const task = DELIVER + name;
+      if (isClosed) throw new Error("Subscribe before the service starts");
+      if (!NAME.test(name)) {
+        throw new Error(
+          `"${name}" is not a valid subscriber name: use 1-100 letters, digits, "_", "." or "-"`,
+        );
+      }
+      if (subscribers.some((other) => other.task === task)) {
+        throw new Error(`A subscriber "${name}" exists already: set another name with \`as\``);
+      }
+      subscribers.push({ task, names, handler: handler as EventHandler });
+    },
+    jobsFor: (events, now) => subscribers.flatMap((each) => jobsOf(each, events, now)),
+    close() {
+      isClosed = true;
+      return subscribers;
+    },
+  };
+}
+
+/** One job for each resource: it starts with the first event and then continues in order. */
+function jobsOf({ task, names }: Subscriber, events: GatewayEvent[], now: Date): NewJob[] {
+  const wanted = events.filter(({ name }) => names.some((each) => each === name));
+  const byResource = Map.groupBy(wanted, ({ resource_id }) => resource_id);
+  return [...byResource].map(([resourceId, [first]]) =>
+    deliveryJob(task, resourceId, first!.sequence, now)
+  );
+}
+
+/** Visible to staff only: the owner of the resource must not see who subscribes. */
+export function deliveryJob(
+  task: string,
+  resourceId: string,
+  sequence: number,
+  now: Date,
+): NewJob {
+  const subject = { id: resourceId, user_id: null };
+  const job = newJob(task, subject, { sequence }, { runAt: now, now });
+  return { ...job, rank: JOB_RANKS.delivery };
+}

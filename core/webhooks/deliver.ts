@@ -1,0 +1,189 @@
+/**
+ * `deliver_webhooks`: sends all due deliveries of one endpoint. One job runs for each endpoint, on any
+ * instance, so that an endpoint that is slow or has many deliveries does not delay the others.
+ */
+
+import { waitAtMost } from "../../concurrency/deadlines.ts";
+import type { Database } from "../../db/database.ts";
+import { type DueDelivery, takeDue } from "../../db/due_deliveries.ts";
+import { type GatewayJob, hasToWait } from "../../db/jobs.ts";
+import { deleteDeliveries } from "../../db/webhook_deliveries.ts";
+import {
+  findEndpoint,
+  type GatewayWebhookEndpoint,
+  removeEndpoint,
+} from "../../db/webhook_endpoints.ts";
+import { PostponeJob, type Task, type TaskContext } from "../jobs/task.ts";
+import { createEndpointCache, FRESH_MS, type HealthDeps } from "./endpoint_health.ts";
+import { attemptDelivery, type AttemptDeps } from "./send.ts";
+
+/** Requests to one endpoint at a time. */
+const CONCURRENCY = 10;
+
+/** Due deliveries fetched by one query. */
+const FETCH_LIMIT = 100;
+
+/** After this the job ends and is queued again: it has to end before its time limit (90 s). */
+const LONGEST_MS = 45_000;
+
+/** How long to wait before checking again whether an earlier job of the endpoint is over. */
+const ORDER_WAIT_MS = 1_000;
+
+/** Rows deleted by one statement. */
+const DELETE_BATCH = 1_000;
+
+/** Endpoints served at a time: more than installations usually have. */
+const MAX_ENDPOINTS = 256;
+
+export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {
+  database: Database;
+}
+
+export function createDeliverWebhooks(deps: DeliverWebhooksDeps): Task {
+  return {
+    retries: 30,
+    firstDelayMs: 5_000,
+    longestDelayMs: 3_600_000,
+    concurrency: MAX_ENDPOINTS,
+    run: (job, context) => deliverWebhooks(deps, job, context),
+  };
+}
+
+export async function deliverWebhooks(
+  deps: DeliverWebhooksDeps,
+  job: GatewayJob,
+  context: TaskContext,
+): Promise<object> {
+  const { database, clock } = deps;
+  const mustWait = await database.query((sql) => hasToWait(sql, job, 0), "find running delivery");
+  if (mustWait) throw new PostponeJob(new Date(clock() + ORDER_WAIT_MS));
+  const endpointId = job.subject_id!;
+  const endpoint = await database.query((sql) => findEndpoint(sql, endpointId), "find endpoint");
+  if (!endpoint) return { skipped: "The endpoint is gone" };
+  if (endpoint.deleted_at) return await deleteEndpoint(deps, endpointId);
+  if (endpoint.disabled_reason) return { skipped: "The endpoint is disabled" };
+  const { sent, next } = await sendDue(deps, endpointId, context);
+  if (next) throw new PostponeJob(next);
+  return { sent };
+}
+
+interface SendResult {
+  sent: number;
+  /** When the next delivery is due; null: none is known. */
+  next: Date | null;
+}
+
+/** Sends until no delivery is due, the endpoint is disabled or deleted, or the job has to end. */
+async function sendDue(
+  deps: DeliverWebhooksDeps,
+  endpointId: string,
+  { signal, stopping }: TaskContext,
+): Promise<SendResult> {
+  const deadline = performance.now() + LONGEST_MS;
+  const fetchFlag = createFetchFlag();
+  // Other instances write events, too, and cannot notify this job: each time the endpoint is read,
+  // the due deliveries are fetched again.
+  const cache = createEndpointCache(deps, endpointId, fetchFlag.raise);
+  using _ = deps.publisher.subscribe(endpointId, {
+    onDelivery: fetchFlag.raise,
+    onChange: cache.invalidate,
+  });
+  /** Attempts under way, by resource: the deliveries of one resource are sent in order. */
+  const running = new Map<string, Promise<void>>();
+  let fetched: DueDelivery[] = [];
+  let next: Date | null = null;
+  let failure: unknown = null;
+  let sent = 0;
+
+  async function fetchDue(): Promise<void> {
+    const now = new Date(deps.clock());
+    const due = { endpointId, now, except: [...running.keys()], limit: FETCH_LIMIT };
+    ({ deliveries: fetched, next } = await deps.database.query(
+      (sql) => takeDue(sql, due),
+      "take due deliveries",
+    ));
+    if (next && next <= now) fetchFlag.raise();
+  }
+
+  async function attempt(endpoint: GatewayWebhookEndpoint, delivery: DueDelivery): Promise<void> {
+    try {
+      const result = await attemptDelivery(deps, endpoint, delivery, signal);
+      await cache.recordResult({ ...result, url: endpoint.url });
+    } catch (error) {
+      failure ??= error;
+    }
+    sent++;
+    running.delete(delivery.resource_id);
+    // The next delivery of the same resource can be fetched now.
+    fetchFlag.raise();
+  }
+
+  const mustEnd = () =>
+    failure !== null || stopping.aborted || signal.aborted || performance.now() > deadline;
+
+  while (!mustEnd()) {
+    const endpoint = await cache.read();
+    if (!endpoint || !isActive(endpoint)) break;
+    const hasRoom = running.size < CONCURRENCY;
+    if (hasRoom && fetched.length > 0) {
+      const delivery = fetched.shift()!;
+      running.set(delivery.resource_id, attempt(endpoint, delivery));
+    } else if (hasRoom && fetchFlag.take()) await fetchDue();
+    else if (running.size === 0) return { sent, next };
+    else {
+      const changes = [...running.values(), ...hasRoom ? [fetchFlag.wait()] : []];
+      await waitAtMost(FRESH_MS, Promise.race(changes));
+    }
+  }
+  await Promise.all(running.values());
+  if (failure !== null) throw failure;
+  return { sent, next: needsAnotherRun(await cache.read()) ? new Date(deps.clock()) : null };
+}
+
+interface FetchFlag {
+  raise(): void;
+  /** Lowers the flag; returns whether it was raised. */
+  take(): boolean;
+  /** Resolves when it is raised. */
+  wait(): Promise<void>;
+}
+
+/** Raised while there may be due deliveries that were not fetched; raised at first. */
+function createFetchFlag(): FetchFlag {
+  let isRaised = true;
+  let raised = Promise.withResolvers<void>();
+  return {
+    raise() {
+      isRaised = true;
+      raised.resolve();
+    },
+    take() {
+      const wasRaised = isRaised;
+      isRaised = false;
+      raised = Promise.withResolvers();
+      return wasRaised;
+    },
+    wait: () => raised.promise,
+  };
+}
+
+function isActive({ deleted_at, disabled_reason }: GatewayWebhookEndpoint): boolean {
+  return deleted_at === null && disabled_reason === null;
+}
+
+/** A deleted endpoint needs one, too: to delete its deliveries. */
+function needsAnotherRun(endpoint: GatewayWebhookEndpoint | null): boolean {
+  return endpoint !== null && (endpoint.deleted_at !== null || isActive(endpoint));
+}
+
+async function deleteEndpoint(
+  { database }: DeliverWebhooksDeps,
+  endpointId: string,
+): Promise<object> {
+  const batch = { endpointId, limit: DELETE_BATCH };
+  const deleteBatch = () =>
+    database.query((sql) => deleteDeliveries(sql, batch), "delete deliveries");
+  while (await deleteBatch() === DELETE_BATCH);
+  await database.query((sql) => removeEndpoint(sql, endpointId), "remove endpoint");
+  return { skipped: "The endpoint was deleted" };
+}

@@ -1,0 +1,124 @@
+/** What the results of attempts say about an endpoint: it works, it fails, or it is disabled. */
+
+import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
+import type { Database } from "../../db/database.ts";
+import {
+  type DisabledReason,
+  disableEndpoint,
+  findEndpoint,
+  type GatewayWebhookEndpoint,
+  noteHealth,
+} from "../../db/webhook_endpoints.ts";
+import type { Clock } from "../clock.ts";
+import { newId } from "../ids.ts";
+import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
+import { dispatchAfterCommit } from "../records/change.ts";
+import type { PostResult } from "./post.ts";
+import { isAccepted } from "./send.ts";
+import { viewEndpoint } from "./views.ts";
+
+export interface HealthDeps {
+  database: Database;
+  clock: Clock;
+  jobQueue: JobQueue;
+  publisher: EventPublisher;
+  events: EventSubscribers;
+}
+
+/** The result of an attempt, and the URL it was sent to. */
+export type AttemptResult = PostResult & { url: string };
+
+/** An endpoint at which every attempt has failed for so long is disabled. */
+const MAX_FAILING_MS = 24 * 60 * 60 * 1_000;
+
+/** 410 Gone: the receiver asks for no more deliveries. */
+const GONE = 410;
+
+/** How long a read endpoint is used; changes made on this instance invalidate it at once. */
+export const FRESH_MS = 1_000;
+
+/** The endpoint of a running delivery job. */
+export interface EndpointCache {
+  /** At most `FRESH_MS` old; null: it was deleted. */
+  read(): Promise<GatewayWebhookEndpoint | null>;
+  invalidate(): void;
+  recordResult(result: AttemptResult): Promise<void>;
+}
+
+/** `onRead` is called each time the endpoint was read from the database. */
+export function createEndpointCache(
+  deps: HealthDeps,
+  id: string,
+  onRead: () => void,
+): EndpointCache {
+  let endpoint: GatewayWebhookEndpoint | null = null;
+  let readAt = -Infinity;
+  return {
+    async read() {
+      if (performance.now() - readAt > FRESH_MS) {
+        readAt = performance.now();
+        endpoint = await deps.database.query((sql) => findEndpoint(sql, id), "find endpoint");
+        onRead();
+      }
+      return endpoint;
+    },
+    invalidate: () => void (readAt = -Infinity),
+    // One at a time: each result is applied to the endpoint that the one before it left.
+    recordResult: (result) =>
+      serializeByKey(id, async () => {
+        const known = endpoint;
+        const updated = known && await updateHealth(deps, known, result);
+        // It may have been read again meanwhile; that state is newer.
+        if (endpoint === known) endpoint = updated;
+      }),
+  };
+}
+
+/** Returns the changed endpoint. Ignores a result from before its URL was changed. */
+async function updateHealth(
+  deps: HealthDeps,
+  endpoint: GatewayWebhookEndpoint,
+  result: AttemptResult,
+): Promise<GatewayWebhookEndpoint> {
+  const { id, url, failing_since, disabled_reason } = endpoint;
+  if (result.url !== url || disabled_reason !== null) return endpoint;
+  const now = new Date(deps.clock());
+  const isFailing = !isAccepted(result);
+  if (result.status_code === GONE) return await disable(deps, endpoint, "gone");
+  if (isFailing && failing_since && now.getTime() - failing_since.getTime() >= MAX_FAILING_MS) {
+    return await disable(deps, endpoint, "failing");
+  }
+  // One success resets the time of failing.
+  if (isFailing === (failing_since !== null)) return endpoint;
+  const health = { id, url, failing_since: isFailing ? now : null };
+  await deps.database.query((sql) => noteHealth(sql, health), "store health of endpoint");
+  return { ...endpoint, ...health };
+}
+
+/** Disables the endpoint and publishes the event for it. */
+async function disable(
+  deps: HealthDeps,
+  endpoint: GatewayWebhookEndpoint,
+  reason: DisabledReason,
+): Promise<GatewayWebhookEndpoint> {
+  const now = new Date(deps.clock());
+  const disabled = { ...endpoint, disabled_reason: reason, updated_at: now };
+  const event = {
+    id: newId(now),
+    name: "webhook_endpoint_disabled",
+    resource: "webhook_endpoint" as const,
+    resource_id: endpoint.id,
+    sequence: endpoint.event_count + 1,
+    user_id: null,
+    data: { ...viewEndpoint(disabled), notification_id: null },
+    created_at: now,
+  };
+  const jobs = deps.events.jobsFor([event], now);
+  const written = await deps.database.query(
+    (sql) => disableEndpoint(sql, disabled, { event, jobs }),
+    "disable endpoint",
+  );
+  if (!written.isWritten) return endpoint;
+  dispatchAfterCommit(deps, { events: [event] }, written);
+  return disabled;
+}

@@ -1,0 +1,55 @@
+/** Starts deliveries that no commit announces: missed ones, and those of an endpoint enabled again. */
+
+import type { Database } from "../../db/database.ts";
+import { listEndpointsToServe } from "../../db/due_deliveries.ts";
+import type { NewJob } from "../../db/jobs.ts";
+import { hastenDeliveries } from "../../db/webhook_deliveries.ts";
+import type { Clock } from "../clock.ts";
+import type { Task } from "../jobs/task.ts";
+import { type EventPublisher, newJob } from "../outbox.ts";
+
+export interface DeliverySweepDeps {
+  database: Database;
+  clock: Clock;
+  publisher: EventPublisher;
+}
+
+/** `serve_endpoints`: wakes the job of every endpoint with due deliveries. Returns their number. */
+export async function sweepDeliveries(
+  { database, clock, publisher }: DeliverySweepDeps,
+): Promise<number> {
+  const now = new Date(clock());
+  const ids = await database.query(
+    (sql) => listEndpointsToServe(sql, now),
+    "list endpoints to serve",
+  );
+  if (ids.length > 0) publisher.publish(ids);
+  return ids.length;
+}
+
+/** The name is stored with the job. */
+export const EXPEDITE_WEBHOOKS = "hasten_webhooks";
+
+/** Rows changed by one statement. */
+const BATCH = 1_000;
+
+export function expediteJob(endpointId: string, now: Date): NewJob {
+  return newJob(EXPEDITE_WEBHOOKS, { id: endpointId, user_id: null }, {}, { runAt: now, now });
+}
+
+/** An endpoint was enabled again: makes its waiting deliveries due now instead of at their retry time. */
+export function createExpediteWebhooks({ database, clock, publisher }: DeliverySweepDeps): Task {
+  return {
+    retries: 10,
+    firstDelayMs: 5_000,
+    async run({ subject_id, created_at }) {
+      const endpointId = subject_id!;
+      const batch = { endpointId, now: new Date(clock()), since: created_at, limit: BATCH };
+      const expediteBatch = () =>
+        database.query((sql) => hastenDeliveries(sql, batch), "expedite deliveries");
+      while (await expediteBatch() === BATCH);
+      publisher.publish([endpointId]);
+      return null;
+    },
+  };
+}
