@@ -1,11 +1,11 @@
 /** Waits for the database where it has to, migrates it, and sees whether it was moved. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
-import { beginGeneration, isFromElsewhere } from "../db/event_generation.ts";
 import type { Queue } from "../core/config.ts";
-import { QueueRefused, setUpQueue } from "../db/queue.ts";
+import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
+import { beginGeneration, isFromElsewhere } from "../db/events.ts";
 import { migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
+import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { Failure } from "./failure.ts";
 import { say } from "./say.ts";
 

@@ -1,10 +1,7 @@
 /** The connection pool: every statement has a deadline, and an absent database is one known error. */
 
 import postgres from "postgres";
-import { codeOf } from "./error_code.ts";
 import { inDatabaseSpan } from "./span.ts";
-
-export { codeOf };
 
 /** Takes tagged templates; the pool's own or a transaction's. */
 export type Sql = postgres.ISql;
@@ -201,3 +198,8 @@ export function constraintOf(error: unknown): string {
 
 /** What `codeOf` says of a row that is there already. */
 export const UNIQUE_VIOLATION = "23505";
+
+/** The SQLSTATE, or what the driver or the system calls it; empty where there is none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,9 +1,8 @@
-/** Events: the model, and the statements that read them; they are written with the change they tell of. */
+/** Events: the model, and the statements that list them and notify followers. Events are inserted by `side_effects.ts`. */
 
 import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
-import { currentGeneration } from "./event_generation.ts";
-import type { Resource } from "./history.ts";
+import type { Resource } from "./records.ts";
 
 export interface GatewayEvent {
   id: string;
@@ -137,4 +136,40 @@ export async function listEventsFrom(
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
       and name = any(${sql.array([...names])}::text[])
     order by resource_id, sequence limit ${limit}`;
+}
+
+/** The one that new events belong to. */
+export function currentGeneration(sql: Sql) {
+  return sql`(
+    select pg_get_expr(adbin, adrelid)::integer
+    from pg_attribute join pg_attrdef on adrelid = attrelid and adnum = attnum
+    where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
+}
+
+/**
+ * Whether events were brought here from a server that had come further: an event that can be seen,
+ * of a transaction that there has not been.
+ */
+export async function isFromElsewhere(sql: Sql): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.events
+    where (generation, xact_id, id) >= (
+      ${currentGeneration(sql)}, pg_snapshot_xmax(pg_current_snapshot()), ${NIL}::uuid)
+    limit 1`;
+  return rows.length > 0;
+}
+
+/** In a transaction: of many instances that start at once one does it. */
+export async function beginGeneration(sql: Sql): Promise<void> {
+  await sql`lock table gateway.events in access exclusive mode`;
+  if (!await isFromElsewhere(sql)) return;
+  const [row] = await sql<[{ next: number }]>`select ${currentGeneration(sql)} + 1 as next`;
+  await sql.unsafe(`alter table gateway.events alter generation set default ${row.next}`);
+}
+
+/** Those who follow events listen to it. */
+export const EVENTS_CHANNEL = "gateway_events";
+
+export async function tellFollowers(sql: Sql): Promise<void> {
+  await sql`select pg_notify(${EVENTS_CHANNEL}, '')`;
 }

@@ -1,9 +1,8 @@
-/** Invoices: the model, and the statements that read and write it. */
+/** Invoices: the model, and the statements that read and write them. */
 
 import type { Sql } from "./database.ts";
-import { inserting } from "./insert_record.ts";
-import { type ListOptions, pageOf } from "./list_records.ts";
-import { writing } from "./write_record.ts";
+import { inserting, writing } from "./record_writes.ts";
+import { type DueCheck, pageOf, type RecordFilter } from "./records.ts";
 
 export interface GatewayInvoice {
   id: string;
@@ -173,8 +172,15 @@ export async function findInvoiceOfOrder(
   return row ?? null;
 }
 
-export async function listInvoices(sql: Sql, options: ListOptions): Promise<GatewayInvoice[]> {
+export async function listInvoices(sql: Sql, options: RecordFilter): Promise<GatewayInvoice[]> {
   return await sql<GatewayInvoice[]>`
     select ${sql.unsafe(WHOLE_INVOICE)} from (${pageOf(sql, "invoices", options)}) invoice
     order by id desc`;
+}
+
+/** Those whose time for a look has come, the most overdue first. */
+export async function listDueInvoices(sql: Sql, now: Date, limit: number): Promise<DueCheck[]> {
+  return await sql<DueCheck[]>`
+    select id, user_id, created_at, null as expiry_time from gateway.invoices
+    where check_at <= ${now} order by check_at limit ${limit}`;
 }

@@ -1,6 +1,5 @@
-/** Jobs: the model, and the statements by which each is run by one worker at a time. */
+/** Jobs: the model, and the statements that enqueue, claim and finish them. */
 
-import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { type ClaimedKey, claimingKeys } from "./idempotency_keys.ts";
 import { Statement } from "./statement.ts";
@@ -181,22 +180,6 @@ export async function leaveJob(
   return rows.length > 0;
 }
 
-export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
-  const [job] = await sql<[GatewayJob?]>`select * from gateway.jobs where id = ${id}`;
-  return job ?? null;
-}
-
-/** What says how a job is to be run, and nothing of what is to be done. */
-export interface JobKind {
-  task: string;
-  rank: JobRank;
-}
-
-export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> {
-  const [kind] = await sql<[JobKind?]>`select task, rank from gateway.jobs where id = ${id}`;
-  return kind ?? null;
-}
-
 /**
  * Ends a worker's hold by leaving what is still to be done to the job that waits for the same task
  * and subject; null where none does, or where somebody else has the job.
@@ -245,44 +228,6 @@ export async function hasToWait(
   return rows.length > 0;
 }
 
-export interface JobFilter {
-  /** Null: of whichever task. */
-  task: string | null;
-  status: JobStatus | null;
-  /** Only those before this one. */
-  before: string | null;
-  limit: number;
-}
-
-/** Newest first; each page is found by an index (see `listPayments`). */
-export async function listJobs(
-  sql: Sql,
-  { task, status, before, limit }: JobFilter,
-): Promise<GatewayJob[]> {
-  const end = before ?? MAX;
-  if (task !== null) {
-    const statuses = status === null ? JOB_STATUSES : [status];
-    return await sql<GatewayJob[]>`
-      select found.*
-      from unnest(${sql.array([...statuses])}::text[]) wanted_status
-      cross join lateral (
-        select * from gateway.jobs
-        where (task, status, id) < (${task}::text, wanted_status, ${end}::uuid)
-          and (task, status, id) >= (${task}::text, wanted_status, ${NIL}::uuid)
-        order by task desc, status desc, id desc limit ${limit}
-      ) found
-      order by found.id desc limit ${limit}`;
-  }
-  const [ofStatus, theStatus, byStatus] = status === null
-    ? [sql``, sql``, sql``]
-    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
-  return await sql<GatewayJob[]>`
-    select * from gateway.jobs
-    where (${ofStatus} id) < (${theStatus} ${end}::uuid)
-      and (${ofStatus} id) >= (${theStatus} ${NIL}::uuid)
-    order by ${byStatus} id desc limit ${limit}`;
-}
-
 /** Has a failed job begun anew; null where there is none, or what it needs was erased. */
 export async function queueAgain(sql: Sql, id: string, now: Date): Promise<GatewayJob | null> {
   const [job] = await sql<[GatewayJob?]>`
@@ -291,4 +236,76 @@ export async function queueAgain(sql: Sql, id: string, now: Date): Promise<Gatew
     where id = ${id} and status = 'failed' and secret is distinct from ''
     returning *`;
   return job ?? null;
+}
+
+/** False where the lease ran out and somebody else has the job. */
+export async function renewLease(
+  sql: Sql,
+  { id, lease_until }: HeldJob,
+  leaseUntil: Date,
+): Promise<boolean> {
+  const rows = await sql`
+    update gateway.jobs set lease_until = ${leaseUntil}
+    where id = ${id} and status = 'running' and lease_until = ${lease_until}
+    returning true`;
+  return rows.length > 0;
+}
+
+/**
+ * Has a failed job begun anew, with what it needs that may have been erased; null where it is not
+ * failed, or no longer. Its error stays until there is a better word: it may tell of something done.
+ */
+export async function askAgain(
+  sql: Sql,
+  id: string,
+  secret: string | null,
+  now: Date,
+): Promise<GatewayJob | null> {
+  const [job] = await sql<[GatewayJob?]>`
+    update gateway.jobs
+    set status = 'queued', attempts = 0, run_at = ${now}, secret = ${secret}, updated_at = ${now}
+    where id = ${id} and status = 'failed'
+    returning *`;
+  return job ?? null;
+}
+
+/** A job that waits for its time no longer does. */
+export async function bringForward(sql: Sql, id: string, now: Date): Promise<void> {
+  await sql`
+    update gateway.jobs set run_at = ${now}
+    where id = ${id} and status = 'queued' and run_at > ${now}`;
+}
+
+/** In the words of the index that holds them and nothing else. */
+export const IS_UNDELIVERED =
+  `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
+
+/** Those that came after it were gone on with: whoever has it run again tells of it alone. */
+export async function noteLeftOut(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
+  await sql`
+    update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [LEFT_OUT]: true })})::json
+    where id = ${id}`;
+}
+
+export type RankedJob = NewJob & { rank: JobRank };
+
+/**
+ * For endpoints that are not disabled. A job that waits already, for no later time, is left alone: it
+ * will be run after this, and so it finds what is committed by now.
+ */
+export async function wakeJobs(sql: Sql, jobs: RankedJob[]): Promise<DueJob[]> {
+  const statement = new Statement();
+  return await statement.run<DueJob>(
+    sql,
+    `insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at)
+    select ${JOB_COLUMNS}, created_at from ${statement.rows("jobs", jobs)}
+    where subject_id not in (
+      select id from gateway.webhook_endpoints
+      where disabled_reason is not null and deleted_at is null)
+    order by task, subject_id
+    on conflict (task, subject_id) where status = 'queued' do update set
+      run_at = excluded.run_at, updated_at = excluded.updated_at
+      where waiting.run_at > excluded.run_at
+    returning id, run_at`,
+  );
 }

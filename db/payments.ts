@@ -1,10 +1,4 @@
-/** Payments: the model, and the statements that read it. */
-
-import { MAX, NIL } from "uuid";
-import type { Sql } from "./database.ts";
-import { inserting } from "./insert_record.ts";
-import { type GatewayRefund, readRefund } from "./refunds.ts";
-import { writing } from "./write_record.ts";
+/** Payments, their items and their refunds: the model. */
 
 export interface GatewayPayment {
   id: string;
@@ -105,7 +99,7 @@ const FIXED_COLUMNS = [
 ] as const;
 
 /** What can change, along with its version. */
-const CHANGING_COLUMNS = [
+export const CHANGING_COLUMNS = [
   // Of one that was made outside of the service, once it is known whose it is.
   "user_id",
   "invoice_id",
@@ -153,7 +147,7 @@ export const PAYMENT_COLUMNS = [
   "version",
 ] as const satisfies readonly Column[];
 
-const ITEM_COLUMNS = [
+export const ITEM_COLUMNS = [
   "id",
   "payment_id",
   "position",
@@ -169,19 +163,6 @@ const ITEM_COLUMNS = [
 
 // Does not compile when one is missing.
 const _isComplete: Column extends (typeof PAYMENT_COLUMNS)[number] ? true : never = true;
-
-/** The statements by which payments are made, and changed. */
-export const paymentInserts = inserting<GatewayPayment>({
-  resource: "payment",
-  table: "payments",
-  columns: PAYMENT_COLUMNS,
-  status: "transaction_status",
-  source: "charge",
-  orderOf: ({ order_id }) => order_id,
-  items: { table: "payment_items", columns: ITEM_COLUMNS, of: ({ items }) => items },
-});
-
-export const paymentWrites = writing<GatewayPayment>("payments", CHANGING_COLUMNS);
 
 /** Every `transaction_status` there is. */
 export const PAYMENT_STATUSES = [
@@ -204,137 +185,26 @@ export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 /** Whose payments may be touched; null: everybody's. */
 export type Owner = string | null;
 
-/** A payment with all that is part of it, selected from `gateway.payments payment`. */
-export const WHOLE_PAYMENT = `payment.*,
-      coalesce((select json_agg(item order by item.position)
-        from gateway.payment_items item where item.payment_id = payment.id), '[]') as items,
-      coalesce((select json_agg(refund order by refund.created_at, refund.id)
-        from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds`;
-
-/** The row itself: a copy of so many columns would cost more than reading them. */
-export function readPayment(row: GatewayPayment): GatewayPayment {
-  row.refunds = row.refunds.map(readRefund);
-  return row;
+export interface GatewayRefund {
+  id: string;
+  payment_id: string;
+  /** The gateway makes one refund of a key, however often it is asked. */
+  refund_key: string;
+  amount: number;
+  reason: string | null;
+  is_direct: boolean;
+  status: RefundStatus;
+  status_code: string | null;
+  status_message: string | null;
+  created_at: Date;
+  updated_at: Date;
 }
 
-export async function findPayment(
-  sql: Sql,
-  id: string,
-  owner: Owner = null,
-): Promise<GatewayPayment | null> {
-  const [row] = await sql<[GatewayPayment?]>`
-    select ${sql.unsafe(WHOLE_PAYMENT)}
-    from gateway.payments payment
-    where id = ${id} and (${owner}::text is null or user_id = ${owner})`;
-  return row ? readPayment(row) : null;
-}
+export const REFUND_STATUSES = ["pending", "succeeded", "denied", "failed"] as const;
 
-/** Whether any payment is linked to the invoice that was paid, and since then. */
-export async function hasPaymentOfInvoice(
-  sql: Sql,
-  invoiceId: string,
-  since: Date,
-): Promise<boolean> {
-  const rows = await sql`
-    select from gateway.payments
-    where invoice_id = ${invoiceId} and paid_at >= ${since} limit 1`;
-  return rows.length > 0;
-}
+export type RefundStatus = (typeof REFUND_STATUSES)[number];
 
-export interface ListOptions {
-  owner: Owner;
-  /** Only those of this order, invoice, subscription; of whichever where it is empty. */
-  parents: Partial<Record<"order_id" | "invoice_id" | "subscription_id", string>>;
-  /** Null: of whichever type. */
-  paymentType: string | null;
-  /** Null: whichever it is. */
-  status: string | null;
-  /** Only those made before this one. */
-  before: string | null;
-  limit: number;
-}
-
-const SUMMARY = [
-  "id",
-  "order_id",
-  "payment_type",
-  "gross_amount",
-  "transaction_status",
-  "fraud_status",
-  "customer_email",
-  "created_at",
-] as const;
-
-export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY)[number]>;
-
-/** Newest first. */
-export async function listPayments(
-  sql: Sql,
-  { parents, ...options }: ListOptions,
-): Promise<PaymentSummaryRow[]> {
-  return Object.keys(parents).length === 0
-    ? await listAll(sql, options)
-    : await listOfParents(sql, { parents, ...options });
-}
-
-/**
- * One order, invoice or subscription has few: all are found by its index, and looked through.
- * Materialized, so that nothing else of what is asked for can tempt PostgreSQL to another index.
- */
-async function listOfParents(
-  sql: Sql,
-  { owner, parents, paymentType, status, before, limit }: ListOptions,
-): Promise<PaymentSummaryRow[]> {
-  const [[kind, parent]] = Object.entries(parents) as [[string, string]];
-  const { order_id = null, invoice_id = null, subscription_id = null } = parents;
-  return await sql<PaymentSummaryRow[]>`
-    with found as materialized (select * from gateway.payments where ${sql(kind)} = ${parent})
-    select ${sql(SUMMARY)} from found
-    where id < ${before ?? MAX}
-      and (${owner}::text is null or user_id = ${owner})
-      and (${order_id}::text is null or order_id = ${order_id})
-      and (${invoice_id}::uuid is null or invoice_id = ${invoice_id})
-      and (${subscription_id}::uuid is null or subscription_id = ${subscription_id})
-      and (${paymentType}::text is null or payment_type = ${paymentType})
-      and (${status}::text is null or transaction_status = ${status})
-    order by id desc limit ${limit}`;
-}
-
-/**
- * Each kind of list is found by an index of its own, and nothing else is read. Rows are compared as a
- * whole and ordered by all that is compared, since then no other index will do: with `=` PostgreSQL
- * is free to walk the table backwards instead, in the hope of meeting enough of them soon.
- */
-async function listAll(
-  sql: Sql,
-  { owner, paymentType, status, before, limit }: Omit<ListOptions, "parents">,
-): Promise<PaymentSummaryRow[]> {
-  const [ofOwner, theOwner, byOwner] = owner === null
-    ? [sql``, sql``, sql``]
-    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
-  const end = before ?? MAX;
-  if (paymentType === null) {
-    const [ofStatus, theStatus, byStatus] = status === null
-      ? [sql``, sql``, sql``]
-      : [sql`transaction_status,`, sql`${status}::text,`, sql`transaction_status desc,`];
-    return await sql<PaymentSummaryRow[]>`
-      select ${sql(SUMMARY)} from gateway.payments
-      where (${ofOwner} ${ofStatus} id) < (${theOwner} ${theStatus} ${end}::uuid)
-        and (${ofOwner} ${ofStatus} id) >= (${theOwner} ${theStatus} ${NIL}::uuid)
-      order by ${byOwner} ${byStatus} id desc limit ${limit}`;
-  }
-  // The first page of each status is found by the index; the first of all is among them.
-  const statuses = status === null ? PAYMENT_STATUSES : [status];
-  return await sql<PaymentSummaryRow[]>`
-    select found.*
-    from unnest(${sql.array([...statuses])}::text[]) wanted_status
-    cross join lateral (
-      select ${sql(SUMMARY)} from gateway.payments
-      where (${ofOwner} payment_type, transaction_status, id)
-          < (${theOwner} ${paymentType}::text, wanted_status, ${end}::uuid)
-        and (${ofOwner} payment_type, transaction_status, id)
-          >= (${theOwner} ${paymentType}::text, wanted_status, ${NIL}::uuid)
-      order by ${byOwner} payment_type desc, transaction_status desc, id desc limit ${limit}
-    ) found
-    order by found.id desc limit ${limit}`;
+/** As it comes in a payment's row: JSON, whose times are text. */
+export function readRefund(row: GatewayRefund): GatewayRefund {
+  return { ...row, created_at: new Date(row.created_at), updated_at: new Date(row.updated_at) };
 }

@@ -1,7 +1,7 @@
 /** Deletes what is over and old, a few rows at a time, without reading what is kept. */
 
 import type { Sql } from "./database.ts";
-import { IS_UNDELIVERED } from "./jobs_to_deliver.ts";
+import { IS_UNDELIVERED } from "./jobs.ts";
 
 /** Their ids are in the order of time, and so those that are old come first. */
 export const PRUNED_TABLES = ["jobs", "notifications", "events"] as const;

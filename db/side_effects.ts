@@ -1,17 +1,16 @@
-/** What is written beside a record, in the same statement: its story, and all that follows of it. */
+/** Rows that are written in the same statement as a record: history, events, deliveries, refunds, jobs. */
 
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
-import type { NewHistory } from "./history.ts";
 import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
 import {
   type GatewayNotification,
   NOTIFICATION_COLUMNS,
   ON_NOTIFICATION_CONFLICT,
 } from "./notifications.ts";
-import type { GatewayRefund } from "./refunds.ts";
+import type { GatewayRefund } from "./payments.ts";
+import type { NewHistory } from "./records.ts";
 import { Statement } from "./statement.ts";
-import type { SubscriptionCharge } from "./subscription_charges.ts";
 
 export interface SideEffects {
   history: NewHistory[];
@@ -185,3 +184,10 @@ async function say(
 }
 
 const HAS_ENDPOINTS = "exists (select from gateway.webhook_endpoints)";
+
+export interface SubscriptionCharge {
+  transaction_id: string;
+  subscription_id: string;
+  payment_id: string;
+  created_at: Date;
+}

@@ -4,8 +4,7 @@
  */
 
 import type { Sql } from "./database.ts";
-import type { GatewayJob, JobStatus } from "./jobs.ts";
-import { IS_UNDELIVERED } from "./jobs_to_deliver.ts";
+import { type GatewayJob, IS_UNDELIVERED, type JobStatus } from "./jobs.ts";
 
 /** Counting stops one above it: whoever has more than so many has one problem, and knows it. */
 export const MOST_COUNTED = 10_000;

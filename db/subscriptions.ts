@@ -1,9 +1,8 @@
-/** Subscriptions: the model, and the statements that read and write it. */
+/** Subscriptions: the model, and the statements that read and write them. */
 
 import type { Sql } from "./database.ts";
-import { inserting } from "./insert_record.ts";
-import { type ListOptions, pageOf } from "./list_records.ts";
-import { writing } from "./write_record.ts";
+import { inserting, writing } from "./record_writes.ts";
+import { pageOf, type RecordFilter } from "./records.ts";
 
 export interface GatewaySubscription {
   id: string;
@@ -162,7 +161,7 @@ export async function listSubscriptionsOfName(
 
 export async function listSubscriptions(
   sql: Sql,
-  options: ListOptions,
+  options: RecordFilter,
 ): Promise<GatewaySubscription[]> {
   return await sql<GatewaySubscription[]>`
     select * from (${pageOf(sql, "subscriptions", options)}) subscription order by id desc`;
@@ -178,4 +177,39 @@ export async function listSubscriptionsToCheck(
     where check_at is not null and gateway_subscription_id is not null
       and (ended_at is null or ended_at > ${endedSince})
     order by checked_at nulls first, id limit ${limit}`;
+}
+
+/** Those of the gateway's transactions that nobody was told of yet, in the same order. */
+export async function listUntold(sql: Sql, transactionIds: string[]): Promise<string[]> {
+  const told = await sql<{ transaction_id: string }[]>`
+    select transaction_id from gateway.subscription_charges
+    where transaction_id = any(${sql.array(transactionIds)}::text[])`;
+  const known = new Set(told.map(({ transaction_id }) => transaction_id));
+  return transactionIds.filter((id) => !known.has(id));
+}
+
+/** Somebody looks at a subscription now; by itself no change of it, so its version stays. */
+export async function noteLook(sql: Sql, id: string, now: Date): Promise<void> {
+  await sql`update gateway.subscriptions set checked_at = ${now} where id = ${id}`;
+}
+
+/**
+ * Takes the right to look at a subscription now, where nobody did for so long; else tells when it was
+ * looked at last. Of many who try at once, one gets it.
+ */
+export async function claimLook(
+  sql: Sql,
+  id: string,
+  now: Date,
+  since: Date,
+): Promise<{ isClaimed: boolean; checked_at: Date | null }> {
+  const [row] = await sql<[{ isClaimed: boolean; checked_at: Date | null }]>`
+    with claimed as (
+      update gateway.subscriptions set checked_at = ${now}
+      where id = ${id} and (checked_at is null or checked_at <= ${since} or checked_at > ${now})
+      returning id
+    )
+    select exists (select from claimed) as "isClaimed", checked_at
+    from gateway.subscriptions where id = ${id}`;
+  return row;
 }

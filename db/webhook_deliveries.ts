@@ -1,7 +1,9 @@
-/** Deliveries of events to webhook endpoints: the model, and the statements that staff need. */
+/** Webhook deliveries: the model, and the statements that find due deliveries and record attempts. */
 
 import { MAX, NIL } from "uuid";
+import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
+import type { GatewayEvent } from "./events.ts";
 
 export interface GatewayWebhookDelivery {
   /** By which, beside its endpoint, it is known. */
@@ -111,3 +113,119 @@ export async function deleteDeliveries(
       where endpoint_id = ${endpointId} order by endpoint_id, status, event_id limit ${limit}))`;
   return count;
 }
+
+export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "resource_id"> {
+  /** By which it is known whether it was asked for anew meanwhile. */
+  due_at: Date;
+  event: GatewayEvent;
+}
+
+export interface Due {
+  deliveries: DueDelivery[];
+  /** When to look again: now where there may be more, later where all others wait, null for never. */
+  next: Date | null;
+}
+
+export interface DueOptions {
+  endpointId: string;
+  now: Date;
+  /** Resources of which one is being delivered. */
+  except: string[];
+  limit: number;
+}
+
+/**
+ * Of each resource the first that is open, if it is due. One that is due but not the first has to wait
+ * for it: for as long as that waits to be tried again, it is put off, so as not to be found each time.
+ */
+export async function takeDue(
+  sql: Sql,
+  { endpointId, now, except, limit }: DueOptions,
+): Promise<Due> {
+  const rows = await sql<DueRow[]>`
+    with due as materialized (
+      select event_id, resource_id from gateway.webhook_deliveries
+      where endpoint_id = ${endpointId} and status = 'pending' and next_attempt_at <= ${now}
+        and resource_id <> all(${sql.array(except)}::uuid[])
+      order by endpoint_id, next_attempt_at limit ${limit}
+    ), ahead as materialized (
+      select due.event_id, first.event_id as first_id, first.next_attempt_at, first.attempts
+      from due cross join lateral (
+        select event_id, next_attempt_at, attempts from gateway.webhook_deliveries
+        where endpoint_id = ${endpointId} and resource_id = due.resource_id and status = 'pending'
+        order by endpoint_id, resource_id, sequence limit 1
+      ) first
+    ), put_off as (
+      update gateway.webhook_deliveries delivery set next_attempt_at = ahead.next_attempt_at
+      from ahead
+      where delivery.event_id = ahead.event_id and delivery.endpoint_id = ${endpointId}
+        and ahead.first_id <> ahead.event_id and ahead.next_attempt_at > ${now}
+    ), first as (
+      select distinct first_id, attempts, next_attempt_at from ahead
+      where next_attempt_at <= ${now}
+    ), next as (
+      select case when exists (select from due) then ${now} else (
+        select next_attempt_at from gateway.webhook_deliveries
+        where endpoint_id = ${endpointId} and status = 'pending' and next_attempt_at > ${now}
+        order by endpoint_id, next_attempt_at limit 1
+      ) end as next
+    )
+    select next.next, first.attempts, first.next_attempt_at as due_at, event.*
+    from next left join first on true left join gateway.events event on event.id = first.first_id
+    order by first.next_attempt_at, first.first_id`;
+  const { next } = rows[0]!;
+  const deliveries = rows.filter(({ id }) => id !== null)
+    .map(({ attempts, due_at, next: _, ...event }) => ({
+      attempts,
+      due_at,
+      resource_id: event.resource_id,
+      event,
+    }));
+  return { deliveries, next };
+}
+
+interface DueRow extends GatewayEvent {
+  attempts: number;
+  due_at: Date;
+  next: Date | null;
+}
+
+/** What came of an attempt. */
+export interface Attempted
+  extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "sequence"> {
+  /** As it was taken: if it is due at another time, it was asked for anew, and that counts. */
+  due_at: Date;
+}
+
+/** Of a resource whose first is over the next has its turn, whatever it had to wait for. */
+export const attemptWrites: Batched<Attempted, void> = {
+  name: "record webhook attempts",
+  touches: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
+  async run(sql, attempts) {
+    await sql`
+      with attempted as materialized (
+        select * from json_to_recordset(${JSON.stringify(attempts)}::text::json) as attempted(
+          event_id uuid, endpoint_id uuid, resource_id uuid, due_at timestamptz, status text,
+          attempts integer, next_attempt_at timestamptz, status_code integer, answer text,
+          error text, duration_ms integer, last_attempt_at timestamptz, delivered_at timestamptz)
+      ), recorded as (
+        update gateway.webhook_deliveries delivery
+        set status = attempted.status, attempts = attempted.attempts,
+          next_attempt_at = attempted.next_attempt_at, status_code = attempted.status_code,
+          answer = attempted.answer, error = attempted.error,
+          duration_ms = attempted.duration_ms, last_attempt_at = attempted.last_attempt_at,
+          delivered_at = attempted.delivered_at
+        from attempted
+        where delivery.event_id = attempted.event_id
+          and delivery.endpoint_id = attempted.endpoint_id and delivery.status = 'pending'
+          and date_trunc('milliseconds', delivery.next_attempt_at) = attempted.due_at
+      )
+      update gateway.webhook_deliveries waiting set next_attempt_at = attempted.last_attempt_at
+      from attempted
+      where attempted.status <> 'pending' and waiting.endpoint_id = attempted.endpoint_id
+        and waiting.resource_id = attempted.resource_id and waiting.status = 'pending'
+        and waiting.event_id <> attempted.event_id
+        and waiting.next_attempt_at > attempted.last_attempt_at`;
+    return attempts.map(() => undefined);
+  },
+};

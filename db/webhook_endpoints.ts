@@ -1,10 +1,10 @@
 /** Webhook endpoints: the model, and the statements that read and change them. */
 
 import { MAX } from "uuid";
-import { type Changing, type WriteResult, writeWithSideEffects } from "./side_effects.ts";
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { NewJob } from "./jobs.ts";
+import { type Changing, type WriteResult, writeWithSideEffects } from "./side_effects.ts";
 
 export interface GatewayWebhookEndpoint {
   id: string;
@@ -115,4 +115,14 @@ export async function disableEndpoint(
   };
   const [written] = await writeWithSideEffects(sql, disabling, [write]);
   return written!;
+}
+
+/** Endpoints for which there is something to do that no job may know of. */
+export async function listEndpointsToServe(sql: Sql, now: Date): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from gateway.webhook_endpoints endpoint
+    where deleted_at is not null or disabled_reason is null and exists (
+      select from gateway.webhook_deliveries
+      where endpoint_id = endpoint.id and status = 'pending' and next_attempt_at <= ${now})`;
+  return rows.map(({ id }) => id);
 }

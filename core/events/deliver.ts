@@ -2,8 +2,14 @@
 
 import type { Database } from "../../db/database.ts";
 import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
-import { DELIVER, type GatewayJob, hasToWait, insertJobs, LEFT_OUT } from "../../db/jobs.ts";
-import { noteLeftOut } from "../../db/jobs_to_deliver.ts";
+import {
+  DELIVER,
+  type GatewayJob,
+  hasToWait,
+  insertJobs,
+  LEFT_OUT,
+  noteLeftOut,
+} from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { JobQueue } from "../jobs/queue.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";

@@ -1,6 +1,5 @@
 /** Follows events as they are settled: each is read once, for all of this instance who want to hear. */
 
-import { EVENTS_CHANNEL } from "../../db/publish.ts";
 import type { Database } from "../../db/database.ts";
 import {
   type EventChoice,
@@ -8,7 +7,8 @@ import {
   type Place,
   type PlacedEvent,
   readEventsAfter,
-} from "../../db/event_places.ts";
+} from "../../db/event_positions.ts";
+import { EVENTS_CHANNEL } from "../../db/events.ts";
 import { listen } from "../../db/listen.ts";
 import { waitAtMost } from "../../db/within.ts";
 import type { Log } from "../log.ts";

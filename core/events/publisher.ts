@@ -1,13 +1,13 @@
 /** Tells of events once they are committed: those who follow them, and those who deliver them. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { type RankedJob, tellFollowers, wakeJobs } from "../../db/publish.ts";
 import type { Database } from "../../db/database.ts";
-import { JOB_RANKS } from "../../db/jobs.ts";
+import { tellFollowers } from "../../db/events.ts";
+import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
 import { waitAtMost } from "../../db/within.ts";
 import type { Clock } from "../clock.ts";
-import type { JobQueue } from "../jobs/queue.ts";
 import { newJob } from "../jobs/new_job.ts";
+import type { JobQueue } from "../jobs/queue.ts";
 import type { Log } from "../log.ts";
 
 /** The task that sends what is due to one endpoint. */

@@ -7,7 +7,7 @@ import {
   isAfter,
   type Place,
   type PlacedEvent,
-} from "../../db/event_places.ts";
+} from "../../db/event_positions.ts";
 import { waitAtMost } from "../../db/within.ts";
 import { createOutlet } from "./outlet.ts";
 

@@ -9,7 +9,7 @@ import {
   type Place,
   type PlacedEvent,
   readEventsAfter,
-} from "../../db/event_places.ts";
+} from "../../db/event_positions.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";

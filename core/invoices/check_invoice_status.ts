@@ -1,20 +1,20 @@
 /** `check_invoice_status`: fetches one invoice's state, and the payment that paid it. */
 
-import type { GatewayJob } from "../../db/jobs.ts";
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
-import { hasPaymentOfInvoice } from "../../db/payments.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
+import { hasPaymentOfInvoice } from "../../db/payment_statements.ts";
 import { meansUnknown } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
-import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
+import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { mayBeSentAgain, sendCreation } from "../records/send_creation.ts";
 import type { InvoiceDeps } from "./deps.ts";
-import { invoiceNamedBy, linkTo } from "./link.ts";
 import { invoiceKind } from "./kind.ts";
+import { invoiceNamedBy, linkTo } from "./link.ts";
 import { refreshInvoice } from "./refresh.ts";
-import { isOpen } from "./states.ts";
 import { sendingInvoices } from "./send_invoice.ts";
+import { isOpen } from "./states.ts";
 
 const SOURCE = "check_invoice_status";
 

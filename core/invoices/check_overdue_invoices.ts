@@ -3,7 +3,7 @@
  * its due date is over.
  */
 
-import { listDueInvoices } from "../../db/record_checks.ts";
+import { listDueInvoices } from "../../db/invoices.ts";
 import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
 import { CHECK_INVOICE_STATUS, checkJob } from "./check_job.ts";
 

@@ -1,11 +1,11 @@
 /** Takes a request to be done later: its job is written, and nothing else happens until it runs. */
 
 import { Buffer } from "node:buffer";
-import { askAgain } from "../../db/asked_jobs.ts";
 import type { Database } from "../../db/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
+import { findJob } from "../../db/job_queries.ts";
 import {
-  findJob,
+  askAgain,
   type GatewayJob,
   insertJobs,
   insertKeyedJob,

@@ -4,8 +4,7 @@
  */
 
 import type { Database } from "../../db/database.ts";
-import { renewLease } from "../../db/job_lease.ts";
-import type { HeldJob } from "../../db/jobs.ts";
+import { type HeldJob, renewLease } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 

@@ -1,7 +1,6 @@
 /** Carries jobs by graphile-worker, through PostgreSQL itself: between any number of instances. */
 
-import { openQueuePool } from "../../db/queue_pool.ts";
-import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
+import { enqueueAgain, openQueuePool, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
 import { waitAtMost } from "../../db/within.ts";
 import type { Log } from "../log.ts";
 import { type Deliver, isMessage, type OpenJobQueue } from "./queue.ts";

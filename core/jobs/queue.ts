@@ -1,6 +1,7 @@
 /** Brings jobs from those who write them to a worker. */
 
-import type { DueJob, JobKind } from "../../db/jobs.ts";
+import type { JobKind } from "../../db/job_queries.ts";
+import type { DueJob } from "../../db/jobs.ts";
 
 /**
  * Called when the job's row is committed, never before. Nothing is lost with a job that is not

@@ -1,7 +1,8 @@
 /** `readJob` and `listJobs`: how things stand that are done, or were, outside of requests. */
 
 import type { Database } from "../../db/database.ts";
-import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../../db/jobs.ts";
+import { findJob, listJobs as list } from "../../db/job_queries.ts";
+import type { GatewayJob, JobStatus } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireStaff } from "../auth/staff.ts";
 import { ServiceError } from "../errors.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/due_jobs.ts";
+import { listDueJobs } from "../../db/job_queries.ts";
 import { JOB_RANKS, type JobRank } from "../../db/jobs.ts";
 import { waitAtMost } from "../../db/within.ts";
 import type { Clock } from "../clock.ts";

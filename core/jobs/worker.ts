@@ -1,22 +1,21 @@
 /** Runs jobs: each in one place at a time, a bounded number at once, again when they fail. */
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
+import { findKindOf, type JobKind } from "../../db/job_queries.ts";
 import {
   claimJob,
-  findKindOf,
   handOverJob,
   type HeldJob,
   JOB_RANKS,
-  type JobKind,
   leaveJob,
   type LeftJob,
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { attempt } from "./attempt.ts";
-import type { Deliver, JobQueue } from "./queue.ts";
 import { holding } from "./hold.ts";
 import { createLine, type Line } from "./line.ts";
+import type { Deliver, JobQueue } from "./queue.ts";
 import type { Tasks } from "./task.ts";
 
 /**

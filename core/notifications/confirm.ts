@@ -1,10 +1,10 @@
 /** Asks the gateway about what a notification told, and takes over what it says. */
 
 import { validate as isUuid } from "uuid";
-import { paymentLookups } from "../../db/find_told_payments.ts";
-import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
 import { batched } from "../../db/batched.ts";
+import type { GatewayNotification } from "../../db/notifications.ts";
+import { paymentLookups } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { meansUnknown } from "../gateway/errors.ts";
 import { lookAtInvoiceOfOrder } from "../invoices/link.ts";

@@ -1,6 +1,7 @@
 /** `createCharge`: a new payment, written before the gateway is asked and finished when it answered. */
 
-import { type GatewayPayment, paymentInserts } from "../../db/payments.ts";
+import { paymentInserts } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import { answerAgain } from "../records/answer_again.ts";

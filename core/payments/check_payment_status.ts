@@ -1,15 +1,15 @@
 /** `check_payment_status`: fetches one payment's state, and brings what was left open to its end. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
-import { findPayment, type GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { changePayment } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { graceEnd } from "./grace.ts";
+import { changePayment } from "./change.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { giveUp } from "./gate.ts";
+import { graceEnd } from "./grace.ts";
 import { refresh } from "./refresh.ts";
 import { sendRefund } from "./send_refund.ts";
 

@@ -1,6 +1,6 @@
 /** `check_pending_payments`: queues a look at every payment whose time for one has come. */
 
-import { listDuePayments } from "../../db/record_checks.ts";
+import { listDuePayments } from "../../db/payment_statements.ts";
 import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
 import { CHECK_PAYMENT_STATUS, checkJob } from "./check_job.ts";
 import { staleSince } from "./expire_stale_payments.ts";

@@ -1,7 +1,8 @@
 /** Ends, at the gateway, one payment that its customer can no longer pay. */
 
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
-import { findPayment, type GatewayPayment } from "../../db/payments.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import { GatewayError, meansUnknown } from "../gateway/errors.ts";
 import { type JobSubject, newJob } from "../jobs/new_job.ts";
 import type { Task } from "../jobs/task.ts";

@@ -1,6 +1,6 @@
 /** `expire_stale_payments`: queues the end of every payment that its customer can no longer pay. */
 
-import { listStalePayments } from "../../db/record_checks.ts";
+import { listStalePayments } from "../../db/payment_statements.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
 import { queueChecks, type QueueDeps } from "../records/queue_checks.ts";
 import { EXPIRE_STALE_PAYMENT, expireJob } from "./expire_stale_payment.ts";

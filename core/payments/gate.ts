@@ -3,25 +3,24 @@
  * code changes the state of a payment.
  */
 
-import { adoptPayment } from "../../db/adopt_payment.ts";
 import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
-import type { NewHistory } from "../../db/history.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import { adoptPayment } from "../../db/payment_statements.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { NewHistory } from "../../db/records.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
 import { parseMoney } from "../money.ts";
-import { adoptedPayment } from "./adopted_payment.ts";
 import { drawUp } from "../records/change.ts";
-import { type Change, changePayment } from "./change.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { dispatchAfterCommit } from "../records/dispatch_after_commit.ts";
-import { graceEnd } from "./grace.ts";
+import { adoptedPayment } from "./adopted_payment.ts";
+import { type Change, changePayment } from "./change.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { paymentKind } from "./kind.ts";
 import { amountOf, fieldsOf, type GatewayFields, refundsOf } from "./gateway_word.ts";
+import { graceEnd } from "./grace.ts";
+import { paymentKind } from "./kind.ts";
 import {
   type MergedRefunds,
   mergeRefunds,

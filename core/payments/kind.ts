@@ -1,7 +1,7 @@
 /** Payments as records. */
 
-import { findPayment, type GatewayPayment, paymentWrites } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import { findPayment, paymentWrites } from "../../db/payment_statements.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { lookAtInvoice } from "../invoices/check_job.ts";
 import type { Kind } from "../records/kind.ts";
 import { lookAtSubscription } from "../subscriptions/check_job.ts";

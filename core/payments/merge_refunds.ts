@@ -1,8 +1,7 @@
 /** Brings our refunds together with those that the gateway lists. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { refundsOf } from "./gateway_word.ts";
 

@@ -1,6 +1,7 @@
 /** `readPayment` and `listPayments`: what is stored here; the gateway is not asked. */
 
-import { type GatewayPayment, type ListOptions, listPayments as list } from "../../db/payments.ts";
+import { listPayments as list, type PaymentFilter } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import * as records from "../records/read.ts";
 import type { PaymentDeps } from "./deps.ts";
@@ -24,7 +25,7 @@ export async function findOwn(
   return await records.findOwn(deps, paymentKind, caller, id);
 }
 
-export type ListFilter = Omit<ListOptions, "owner">;
+export type ListFilter = Omit<PaymentFilter, "owner">;
 
 export interface PaymentPage {
   payments: PaymentSummary[];

@@ -1,18 +1,17 @@
 /** `refundPayment`: gives money back; its amount is reserved before the gateway is asked. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";
 import * as keys from "../idempotency/keys.ts";
-import { changePayment } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import type { PaymentDeps } from "./deps.ts";
-import { refreshed, transactionOf } from "./find_transaction.ts";
 import { keepingErrors } from "../records/keeping_errors.ts";
 import { type Asker, goesOn } from "../records/keyed_change.ts";
 import { gatewayIsDown } from "../records/problems.ts";
+import { changePayment } from "./change.ts";
+import type { PaymentDeps } from "./deps.ts";
+import { refreshed, transactionOf } from "./find_transaction.ts";
 import { paymentKind } from "./kind.ts";
 import { invalidState } from "./problems.ts";
 import { findOwn } from "./read.ts";

@@ -1,24 +1,25 @@
 /** Sends a charge whose payment is written, and brings it to one of its ends. */
 
 import { validate as isUuid } from "uuid";
-import { findPayment, type GatewayPayment } from "../../db/payments.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { ServiceError } from "../errors.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { isStillRunning } from "../gateway/denial.ts";
 import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import { endUnknown } from "../records/end_unknown.ts";
+import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
+import { retryAt } from "../retry_at.ts";
 import { changePayment } from "./change.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { endUnknown } from "../records/end_unknown.ts";
 import { findByOrder, type Found } from "./find_by_order.ts";
 import { hear, hearRefusal } from "./gate.ts";
 import { paymentKind } from "./kind.ts";
-import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { gatewayProblem, problems, unexplained } from "./problems.ts";
 import { answersCharge } from "./recognize.ts";
-import { retryAt } from "../retry_at.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 interface Request extends Asker {

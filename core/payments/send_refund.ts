@@ -1,19 +1,18 @@
 /** Sends a refund that is reserved, be it for the first time or again: its key makes it one. */
 
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import type { ServiceError } from "../errors.ts";
 import type { Answer, Transaction } from "../gateway/answers.ts";
 import { isDenial, isStillRunning } from "../gateway/denial.ts";
 import { GatewayDuplicateOrderError, GatewayError, wasNotHeard } from "../gateway/errors.ts";
+import { endUnknown } from "../records/end_unknown.ts";
+import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
 import { changePayment } from "./change.ts";
 import { checkJob } from "./check_job.ts";
 import type { PaymentDeps } from "./deps.ts";
-import { endUnknown } from "../records/end_unknown.ts";
 import { hear, type Source } from "./gate.ts";
-import { paymentKind } from "./kind.ts";
 import { refundsOf } from "./gateway_word.ts";
-import { answeredWith, type Asker, failedWith } from "../records/keyed_change.ts";
+import { paymentKind } from "./kind.ts";
 import { sumOf } from "./merge_refunds.ts";
 import { gatewayProblem, invalidState, problemAbout, unexplained } from "./problems.ts";
 import { isAbout } from "./recognize.ts";

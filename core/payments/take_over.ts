@@ -1,8 +1,8 @@
 /** Takes over a transaction that was made outside of the service: by a link, or by a subscription. */
 
-import { paymentLookups } from "../../db/find_told_payments.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
 import { batched } from "../../db/batched.ts";
+import { paymentLookups } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import type { PaymentDeps } from "./deps.ts";
 import { adopt, hear, type Heard, type Hearing, type Link, linkPayment } from "./gate.ts";

@@ -1,7 +1,7 @@
 /** Payments as callers and listeners see them: every member is always there, and absent is null. */
 
-import type { GatewayPayment, GatewayPaymentItem, PaymentSummaryRow } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { PaymentSummaryRow } from "../../db/payment_statements.ts";
+import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
 import { formatMoney } from "../money.ts";
 import { isExpired, isFailed, isPaid, isPending } from "./states.ts";
 

@@ -1,8 +1,8 @@
 /** The one way a record is written: decided on what is known, valid only while that holds. */
 
-import type { GatewayEvent } from "../../db/events.ts";
 import { batched } from "../../db/batched.ts";
-import type { RecordWrite } from "../../db/write_record.ts";
+import type { GatewayEvent } from "../../db/events.ts";
+import type { RecordWrite } from "../../db/record_writes.ts";
 import { inProgress } from "../idempotency/keys.ts";
 import { newId } from "../new_id.ts";
 import type { RecordDeps } from "./deps.ts";

@@ -1,7 +1,7 @@
 /** Makes a record: written before the gateway is asked, and finished when it answered. */
 
-import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
 import { type Batched, batched } from "../../db/batched.ts";
+import type { Inserted, RecordInsert } from "../../db/record_writes.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyedAttempt, Outcome } from "../idempotency/attempt.ts";

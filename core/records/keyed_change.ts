@@ -1,7 +1,7 @@
 /** What a change of a record notes of the key it was asked with, in the same statement. */
 
 import type { HeldKey } from "../../db/idempotency_keys.ts";
-import type { KeyUpdate } from "../../db/write_record.ts";
+import type { KeyUpdate } from "../../db/record_writes.ts";
 import { type Reply, replyOf } from "../idempotency/reply.ts";
 import type { GatewayRecord } from "./kind.ts";
 

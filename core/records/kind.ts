@@ -1,14 +1,13 @@
 /** What payments, invoices and subscriptions have in common: records of something at the gateway. */
 
-import type { WriteResult } from "../../db/side_effects.ts";
+import type { Batched } from "../../db/batched.ts";
 import type { Sql } from "../../db/database.ts";
-import type { Resource } from "../../db/history.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
-import type { SubscriptionCharge } from "../../db/subscription_charges.ts";
-import type { Batched } from "../../db/batched.ts";
-import type { KeyUpdate, RecordWrite } from "../../db/write_record.ts";
+import type { GatewayRefund } from "../../db/payments.ts";
+import type { KeyUpdate, RecordWrite } from "../../db/record_writes.ts";
+import type { Resource } from "../../db/records.ts";
+import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
 import type { Problems } from "./problems.ts";
 
 export interface GatewayRecord {

@@ -1,9 +1,9 @@
 /** Queues a look at every record whose time for one has come: so many as can be looked at soon. */
 
 import type { Sql } from "../../db/database.ts";
-import { countDueJobs } from "../../db/due_jobs.ts";
+import { countDueJobs } from "../../db/job_queries.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
-import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
+import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records.ts";
 import { gatewayPauseMs } from "../jobs/pause_while_gateway_down.ts";
 import { FIRST_CHECK_MS, nextCheck } from "./check_times.ts";
 import type { RecordDeps } from "./deps.ts";

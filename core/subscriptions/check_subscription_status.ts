@@ -1,14 +1,17 @@
 /** `check_subscription_status`: fetches one subscription's state, and finishes what was asked of it. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
-import { findPayment } from "../../db/payments.ts";
-import { listUntold } from "../../db/subscription_charges.ts";
-import { noteLook } from "../../db/record_checks.ts";
-import { findSubscription, type GatewaySubscription } from "../../db/subscriptions.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import {
+  findSubscription,
+  type GatewaySubscription,
+  listUntold,
+  noteLook,
+} from "../../db/subscriptions.ts";
 import { GatewayAPIError, GatewayError, meansNoSuch } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import { changeRecord } from "../records/change.ts";
+import { SLOWNESS_MS, soon } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/deps.ts";
 import { callFor, giveUpIntent, isDone } from "./act.ts";
 import { hear, hearDone } from "./gate.ts";

@@ -2,8 +2,8 @@
 
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
-import { claimLook } from "../../db/record_checks.ts";
 import {
+  claimLook,
   findSubscription,
   findSubscriptionAtGateway,
   type GatewaySubscription,

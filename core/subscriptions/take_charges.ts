@@ -1,7 +1,6 @@
 /** Takes over what the gateway charged for a subscription. */
 
-import { listUntold } from "../../db/subscription_charges.ts";
-import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import { type GatewaySubscription, listUntold } from "../../db/subscriptions.ts";
 import type { Subscription } from "../gateway/answers.ts";
 import { GatewayAPIError, GatewayError, meansUnknown } from "../gateway/errors.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";

@@ -1,8 +1,8 @@
 /** One attempt at a delivery. */
 
-import type { Database } from "../../db/database.ts";
-import { type Attempted, attemptWrites, type DueDelivery } from "../../db/due_deliveries.ts";
 import { batched } from "../../db/batched.ts";
+import type { Database } from "../../db/database.ts";
+import { type Attempted, attemptWrites, type DueDelivery } from "../../db/webhook_deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import { viewEvent } from "../events/views.ts";
 import type { Posted } from "./post.ts";

@@ -1,8 +1,8 @@
 /** Brings webhooks to addresses that others chose, and cannot be turned against our own network. */
 
 import { isIP } from "node:net";
+import { codeOf } from "../../db/database.ts";
 import { openConnections } from "./connections.ts";
-import { codeOf } from "../../db/error_code.ts";
 import { guardedLookup, NotPublic } from "./guarded_lookup.ts";
 import { type Answer, NoAnswer, postOnce } from "./post_once.ts";
 import { problemOf } from "./post_problem.ts";

@@ -1,6 +1,6 @@
 /** Why a webhook could not be brought, in a sentence for staff. */
 
-import { codeOf } from "../../db/error_code.ts";
+import { codeOf } from "../../db/database.ts";
 import { NotPublic, NotResolved } from "./guarded_lookup.ts";
 
 const MAX_DETAIL = 200;

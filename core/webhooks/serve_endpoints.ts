@@ -1,7 +1,7 @@
 /** `serve_endpoints`: finds what is to be delivered and nobody was told of. */
 
 import type { Database } from "../../db/database.ts";
-import { listEndpointsToServe } from "../../db/due_deliveries.ts";
+import { listEndpointsToServe } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import type { EventPublisher } from "../events/publisher.ts";
 

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { REFUND_STATUSES } from "../../db/refunds.ts";
+import { REFUND_STATUSES } from "../../db/payments.ts";
 import { id, money, nullableText, timestamp } from "../representations.ts";
 
 const payment_type = z.string().openapi({

@@ -4,13 +4,13 @@ import { firstIdAt } from "../../core/first_id_at.ts";
 import { newJob as newJobOf } from "../../core/jobs/new_job.ts";
 import { sweepJobs } from "../../core/jobs/sweep.ts";
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/due_jobs.ts";
+import { listDueJobs } from "../../db/job_queries.ts";
 import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA } from "../../db/queue.ts";
-import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
+import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
+import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
 
 function many(count: number, job: Partial<NewJob>): NewJob[] {

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { openGateway } from "../../commands/gateway.ts";
-import { createWorker } from "../../core/jobs/worker.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { createTasks } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/due_jobs.ts";
+import { listDueJobs } from "../../db/job_queries.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   clientFor,
   createWaits,
@@ -19,6 +18,7 @@ import {
 } from "../support/gateway/gateway.ts";
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { standingClock } from "../support/standing_clock.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];

@@ -4,12 +4,13 @@ import type { ChargeInput } from "../../core/payments/charge_input.ts";
 import { hear, type Heard, type Hearing } from "../../core/payments/gate.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
-import { listHistory } from "../../db/history.ts";
-import { findPayment, type GatewayPayment, paymentInserts } from "../../db/payments.ts";
 import { batched } from "../../db/batched.ts";
-import { permutations } from "../support/permutations.ts";
+import { findPayment, paymentInserts } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import { listHistory } from "../../db/records.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openProxiedPayments } from "../support/gateway/proxy.ts";
+import { AMOUNT, CHALLENGED_CARD, CUSTOMER, ITEMS, type Json } from "../support/gateway/sandbox.ts";
 import {
   chargeRequest,
   openPayments,
@@ -17,8 +18,8 @@ import {
   type Payment,
   type TestPayments,
 } from "../support/payments/payments.ts";
+import { permutations } from "../support/permutations.ts";
 import { assertProblem } from "../support/problem.ts";
-import { AMOUNT, CHALLENGED_CARD, CUSTOMER, ITEMS, type Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 

@@ -2,8 +2,7 @@
 
 import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
-import { currentGeneration } from "./event_generation.ts";
-import { EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
+import { currentGeneration, EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
 
 /** Of an event, or between two of them. */
 export interface Place {
