@@ -5,7 +5,7 @@ import type { Sql } from "./database.ts";
 import {
   type DueJob,
   type GatewayJob,
-  isLeft,
+  isAbandoned,
   JOB_STATUSES,
   type JobRank,
   type JobStatus,
@@ -16,7 +16,7 @@ export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> 
   return job ?? null;
 }
 
-/** What says how a job is to be run, and nothing of what is to be done. */
+/** Decides in which order and by which limits a job runs. */
 export interface JobKind {
   task: string;
   rank: JobRank;
@@ -28,15 +28,15 @@ export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> 
 }
 
 export interface JobFilter {
-  /** Null: of whichever task. */
+  /** Null: any. */
   task: string | null;
   status: JobStatus | null;
-  /** Only those before this one. */
+  /** Only jobs created before this one. */
   before: string | null;
   limit: number;
 }
 
-/** Newest first; each page is found by an index (see `listPayments`). */
+/** Newest first; see `listByIndex` in `payment_statements.ts` for its form. */
 export async function listJobs(
   sql: Sql,
   { task, status, before, limit }: JobFilter,
@@ -55,33 +55,33 @@ export async function listJobs(
       ) found
       order by found.id desc limit ${limit}`;
   }
-  const [ofStatus, theStatus, byStatus] = status === null
+  const [statusColumn, statusValue, statusOrder] = status === null
     ? [sql``, sql``, sql``]
     : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
   return await sql<GatewayJob[]>`
     select * from gateway.jobs
-    where (${ofStatus} id) < (${theStatus} ${end}::uuid)
-      and (${ofStatus} id) >= (${theStatus} ${NIL}::uuid)
-    order by ${byStatus} id desc limit ${limit}`;
+    where (${statusColumn} id) < (${statusValue} ${end}::uuid)
+      and (${statusColumn} id) >= (${statusValue} ${NIL}::uuid)
+    order by ${statusOrder} id desc limit ${limit}`;
 }
 
-/** Of a rank, what is due or was left by its worker, the oldest first. */
+/** The due and the abandoned jobs of a rank, the longest due first. */
 export async function listDueJobs(
   sql: Sql,
   rank: JobRank,
   now: Date,
   limit: number,
 ): Promise<(DueJob & JobKind)[]> {
-  // In the order of the one index that passes over all other ranks: see `listPayments`.
+  // Rank and time are compared as one row value, so that only the index by rank fits.
   return await sql<(DueJob & JobKind)[]>`
     select id, run_at, task, rank from gateway.jobs
-    where status in ('queued', 'running') and (status = 'queued' or ${isLeft(sql, now)})
+    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql, now)})
       and (rank, run_at) >= (${rank}::smallint, '-infinity'::timestamptz)
       and (rank, run_at) <= (${rank}::smallint, ${now}::timestamptz)
     order by rank, run_at limit ${limit}`;
 }
 
-/** Of a task, those that could run now; counted up to `most`. */
+/** How many jobs of a task are due; counting stops at `most`. */
 export async function countDueJobs(
   sql: Sql,
   task: string,
@@ -98,20 +98,21 @@ export async function countDueJobs(
 
 export interface JobOutcomes {
   succeeded: number;
-  /** For good, or for now: then it is tried again. */
+  /** Including those that are queued for a retry. */
   failed: number;
-  /** It was too early. */
+  /** Postponed, without an error. */
   putOff: number;
-  /** Another worker has them. */
+  /** Claimed by another worker. */
   running: number;
-  /** Of what they were about, how much is in another state since. */
+  /** How many of their subjects changed state. */
   changed: number;
-  /** Why those failed that did; the most frequent reasons. */
+  /** The most frequent errors of the failed ones. */
   errors: { error: string; count: number }[];
 }
 
-const MOST_ERRORS = 5;
+const MAX_ERRORS = 5;
 
+/** What came of these jobs, for the command that ran them. */
 export async function findOutcomes(sql: Sql, ids: string[], since: Date): Promise<JobOutcomes> {
   const [counts] = await sql<[Omit<JobOutcomes, "errors">]>`
     select
@@ -126,6 +127,6 @@ export async function findOutcomes(sql: Sql, ids: string[], since: Date): Promis
   const errors = await sql<JobOutcomes["errors"]>`
     select error, count(*)::int as count from gateway.jobs
     where id = any(${ids}::uuid[]) and status in ('failed', 'queued') and error is not null
-    group by error order by count desc, error limit ${MOST_ERRORS}`;
+    group by error order by count desc, error limit ${MAX_ERRORS}`;
   return { ...counts, errors: [...errors] };
 }

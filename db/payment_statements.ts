@@ -2,70 +2,84 @@
 
 import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
+import { columnNames, mutableNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import {
-  CHANGING_COLUMNS,
   type GatewayPayment,
-  ITEM_COLUMNS,
+  type GatewayRefund,
   type Owner,
   PAYMENT_COLUMNS,
+  PAYMENT_ITEM_COLUMNS,
   PAYMENT_STATUSES,
-  readRefund,
 } from "./payments.ts";
-import { inserting, writing } from "./record_writes.ts";
+import { batchedInsert, batchedUpdate } from "./record_writes.ts";
 import type { DueCheck } from "./records.ts";
 import {
-  type Changing,
+  type BuildRecordWrite,
   type SideEffects,
   type WriteResult,
   writeWithSideEffects,
 } from "./side_effects.ts";
 import { Statement } from "./statement.ts";
 
-/** The statements by which payments are made, and changed. */
-export const paymentInserts = inserting<GatewayPayment>({
+export const paymentInserts = batchedInsert<GatewayPayment>({
   resource: "payment",
   table: "payments",
-  columns: PAYMENT_COLUMNS,
+  columns: columnNames(PAYMENT_COLUMNS),
   status: "transaction_status",
   source: "charge",
   orderOf: ({ order_id }) => order_id,
-  items: { table: "payment_items", columns: ITEM_COLUMNS, of: ({ items }) => items },
+  items: {
+    table: "payment_items",
+    columns: columnNames(PAYMENT_ITEM_COLUMNS),
+    of: ({ items }) => items,
+  },
 });
 
-export const paymentWrites = writing<GatewayPayment>("payments", CHANGING_COLUMNS);
+export const paymentWrites = batchedUpdate<GatewayPayment>(
+  "payments",
+  mutableNames(PAYMENT_COLUMNS),
+);
 
-const COLUMNS = PAYMENT_COLUMNS.join(", ");
+const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");
 
-/** Nothing is written where its transaction has a payment already: of many who try at once, one does. */
+/**
+ * Inserts a payment for a transaction that was created outside of the service. If the transaction has
+ * a payment already, nothing is written: of several concurrent calls, one succeeds.
+ */
 export async function adoptPayment(
   sql: Sql,
   write: SideEffects & { record: GatewayPayment },
 ): Promise<WriteResult> {
-  const adopting: Changing = (statement, unless) => [
+  const buildInsert: BuildRecordWrite = (statement, condition) => [
     `changed as (
-      insert into gateway.payments (${COLUMNS})
-      select ${COLUMNS} from ${statement.rows("payments", [write.record])}
-      where true ${unless}
+      insert into gateway.payments (${COLUMN_LIST})
+      select ${COLUMN_LIST} from ${statement.rows("payments", [write.record])}
+      where true ${condition}
       on conflict (transaction_id) do nothing
       returning id
     )`,
   ];
-  const [written] = await writeWithSideEffects(sql, adopting, [write]);
+  const [written] = await writeWithSideEffects(sql, buildInsert, [write]);
   return written!;
 }
 
-/** A payment with all that is part of it, selected from `gateway.payments payment`. */
-export const WHOLE_PAYMENT = `payment.*,
+/** A payment with its items and refunds, selected from `gateway.payments payment`. */
+const WHOLE_PAYMENT = `payment.*,
       coalesce((select json_agg(item order by item.position)
         from gateway.payment_items item where item.payment_id = payment.id), '[]') as items,
       coalesce((select json_agg(refund order by refund.created_at, refund.id)
         from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds`;
 
-/** The row itself: a copy of so many columns would cost more than reading them. */
-export function readPayment(row: GatewayPayment): GatewayPayment {
-  row.refunds = row.refunds.map(readRefund);
+/** Changes the row in place: copying its 50 columns would take longer than reading them. */
+function parsePayment(row: GatewayPayment): GatewayPayment {
+  row.refunds = row.refunds.map(parseRefund);
   return row;
+}
+
+/** Refunds arrive as JSON in their payment's row, with times as text. */
+function parseRefund(row: GatewayRefund): GatewayRefund {
+  return { ...row, created_at: new Date(row.created_at), updated_at: new Date(row.updated_at) };
 }
 
 export async function findPayment(
@@ -77,10 +91,56 @@ export async function findPayment(
     select ${sql.unsafe(WHOLE_PAYMENT)}
     from gateway.payments payment
     where id = ${id} and (${owner}::text is null or user_id = ${owner})`;
-  return row ? readPayment(row) : null;
+  return row ? parsePayment(row) : null;
 }
 
-/** Whether any payment is linked to the invoice that was paid, and since then. */
+/** What a notification says about the payment it reports on. */
+export interface PaymentReference {
+  order_id: string;
+  transaction_id: string | null;
+  /** The payment id that the service sent with the charge; null: not in the notification. */
+  payment_ref: string | null;
+}
+
+/**
+ * Finds the payment of each notification: by its transaction id, if that has the same order id; or by
+ * its order id, if the payment has no transaction id yet.
+ */
+export const paymentLookups: Batched<PaymentReference, GatewayPayment | null> = {
+  name: "find payment",
+  conflictKeys: () => [],
+  run: findReferencedPayments,
+};
+
+async function findReferencedPayments(
+  sql: Sql,
+  references: PaymentReference[],
+): Promise<(GatewayPayment | null)[]> {
+  const statement = new Statement();
+  const numbered = references.map((each, number) => ({ ...each, number }));
+  const json = statement.value(JSON.stringify(numbered));
+  // Returns one row per reference, in their order; all columns are null if there is no payment.
+  const rows = await statement.run<GatewayPayment | { id: null }>(
+    sql,
+    `select ${WHOLE_PAYMENT}
+    from json_to_recordset(${json}::text::json) as wanted(
+      number integer, order_id text, transaction_id text, payment_ref uuid)
+    left join lateral (
+      select * from (
+        select * from gateway.payments known
+        where known.transaction_id = wanted.transaction_id and known.order_id = wanted.order_id
+        union all
+        select * from gateway.payments known
+        where known.order_id = wanted.order_id and known.transaction_id is null and not is_refused
+      ) candidate
+      order by transaction_id, coalesce(id = wanted.payment_ref, false) desc, id desc limit 1
+    ) payment on true
+    order by wanted.number`,
+  );
+  return rows.map((row) => row.id === null ? null : parsePayment(row));
+}
+
+/** Whether a payment that is linked to the invoice was paid at or after `since`. */
 export async function hasPaymentOfInvoice(
   sql: Sql,
   invoiceId: string,
@@ -92,20 +152,19 @@ export async function hasPaymentOfInvoice(
   return rows.length > 0;
 }
 
+/** Null stands for any value. */
 export interface PaymentFilter {
   owner: Owner;
-  /** Only those of this order, invoice, subscription; of whichever where it is empty. */
+  /** Empty: any order, invoice and subscription. */
   parents: Partial<Record<"order_id" | "invoice_id" | "subscription_id", string>>;
-  /** Null: of whichever type. */
   paymentType: string | null;
-  /** Null: whichever it is. */
   status: string | null;
-  /** Only those made before this one. */
+  /** Only payments created before this one. */
   before: string | null;
   limit: number;
 }
 
-const SUMMARY = [
+const SUMMARY_COLUMNS = [
   "id",
   "order_id",
   "payment_type",
@@ -116,21 +175,21 @@ const SUMMARY = [
   "created_at",
 ] as const;
 
-export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY)[number]>;
+export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY_COLUMNS)[number]>;
 
 /** Newest first. */
 export async function listPayments(
   sql: Sql,
-  { parents, ...options }: PaymentFilter,
+  { parents, ...filter }: PaymentFilter,
 ): Promise<PaymentSummaryRow[]> {
   return Object.keys(parents).length === 0
-    ? await listAll(sql, options)
-    : await listOfParents(sql, { parents, ...options });
+    ? await listByIndex(sql, filter)
+    : await listOfParents(sql, { parents, ...filter });
 }
 
 /**
- * One order, invoice or subscription has few: all are found by its index, and looked through.
- * Materialized, so that nothing else of what is asked for can tempt PostgreSQL to another index.
+ * An order, invoice or subscription has few payments: all are read by its index and then filtered.
+ * The CTE is materialized so that the other conditions cannot make PostgreSQL choose another index.
  */
 async function listOfParents(
   sql: Sql,
@@ -140,7 +199,7 @@ async function listOfParents(
   const { order_id = null, invoice_id = null, subscription_id = null } = parents;
   return await sql<PaymentSummaryRow[]>`
     with found as materialized (select * from gateway.payments where ${sql(kind)} = ${parent})
-    select ${sql(SUMMARY)} from found
+    select ${sql(SUMMARY_COLUMNS)} from found
     where id < ${before ?? MAX}
       and (${owner}::text is null or user_id = ${owner})
       and (${order_id}::text is null or order_id = ${order_id})
@@ -152,99 +211,56 @@ async function listOfParents(
 }
 
 /**
- * Each kind of list is found by an index of its own, and nothing else is read. Rows are compared as a
- * whole and ordered by all that is compared, since then no other index will do: with `=` PostgreSQL
- * is free to walk the table backwards instead, in the hope of meeting enough of them soon.
+ * Each combination of filters has its own index, and a page reads only that many rows of it. The
+ * filtered columns are compared as one row value and are part of the order, because then only that
+ * index fits: with `status = …` PostgreSQL may instead walk the primary key backwards until enough
+ * rows match, which reads the whole table if few do.
  */
-async function listAll(
+async function listByIndex(
   sql: Sql,
   { owner, paymentType, status, before, limit }: Omit<PaymentFilter, "parents">,
 ): Promise<PaymentSummaryRow[]> {
-  const [ofOwner, theOwner, byOwner] = owner === null
+  const [ownerColumn, ownerValue, ownerOrder] = owner === null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
   const end = before ?? MAX;
   if (paymentType === null) {
-    const [ofStatus, theStatus, byStatus] = status === null
+    const [statusColumn, statusValue, statusOrder] = status === null
       ? [sql``, sql``, sql``]
       : [sql`transaction_status,`, sql`${status}::text,`, sql`transaction_status desc,`];
     return await sql<PaymentSummaryRow[]>`
-      select ${sql(SUMMARY)} from gateway.payments
-      where (${ofOwner} ${ofStatus} id) < (${theOwner} ${theStatus} ${end}::uuid)
-        and (${ofOwner} ${ofStatus} id) >= (${theOwner} ${theStatus} ${NIL}::uuid)
-      order by ${byOwner} ${byStatus} id desc limit ${limit}`;
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where (${ownerColumn} ${statusColumn} id) < (${ownerValue} ${statusValue} ${end}::uuid)
+        and (${ownerColumn} ${statusColumn} id) >= (${ownerValue} ${statusValue} ${NIL}::uuid)
+      order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
   }
-  // The first page of each status is found by the index; the first of all is among them.
+  // The index has the status before the id: read a page of each status, and merge them.
   const statuses = status === null ? PAYMENT_STATUSES : [status];
   return await sql<PaymentSummaryRow[]>`
     select found.*
     from unnest(${sql.array([...statuses])}::text[]) wanted_status
     cross join lateral (
-      select ${sql(SUMMARY)} from gateway.payments
-      where (${ofOwner} payment_type, transaction_status, id)
-          < (${theOwner} ${paymentType}::text, wanted_status, ${end}::uuid)
-        and (${ofOwner} payment_type, transaction_status, id)
-          >= (${theOwner} ${paymentType}::text, wanted_status, ${NIL}::uuid)
-      order by ${byOwner} payment_type desc, transaction_status desc, id desc limit ${limit}
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where (${ownerColumn} payment_type, transaction_status, id)
+          < (${ownerValue} ${paymentType}::text, wanted_status, ${end}::uuid)
+        and (${ownerColumn} payment_type, transaction_status, id)
+          >= (${ownerValue} ${paymentType}::text, wanted_status, ${NIL}::uuid)
+      order by ${ownerOrder} payment_type desc, transaction_status desc, id desc limit ${limit}
     ) found
     order by found.id desc limit ${limit}`;
 }
 
-export interface Told {
-  order_id: string;
-  /** Null: it does not say. */
-  transaction_id: string | null;
-  /** The payment that it says it was charged for; null: none. */
-  payment_ref: string | null;
-}
-
-/**
- * By the transaction, if that is of the same order; or by the order, where the payment still waits for
- * its first answer, or was given up waiting.
- */
-export const paymentLookups: Batched<Told, GatewayPayment | null> = {
-  name: "find payment",
-  touches: () => [],
-  run: findToldPayments,
-};
-
-async function findToldPayments(sql: Sql, told: Told[]): Promise<(GatewayPayment | null)[]> {
-  const statement = new Statement();
-  const json = statement.value(JSON.stringify(told.map((each, number) => ({ ...each, number }))));
-  // A row for each, in their order, so that none has to be taken apart.
-  const rows = await statement.run<GatewayPayment | Absent>(
-    sql,
-    `select ${WHOLE_PAYMENT}
-    from json_to_recordset(${json}::text::json) as told(
-      number integer, order_id text, transaction_id text, payment_ref uuid)
-    left join lateral (
-      select * from (
-        select * from gateway.payments known
-        where known.transaction_id = told.transaction_id and known.order_id = told.order_id
-        union all
-        select * from gateway.payments known
-        where known.order_id = told.order_id and known.transaction_id is null and not is_refused
-      ) candidate
-      order by transaction_id, coalesce(id = told.payment_ref, false) desc, id desc limit 1
-    ) payment on true
-    order by told.number`,
-  );
-  return rows.map((row) => row.id === null ? null : readPayment(row));
-}
-
-/** There is none: all its columns are null. */
-interface Absent {
-  id: null;
-}
-
 export interface DuePayments {
   now: Date;
-  /** What waits for its customer and could be paid until then, or not even as long, is stale. */
+  /** A pending payment is stale if it could not be paid after this time. */
   staleSince: Date;
   limit: number;
 }
 
-/** As above; without those that are stale, unless they are due since `leftSince`, or even longer. */
+/**
+ * Payments due for a check, the most overdue first. Without stale ones, which another sweep expires,
+ * unless they have been due since `leftSince`: then that sweep does not run.
+ */
 export async function listDuePayments(
   sql: Sql,
   { now, staleSince, leftSince, limit }: DuePayments & { leftSince: Date },
@@ -257,7 +273,7 @@ export async function listDuePayments(
     order by check_at limit ${limit}`;
 }
 
-/** Those that are stale, and due: whoever waits is due when that is over, so no other index is needed. */
+/** Stale payments. They are due for a check as well, so the index of due checks finds them. */
 export async function listStalePayments(
   sql: Sql,
   { now, staleSince, limit }: DuePayments,

@@ -2,10 +2,10 @@
 
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
-import { type ClaimedKey, claimingKeys, type KeyId, nameOf } from "./idempotency_keys.ts";
+import { type ClaimedKey, claimKeysSql, type KeyId, nameOf } from "./idempotency_keys.ts";
 import type { RecordTable, Resource } from "./records.ts";
 import {
-  type Changing,
+  type BuildRecordWrite,
   type SideEffects,
   type WriteResult,
   writeWithSideEffects,
@@ -14,78 +14,79 @@ import { Statement } from "./statement.ts";
 
 export interface RecordInsert<R> {
   record: R;
-  /** Null: the request bears no key. */
+  /** Null: the request has no idempotency key. */
   key: ClaimedKey | null;
-  /** A key counts no longer when it was made before this. */
+  /** Keys created before this have expired. */
   keysSince: Date;
-  /** The record of an earlier try with the same key, in whose place this one comes. */
+  /** The record of an earlier attempt with the same key, which this one replaces. */
   replaces: string | null;
 }
 
 export interface Inserted {
-  /** False: the key is known already. */
+  /** False: the key is in use. */
   isClaimed: boolean;
-  /** False: the order is taken. */
+  /** False: the order id is in use. */
   isOrdered: boolean;
 }
 
-/** How records of a table are written, and what belongs to them. */
-export interface Insertion<R> {
+/** How records of a table are inserted. */
+export interface InsertOptions<R> {
   resource: Resource;
   table: RecordTable;
   columns: readonly (keyof R & string)[];
-  /** The column of its state. */
+  /** The column with the record's state. */
   status: keyof R & string;
-  /** What made it, in its story. */
+  /** The source of the first history entry. */
   source: string;
-  /** The order that it takes; null: it has none. */
+  /** The order id that the record reserves; null: none. */
   orderOf: (record: R) => string | null;
-  items: ItemInsertion<R> | null;
+  items: ItemOptions<R> | null;
 }
 
-export interface ItemInsertion<R> {
+export interface ItemOptions<R> {
   table: "payment_items" | "invoice_items";
-  /** The first is the item's id, the second its record's. */
+  /** The first is the item's id, the second its record's id. */
   columns: readonly string[];
   of(record: R): object[];
 }
 
 /**
- * New records with their items, the order ids they take and the keys they were asked with: of each
- * all, or (where the key is known or the order taken) nothing of the record.
+ * Inserts records with their items, reserves their order ids and claims their idempotency keys. If the
+ * key or the order id is in use, nothing of that record is written.
  */
-export function inserting<R extends { id: string }>(
-  insertion: Insertion<R>,
+export function batchedInsert<R extends { id: string }>(
+  options: InsertOptions<R>,
 ): Batched<RecordInsert<R>, Inserted> {
   return {
-    name: `insert ${insertion.resource}`,
-    touches({ record, key }) {
-      const order = insertion.orderOf(record);
+    name: `insert ${options.resource}`,
+    conflictKeys({ record, key }) {
+      const order = options.orderOf(record);
       return [
         ...order === null ? [] : [`order ${order}`],
         ...key ? [`key ${nameOf(key)}`] : [],
       ];
     },
-    run: (sql, inserts) => insert(sql, inserts, insertion),
+    run: (sql, inserts) => insertRecords(sql, inserts, options),
   };
 }
 
-async function insert<R extends { id: string }>(
+async function insertRecords<R extends { id: string }>(
   sql: Sql,
   inserts: RecordInsert<R>[],
-  { resource, table, columns, status, source, orderOf, items: belonging }: Insertion<R>,
+  { resource, table, columns, status, source, orderOf, items: itemOptions }: InsertOptions<R>,
 ): Promise<Inserted[]> {
   const statement = new Statement();
   const records = inserts.map(({ record }) => record);
   const keys = inserts.flatMap(({ key }) => key ?? []);
-  const items = belonging ? records.flatMap((record) => belonging.of(record)) : [];
+  const items = itemOptions ? records.flatMap((record) => itemOptions.of(record)) : [];
+  const hasKeys = keys.length > 0;
   const hasOrders = orderOf(records[0]!) !== null;
   const names = columns.join(", ");
-  const isClaimed = keys.length > 0 ? claimed(statement, keys) : "true";
+  const isClaimed = hasKeys ? isClaimedSql(statement, keys) : "true";
   const text = `
     with new_record as (select * from ${statement.rows(table, records)})
-    ${keys.length > 0 ? `, claimed as (${claiming(statement, inserts, keys)})` : ""}
-    ${hasOrders ? `, ordered as (${ordering(isClaimed)})` : ""}
+    ${hasKeys ? `, claimed as (${claimKeysOf(statement, inserts, keys)})` : ""}
+    ${hasOrders ? `, ordered as (${reserveOrdersSql(isClaimed)})` : ""}
     , inserted as (
       insert into gateway.${table} (${names})
       select ${names} from new_record
@@ -95,43 +96,43 @@ async function insert<R extends { id: string }>(
       insert into gateway.history (resource, resource_id, to_status, source, created_at)
       select '${resource}', id, ${status}, '${source}', created_at from inserted
     )
-    ${items.length > 0 ? `, with_items as (${insertingItems(statement, belonging!, items)})` : ""}
+    ${items.length > 0 ? `, with_items as (${insertItemsSql(statement, itemOptions!, items)})` : ""}
     select array(select id from inserted) as inserted,
-      ${keys.length > 0 ? "array(select resource_id from claimed)" : "'{}'::uuid[]"} as claimed`;
-  const [done] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
+      ${hasKeys ? "array(select resource_id from claimed)" : "'{}'::uuid[]"} as claimed`;
+  const [result] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
   return inserts.map(({ record, key }) => ({
-    isClaimed: key === null || done!.claimed.includes(record.id),
-    isOrdered: done!.inserted.includes(record.id),
+    isClaimed: key === null || result!.claimed.includes(record.id),
+    isOrdered: result!.inserted.includes(record.id),
   }));
 }
 
-function claiming<R>(
+function claimKeysOf<R>(
   statement: Statement,
   inserts: RecordInsert<R>[],
   keys: ClaimedKey[],
 ): string {
   const { keysSince } = inserts[0]!;
-  return claimingKeys(statement, keys, {
+  return claimKeysSql(statement, keys, {
     keysSince,
     replaced: inserts.flatMap(({ replaces }) => replaces ?? []),
   });
 }
 
-function claimed(statement: Statement, keys: ClaimedKey[]): string {
+function isClaimedSql(statement: Statement, keys: ClaimedKey[]): string {
   const keyed = statement.ids(keys.map(({ resource_id }) => resource_id));
   return `(id <> all(${keyed}) or id in (select resource_id from claimed))`;
 }
 
-function ordering(isClaimed: string): string {
+function reserveOrdersSql(isClaimed: string): string {
   return `
       insert into gateway.order_ids as taken (order_id, user_id, holder_id)
       select order_id, user_id, id from new_record
       where ${isClaimed}
-        -- The gateway takes either kind of id in its paths: an order must not pass for a transaction.
+        -- The gateway accepts either id in its paths: an order id must not equal a transaction id.
         and not exists (
           select from gateway.payments known where known.transaction_id = new_record.order_id)
       order by order_id
-      -- Only a failure sets an order id free, and only for the same caller.
+      -- Only a failed record frees its order id, and only for the same user.
       on conflict (order_id) do update set holder_id = excluded.holder_id
       where taken.user_id = excluded.user_id and (
         exists (select from gateway.payments holder
@@ -141,9 +142,9 @@ function ordering(isClaimed: string): string {
       returning holder_id`;
 }
 
-function insertingItems<R>(
+function insertItemsSql<R>(
   statement: Statement,
-  { table, columns }: ItemInsertion<R>,
+  { table, columns }: ItemOptions<R>,
   items: object[],
 ): string {
   const names = columns.join(", ");
@@ -153,18 +154,18 @@ function insertingItems<R>(
       where ${columns[1]} in (select id from inserted)`;
 }
 
-/** A change, and all that is written together with it. */
+/** An update of a record, and the rows that are written with it. */
 export interface RecordWrite<R> extends SideEffects {
-  /** Its version is the one that was changed; what counts is whether the stored one still is that. */
+  /** With the version it was read with; if the stored one differs by now, nothing is written. */
   record: R;
-  /** What to note of the key the change was asked with, while that is still its holder's. */
+  /** What to store with the request's idempotency key, if the request still holds it. */
   key: KeyUpdate | null;
-  /** Whether the key's holder alone may make the change. */
+  /** True: the record is only updated if the request still holds its key. */
   isFenced: boolean;
 }
 
 export interface KeyUpdate extends KeyId {
-  /** The lease by which the key is held; whoever took it over has another. */
+  /** The lease by which the request holds the key; a request that took the key over has another. */
   held_until: Date;
   resource_id: string;
   refund_id: string | null;
@@ -177,76 +178,78 @@ interface Versioned {
   version: number;
 }
 
-/** The one statement by which records of a table are changed. */
-export function writing<R extends Versioned>(
+/** The only statement that updates records of a table. */
+export function batchedUpdate<R extends Versioned>(
   table: RecordTable,
   columns: readonly (keyof R & string)[],
 ): Batched<RecordWrite<R>, WriteResult> {
-  const set = columns.map((name) => `${name} = wanted.${name}`).join(", ");
+  const assignments = columns.map((name) => `${name} = wanted.${name}`).join(", ");
   return {
     name: `write ${table.slice(0, -1)}`,
-    touches: ({ record }) => [record.id],
+    conflictKeys: ({ record }) => [record.id],
     run: (sql, writes) =>
-      write(sql, writes, { table, set, columns: ["id", "version", ...columns] }),
+      updateRecords(sql, writes, { table, assignments, columns: ["id", "version", ...columns] }),
   };
 }
 
 interface Target<R> {
   table: RecordTable;
-  set: string;
+  assignments: string;
   columns: (keyof R & string)[];
 }
 
 /**
- * One statement: no row's lock is held for longer than that. It has only the parts it needs, for each
- * costs time even where it writes nothing, and most changes have two or three.
+ * One statement, so that row locks are held no longer than it runs. It contains only the parts that
+ * this write needs: an empty part costs time as well, and most writes need two or three.
  */
-async function write<R extends Versioned>(
+async function updateRecords<R extends Versioned>(
   sql: Sql,
   writes: RecordWrite<R>[],
-  { table, set, columns }: Target<R>,
+  { table, assignments, columns }: Target<R>,
 ): Promise<WriteResult[]> {
-  // Locked in the order of their ids, by whoever changes several at once.
+  // Every statement that locks several rows does so in the order of their ids: no deadlocks.
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
-  const notes = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
-  const isFenced = notes.some(({ isFenced }) => isFenced);
-  const changing: Changing = (statement, unless) => [
+  const keys = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
+  const isFenced = keys.some(({ isFenced }) => isFenced);
+  const buildUpdate: BuildRecordWrite = (statement, condition) => [
     `wanted as (select * from ${statement.rows(table, records, columns)})`,
-    ...notes.length > 0 ? [`noted as (${noted(statement, notes)})`] : [],
-    ...isFenced ? [`held as (${HOLDING})`] : [],
+    ...keys.length > 0 ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],
+    ...isFenced ? [`held as (${LOCK_FENCED_KEYS})`] : [],
     `changed as (
-      update gateway.${table} record set version = record.version + 1, ${set}
+      update gateway.${table} record set version = record.version + 1, ${assignments}
       from wanted
       where record.id = wanted.id and record.version = wanted.version
-        ${isFenced ? `and ${IS_HELD}` : ""} ${unless}
+        ${isFenced ? `and ${IS_HELD}` : ""} ${condition}
       returning record.id
     )`,
-    ...notes.length > 0 ? [`with_keys as (${NOTING})`] : [],
+    ...keys.length > 0 ? [`with_keys as (${UPDATE_KEYS})`] : [],
   ];
-  return await writeWithSideEffects(sql, changing, writes);
+  return await writeWithSideEffects(sql, buildUpdate, writes);
 }
 
-function noted(statement: Statement, notes: (KeyUpdate & { isFenced: boolean })[]): string {
-  const json = statement.value(JSON.stringify(notes));
-  return `select * from json_to_recordset(${json}::text::json) as noted(
+function keyUpdateRows(statement: Statement, keys: (KeyUpdate & { isFenced: boolean })[]): string {
+  const json = statement.value(JSON.stringify(keys));
+  return `select * from json_to_recordset(${json}::text::json) as key_update(
         user_id text, scope text, key text, held_until timestamptz, resource_id uuid, refund_id uuid,
         reply json, lease_until timestamptz, "isFenced" boolean)`;
 }
 
-const IS_NOTED = `known.user_id = noted.user_id and known.scope = noted.scope
-        and known.key = noted.key and known.lease_until = noted.held_until and known.reply is null`;
+const IS_KEY_OF_UPDATE = `known.user_id = key_update.user_id and known.scope = key_update.scope
+        and known.key = key_update.key and known.lease_until = key_update.held_until
+        and known.reply is null`;
 
-/** Locked, so that nobody takes them over in this moment. */
-const HOLDING = `
-      select noted.resource_id from noted join gateway.idempotency_keys known on ${IS_NOTED}
+/** The lock keeps another request from taking the key over before this statement commits. */
+const LOCK_FENCED_KEYS = `
+      select key_update.resource_id
+      from key_update join gateway.idempotency_keys known on ${IS_KEY_OF_UPDATE}
       where "isFenced" for update of known`;
 
 const IS_HELD = `(wanted.id in (select resource_id from held)
-          or wanted.id not in (select resource_id from noted where "isFenced"))`;
+          or wanted.id not in (select resource_id from key_update where "isFenced"))`;
 
-const NOTING = `
+const UPDATE_KEYS = `
       update gateway.idempotency_keys known
-      set resource_id = noted.resource_id, refund_id = noted.refund_id, reply = noted.reply,
-        lease_until = noted.lease_until
-      from noted
-      where ${IS_NOTED} and noted.resource_id in (select id from changed)`;
+      set resource_id = key_update.resource_id, refund_id = key_update.refund_id,
+        reply = key_update.reply, lease_until = key_update.lease_until
+      from key_update
+      where ${IS_KEY_OF_UPDATE} and key_update.resource_id in (select id from changed)`;

@@ -6,7 +6,7 @@ import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 
 export interface GatewayWebhookDelivery {
-  /** By which, beside its endpoint, it is known. */
+  /** Identifies the delivery, together with the endpoint. */
   event_id: string;
   endpoint_id: string;
   event_name: string;
@@ -14,9 +14,9 @@ export interface GatewayWebhookDelivery {
   sequence: number;
   status: DeliveryStatus;
   attempts: number;
-  /** Null: it is over. */
+  /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** Of the last attempt: what the endpoint answered, or why it did not, and how long that took. */
+  /** The next five are of the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
   answer: string | null;
   error: string | null;
@@ -32,14 +32,14 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export interface DeliveryFilter {
   endpointId: string;
-  /** Null: of whichever status. */
+  /** Null: any. */
   status: DeliveryStatus | null;
-  /** Only those of events before this one. */
+  /** Only deliveries of events before this one. */
   before: string | null;
   limit: number;
 }
 
-/** Newest first; each page is found by an index (see `listPayments`). */
+/** Newest first; see `listByIndex` in `payment_statements.ts` for its form. */
 export async function listDeliveries(
   sql: Sql,
   { endpointId, status, before, limit }: DeliveryFilter,
@@ -60,8 +60,8 @@ export async function listDeliveries(
 }
 
 /**
- * To be sent at once, however it stood, with all attempts before it again; null: there is none. What
- * was over takes its place in the order of its resource again.
+ * Makes a delivery pending and due now from any status, and resets its attempt count; null:
+ * there is none. Later events of the same resource wait for it again.
  */
 export async function resendDelivery(
   sql: Sql,
@@ -70,7 +70,7 @@ export async function resendDelivery(
   const [delivery] = await sql<[GatewayWebhookDelivery?]>`
     update gateway.webhook_deliveries
     set status = 'pending', attempts = 0, delivered_at = null,
-      -- Never when it was: by that an attempt which is under way sees that it is to be sent anew.
+      -- Never the same time: an attempt that is running sees by it that it was requested again.
       next_attempt_at = case when next_attempt_at = ${now}
         then ${now} - interval '1 millisecond' else ${now} end
     where event_id = ${eventId} and endpoint_id = ${endpointId}
@@ -78,18 +78,18 @@ export async function resendDelivery(
   return delivery ?? null;
 }
 
-export interface Hastening {
+export interface BringForward {
   endpointId: string;
   now: Date;
-  /** What was tried since then keeps its time. */
+  /** Deliveries that were attempted after this keep their time. */
   since: Date;
   limit: number;
 }
 
-/** Brings forward what waits to be tried again, some at a time; how many. */
-export async function hastenDeliveries(
+/** Makes deliveries that wait for a retry due now, up to `limit`; returns how many. */
+export async function bringForwardDeliveries(
   sql: Sql,
-  { endpointId, now, since, limit }: Hastening,
+  { endpointId, now, since, limit }: BringForward,
 ): Promise<number> {
   const { count } = await sql`
     update gateway.webhook_deliveries set next_attempt_at = ${now}
@@ -101,7 +101,7 @@ export async function hastenDeliveries(
   return count;
 }
 
-/** Of an endpoint that was deleted, some at a time; how many. */
+/** Deletes deliveries of a deleted endpoint, up to `limit`; returns how many. */
 export async function deleteDeliveries(
   sql: Sql,
   { endpointId, limit }: { endpointId: string; limit: number },
@@ -115,28 +115,29 @@ export async function deleteDeliveries(
 }
 
 export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "resource_id"> {
-  /** By which it is known whether it was asked for anew meanwhile. */
+  /** If it differs when the attempt ends, the delivery was requested again meanwhile. */
   due_at: Date;
   event: GatewayEvent;
 }
 
 export interface Due {
   deliveries: DueDelivery[];
-  /** When to look again: now where there may be more, later where all others wait, null for never. */
+  /** When to call again: now if there may be more, null if nothing is pending. */
   next: Date | null;
 }
 
 export interface DueOptions {
   endpointId: string;
   now: Date;
-  /** Resources of which one is being delivered. */
+  /** Resources with a delivery in progress. */
   except: string[];
   limit: number;
 }
 
 /**
- * Of each resource the first that is open, if it is due. One that is due but not the first has to wait
- * for it: for as long as that waits to be tried again, it is put off, so as not to be found each time.
+ * Finds due deliveries: per resource the pending one with the lowest sequence number, if it is due.
+ * Deliveries behind one that waits for a retry are postponed to its time, so that they are not read
+ * again and again.
  */
 export async function takeDue(
   sql: Sql,
@@ -155,7 +156,7 @@ export async function takeDue(
         where endpoint_id = ${endpointId} and resource_id = due.resource_id and status = 'pending'
         order by endpoint_id, resource_id, sequence limit 1
       ) first
-    ), put_off as (
+    ), postponed as (
       update gateway.webhook_deliveries delivery set next_attempt_at = ahead.next_attempt_at
       from ahead
       where delivery.event_id = ahead.event_id and delivery.endpoint_id = ${endpointId}
@@ -190,17 +191,17 @@ interface DueRow extends GatewayEvent {
   next: Date | null;
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Attempted
   extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "sequence"> {
-  /** As it was taken: if it is due at another time, it was asked for anew, and that counts. */
+  /** As `takeDue` returned it. If it differs by now, the result is not stored. */
   due_at: Date;
 }
 
-/** Of a resource whose first is over the next has its turn, whatever it had to wait for. */
+/** Stores the results of attempts. The next delivery of a resource whose first is over is due now. */
 export const attemptWrites: Batched<Attempted, void> = {
   name: "record webhook attempts",
-  touches: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
+  conflictKeys: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
   async run(sql, attempts) {
     await sql`
       with attempted as materialized (

@@ -8,7 +8,7 @@ import {
   hasToWait,
   insertJobs,
   LEFT_OUT,
-  noteLeftOut,
+  markLeftOut,
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { JobQueue } from "../jobs/queue.ts";
@@ -80,7 +80,7 @@ function deliver(deps: DeliverDeps, { names, handler }: Subscriber, limitMs: num
       const [, next] = await read(job);
       await goOn(deps, job, next);
       // In this order: where that cannot be noted, they are told twice rather than never.
-      await deps.database.query((sql) => noteLeftOut(sql, job), "note event left out");
+      await deps.database.query((sql) => markLeftOut(sql, job), "note event left out");
     },
   };
 }

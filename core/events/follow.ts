@@ -166,7 +166,7 @@ function follow(
   const listening = listen({
     url: databaseUrl,
     channel: EVENTS_CHANNEL,
-    onNews() {
+    onNotify() {
       troubles.delete(NOT_HEARD);
       news.resolve();
     },

@@ -2,7 +2,7 @@
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import type { Database } from "../../db/database.ts";
-import { tellFollowers } from "../../db/events.ts";
+import { notifyFollowers } from "../../db/events.ts";
 import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
 import { waitAtMost } from "../../db/within.ts";
 import type { Clock } from "../clock.ts";
@@ -59,7 +59,7 @@ export function createEventPublisher(
       const jobs = [...untold].map((id) => wakeUp(id, now));
       untold = null;
       try {
-        await database.query(tellFollowers, "tell of events");
+        await database.query(notifyFollowers, "tell of events");
         if (jobs.length > 0) await wake(jobs);
       } catch (error) {
         log.error("events_not_announced", error);

@@ -5,11 +5,11 @@ import type { Database } from "../../db/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
 import { findJob } from "../../db/job_queries.ts";
 import {
-  askAgain,
   type GatewayJob,
   insertJobs,
   insertKeyedJob,
   type NewJob,
+  requeueWithSecret,
 } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
@@ -122,7 +122,7 @@ async function meet(
   }
   const secret = request.secret?.(job.id) ?? null;
   const queued = await deps.database.query(
-    (sql) => askAgain(sql, job.id, secret, new Date(now)),
+    (sql) => requeueWithSecret(sql, job.id, secret, new Date(now)),
     "queue job again",
   );
   if (queued) deps.jobQueue.enqueue(queued);

@@ -1,6 +1,6 @@
 /** One attempt at a job: what its task made of it, and how the job is to be left after that. */
 
-import type { HeldJob, LeftJob } from "../../db/jobs.ts";
+import type { HeldJob, ReleasedJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { recordJobRun } from "../telemetry.ts";
@@ -20,7 +20,7 @@ export interface AttemptDeps {
   stopping: AbortSignal;
 }
 
-export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<LeftJob> {
+export async function attempt(deps: AttemptDeps, job: HeldJob): Promise<ReleasedJob> {
   const { tasks, log, stopping } = deps;
   const about = { job: job.id, task: job.task, attempts: job.attempts };
   const began = performance.now();
@@ -77,6 +77,6 @@ function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity 
   return Math.min(firstDelayMs * 2 ** (attempts - 1), longestDelayMs);
 }
 
-function queuedAgain(job: HeldJob, runAt: Date, changes: Partial<LeftJob>): LeftJob {
+function queuedAgain(job: HeldJob, runAt: Date, changes: Partial<ReleasedJob>): ReleasedJob {
   return { ...job, ...changes, status: "queued", run_at: runAt, result: null };
 }

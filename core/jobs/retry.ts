@@ -1,7 +1,7 @@
 /** `retryJob`: has a job that was given up run again, as if it had never been tried. */
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type GatewayJob, queueAgain } from "../../db/jobs.ts";
+import { type GatewayJob, requeueJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireStaff } from "../auth/staff.ts";
 import type { Clock } from "../clock.ts";
@@ -29,7 +29,7 @@ export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Pro
 async function queue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
   try {
     const now = new Date(clock());
-    return await database.query((sql) => queueAgain(sql, id, now), "queue job again");
+    return await database.query((sql) => requeueJob(sql, id, now), "queue job again");
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
     throw invalid("Another job of the same task waits for the same thing already.");

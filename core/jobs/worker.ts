@@ -7,8 +7,8 @@ import {
   handOverJob,
   type HeldJob,
   JOB_RANKS,
-  leaveJob,
-  type LeftJob,
+  type ReleasedJob,
+  releaseJob,
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -63,7 +63,7 @@ export function createWorker(options: WorkerOptions): Worker {
   }
 
   function lineFor({ task, rank }: JobKind): Line {
-    return rank === JOB_RANKS.look ? looks : ownLines.get(task) ?? line;
+    return rank === JOB_RANKS.check ? looks : ownLines.get(task) ?? line;
   }
 
   async function kindOf(jobId: string): Promise<JobKind | null> {
@@ -97,11 +97,14 @@ export function createWorker(options: WorkerOptions): Worker {
     return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
   }
 
-  async function leave(job: HeldJob, left: LeftJob): Promise<void> {
+  async function leave(job: HeldJob, left: ReleasedJob): Promise<void> {
     try {
       const now = new Date(clock());
-      const isLeft = await database.query((sql) => leaveJob(sql, job, left, now), "leave job");
-      if (!isLeft) log.info("job_lease_lost", { job: job.id, task: job.task });
+      const isReleased = await database.query(
+        (sql) => releaseJob(sql, job, left, now),
+        "leave job",
+      );
+      if (!isReleased) log.info("job_lease_lost", { job: job.id, task: job.task });
       else if (left.status === "queued") jobQueue.enqueue({ id: job.id, run_at: left.run_at });
     } catch (error) {
       if (codeOf(error) !== UNIQUE_VIOLATION) throw error;

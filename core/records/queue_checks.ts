@@ -79,7 +79,7 @@ async function queueBatch(
     const looks = due.map((each) => ({
       ...job(each, now),
       run_at: now,
-      rank: isCutOff(each, now) ? JOB_RANKS.awaited : JOB_RANKS.look,
+      rank: isCutOff(each, now) ? JOB_RANKS.awaited : JOB_RANKS.check,
     }));
     return await insertJobs(sql, looks);
   }, `queue checks of ${table}`);

@@ -5,8 +5,8 @@ import { findPayment } from "../../db/payment_statements.ts";
 import {
   findSubscription,
   type GatewaySubscription,
-  listUntold,
-  noteLook,
+  listUnrecordedCharges,
+  recordCheck,
 } from "../../db/subscriptions.ts";
 import { GatewayAPIError, GatewayError, meansNoSuch } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
@@ -55,7 +55,7 @@ export async function checkSubscriptionStatus(
 ): Promise<Check | null> {
   const now = new Date(deps.clock());
   // Before it is asked: hints that come meanwhile must not make it two questions.
-  await deps.database.query((sql) => noteLook(sql, id, now), "note look");
+  await deps.database.query((sql) => recordCheck(sql, id, now), "note look");
   const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
   if (!known) return null;
   const named = known.gateway_subscription_id === null
@@ -75,7 +75,7 @@ async function waitForCharge({ database, clock }: RecordDeps, paymentId: string)
   const paidAt = payment?.paid_at?.getTime() ?? 0;
   if (!payment || paidAt < now - SLOWNESS_MS) return;
   const untold = await database.query(
-    (sql) => listUntold(sql, [payment.transaction_id!]),
+    (sql) => listUnrecordedCharges(sql, [payment.transaction_id!]),
     "list charges of subscription",
   );
   if (untold.length > 0) throw new PostponeJob(soon(now));

@@ -3,7 +3,7 @@
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
 import {
-  claimLook,
+  claimCheck,
   findSubscription,
   findSubscriptionAtGateway,
   type GatewaySubscription,
@@ -50,7 +50,7 @@ export async function queueLook(
   const now = new Date(clock());
   const since = new Date(now.getTime() - SHORTEST_PAUSE_MS);
   const { isClaimed, checked_at } = await database.query(
-    (sql) => claimLook(sql, subscription.id, now, since),
+    (sql) => claimCheck(sql, subscription.id, now, since),
     "claim look",
   );
   const last = checked_at?.getTime() ?? 0;

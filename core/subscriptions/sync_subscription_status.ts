@@ -22,7 +22,7 @@ export async function syncSubscriptionStatus(deps: QueueDeps): Promise<number> {
       "list subscriptions to check",
     );
     const looks = due.splice(0, limit)
-      .map((each) => ({ ...checkJob(each, now), run_at: now, rank: JOB_RANKS.look }));
+      .map((each) => ({ ...checkJob(each, now), run_at: now, rank: JOB_RANKS.check }));
     return await database.query((sql) => insertJobs(sql, looks), "queue checks of subscriptions");
   });
 }

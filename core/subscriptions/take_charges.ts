@@ -1,6 +1,6 @@
 /** Takes over what the gateway charged for a subscription. */
 
-import { type GatewaySubscription, listUntold } from "../../db/subscriptions.ts";
+import { type GatewaySubscription, listUnrecordedCharges } from "../../db/subscriptions.ts";
 import type { Subscription } from "../gateway/answers.ts";
 import { GatewayAPIError, GatewayError, meansUnknown } from "../gateway/errors.ts";
 import { canBeTakenOver, takeOver } from "../payments/take_over.ts";
@@ -20,7 +20,7 @@ export async function takeCharges(
 ): Promise<GatewaySubscription> {
   if (transaction_ids.length === 0) return known;
   const untold = await deps.database.query(
-    (sql) => listUntold(sql, transaction_ids),
+    (sql) => listUnrecordedCharges(sql, transaction_ids),
     "list charges of subscription",
   );
   const failures: GatewayError[] = [];

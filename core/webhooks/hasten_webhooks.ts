@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
-import { hastenDeliveries } from "../../db/webhook_deliveries.ts";
+import { bringForwardDeliveries } from "../../db/webhook_deliveries.ts";
 import type { Clock } from "../clock.ts";
 import type { EventPublisher } from "../events/publisher.ts";
 import { newJob } from "../jobs/new_job.ts";
@@ -31,7 +31,7 @@ export function createHastenWebhooks({ database, clock, publisher }: HastenDeps)
       const endpointId = subject_id!;
       const options = { endpointId, now: new Date(clock()), since: created_at, limit: STEP };
       const step = () =>
-        database.query((sql) => hastenDeliveries(sql, options), "hasten deliveries");
+        database.query((sql) => bringForwardDeliveries(sql, options), "hasten deliveries");
       while (await step() === STEP);
       publisher.publish([endpointId]);
       return null;

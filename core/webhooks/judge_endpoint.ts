@@ -1,7 +1,7 @@
 /** What an attempt says about its endpoint. */
 
 import type { Database } from "../../db/database.ts";
-import { type GatewayWebhookEndpoint, noteHealth } from "../../db/webhook_endpoints.ts";
+import { type GatewayWebhookEndpoint, recordEndpointHealth } from "../../db/webhook_endpoints.ts";
 import { disable, type DisableDeps } from "./disable.ts";
 import type { Posted } from "./post.ts";
 import { isTaken } from "./send.ts";
@@ -33,6 +33,6 @@ export async function judge(
   // One success is enough to be trusted again.
   if (isFailing === (failing_since !== null)) return endpoint;
   const health = { id, url, failing_since: isFailing ? now : null };
-  await deps.database.query((sql) => noteHealth(sql, health), "note health of endpoint");
+  await deps.database.query((sql) => recordEndpointHealth(sql, health), "note health of endpoint");
   return { ...endpoint, ...health };
 }

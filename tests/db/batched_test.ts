@@ -15,7 +15,7 @@ function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => P
   const batches: number[][] = [];
   const statement: Batched<number, number> = {
     name: "count",
-    touches: (item) => [String(item)],
+    conflictKeys: (item) => [String(item)],
     async run(sql, items) {
       batches.push(items);
       await sql`select 1`;

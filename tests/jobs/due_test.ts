@@ -53,7 +53,7 @@ for (const name of QUEUES) {
       const written = await queue.database.query((sql) => insertJobs(sql, jobs));
       for (const job of written) jobQueue.enqueue(job);
     };
-    await write(...many(500, { task: "look", rank: JOB_RANKS.look }));
+    await write(...many(500, { task: "look", rank: JOB_RANKS.check }));
     await until("they are begun with", () => begun > 1);
     const awaited = newJob();
     await write(awaited);
@@ -76,8 +76,8 @@ Deno.test("of two that become one the rank is that of the more urgent", async ()
   const hanging = Promise.withResolvers<void>();
   const tasks = { greet: task(() => hanging.promise, { firstDelayMs: 0 }) };
   await using instance = openInstance({ databaseUrl, tasks });
-  const { look, awaited } = JOB_RANKS;
-  for (const ranks of [[look, awaited], [awaited, look], [look, undefined], [look, look]]) {
+  const { check, awaited } = JOB_RANKS;
+  for (const ranks of [[check, awaited], [awaited, check], [check, undefined], [check, check]]) {
     const subject_id = randomUUID();
     const [first, second] = ranks.map((rank) => newJob({ subject_id, rank }));
     const id = await instance.insert(first);
@@ -90,7 +90,7 @@ Deno.test("of two that become one the rank is that of the more urgent", async ()
   const held = await instance.insert({ subject_id, rank: awaited });
   const run = instance.worker.run(held);
   await until("it runs", async () => (await instance.find(held)).status === "running");
-  const heir = await instance.insert({ subject_id, rank: look });
+  const heir = await instance.insert({ subject_id, rank: check });
   hanging.reject(new Error("not yet"));
   await run;
   assert.deepEqual((await instance.find(held)).result, { continued_by: heir });

@@ -104,7 +104,7 @@ Deno.test("100,000 payments that are due flood neither the gateway nor memory", 
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
   const due = await database.query((sql) =>
-    listDueJobs(sql, JOB_RANKS.look, new Date(deps.clock()), 500)
+    listDueJobs(sql, JOB_RANKS.check, new Date(deps.clock()), 500)
   );
   await Promise.all(due.map(({ id }) => worker.run(id)));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
@@ -152,11 +152,11 @@ Deno.test("what was cut off in its creation is not put behind all other looks", 
     `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
      order by order_id`,
   );
-  const { look, awaited } = JOB_RANKS;
+  const { check, awaited } = JOB_RANKS;
   assert.deepEqual(ranks.map(({ order_id, rank }) => [order_id, rank]), [
-    ["order-1", look],
+    ["order-1", check],
     ["order-2", awaited],
-    ["order-3", look],
+    ["order-3", check],
   ]);
 });
 
