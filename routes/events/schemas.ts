@@ -6,8 +6,8 @@ import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
 import { SUBSCRIPTION_EVENT_NAMES } from "../../core/subscriptions/states.ts";
 import { TEST_EVENT_NAME, WEBHOOK_EVENT_NAMES } from "../../core/webhooks/event_names.ts";
 import { InvoiceSchema } from "../invoices/schemas.ts";
-import { PaymentSchema } from "../payments/schemas.ts";
-import { id, timestamp } from "../representations.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
+import { id, timestamp } from "../../core/response_fields.ts";
 import { SubscriptionSchema } from "../subscriptions/schemas.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 

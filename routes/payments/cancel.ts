@@ -12,7 +12,7 @@ import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 
 const path = "/payments/{pk}/cancel/";
 

@@ -14,7 +14,7 @@ import { PAYMENTS } from "./examples.ts";
 import { CaptureSchema } from "./input.ts";
 import { CAPTURES } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 
 const path = "/payments/{pk}/capture/";
 

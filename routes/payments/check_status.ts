@@ -11,7 +11,7 @@ import type { Router } from "../router.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 
 export const PaymentStatusCheckSchema = z.object({
   payment: PaymentSchema,

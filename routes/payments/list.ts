@@ -13,7 +13,7 @@ import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { PAYMENT_PAGE } from "./examples.ts";
-import { PaymentSummarySchema } from "./schemas.ts";
+import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 
 const path = "/payments/";
 

@@ -9,7 +9,7 @@ import type { Router } from "../router.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { CHARGED, PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 
 /** What becomes of a payment. */
 const READ = {

@@ -17,7 +17,7 @@ import { REFUND_RESULTS } from "./examples.ts";
 import { RefundInputSchema } from "./input.ts";
 import { REFUND_REQUESTS } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema, RefundSchema } from "./schemas.ts";
+import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 
 export const RefundedSchema = z.object({
   payment: PaymentSchema,

@@ -5,7 +5,7 @@ import { z } from "@hono/zod-openapi";
 import { syncSubscriptionStatus } from "../../../core/subscriptions/sync_subscription_status.ts";
 import { findSubscription, type GatewaySubscription } from "../../../db/subscriptions.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
-import { PaymentSummarySchema } from "../../../routes/payments/schemas.ts";
+import { PaymentSummarySchema } from "../../../core/payments/schema.ts";
 import { SubscriptionSchema } from "../../../routes/subscriptions/schemas.ts";
 import type { TestAppOptions } from "../app.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
