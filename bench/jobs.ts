@@ -11,7 +11,7 @@ import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
 import { newJob } from "../core/outbox.ts";
 import { type Database, openDatabase } from "../db/database.ts";
-import { claimJob, insertJobs, leaveJob, type NewJob } from "../db/jobs.ts";
+import { claimJob, insertJobs, type NewJob, releaseJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { setUpQueue } from "../db/queue.ts";
 import { dataFolder } from "../tests/support/service.ts";
@@ -167,7 +167,7 @@ async function claimAndLeave({ database, onRun }: Bench, id: string): Promise<vo
   if (!job) throw new Error(`Job ${id} is not there`);
   onRun(id);
   const left = { ...job, status: "succeeded", result: null, error: null } as const;
-  await database.query((sql) => leaveJob(sql, job, left, new Date()));
+  await database.query((sql) => releaseJob(sql, job, left, new Date()));
 }
 
 /** The last few have been run, and are about to be left. */

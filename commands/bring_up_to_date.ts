@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queue } from "../core/config/config.ts";
 import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
-import { beginGeneration, isFromElsewhere } from "../db/event_generation.ts";
+import { beginGeneration, isFromElsewhere } from "../db/events.ts";
 import { migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { Failure } from "./failure.ts";

@@ -22,10 +22,10 @@ import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
-import { findJob, type GatewayJob, insertJobs } from "../db/jobs.ts";
-import { bringForward, findOutcomes, type JobOutcomes } from "../db/jobs_by_hand.ts";
+import { findJob, findOutcomes, type JobOutcomes } from "../db/job_queries.ts";
+import { bringForward, type GatewayJob, insertJobs } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { findPayment } from "../db/payments.ts";
+import { findPayment } from "../db/payment_statements.ts";
 import { bringUpToDate } from "./bring_up_to_date.ts";
 import { joinServer } from "./database_server.ts";
 import { Failure } from "./failure.ts";

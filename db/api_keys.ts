@@ -1,4 +1,4 @@
-/** The table of API keys. */
+/** API keys: the model, and the statements that read and write them. */
 
 import type { Sql } from "./database.ts";
 
@@ -34,8 +34,8 @@ export interface NewApiKey {
 }
 
 /**
- * Finds a key by its hash and notes its use: in the same round trip, and at most once a minute, so
- * that a busy key does not become a busy row.
+ * Finds a key by its hash and records its use in the same round trip: at most once a minute, so that
+ * a busy key does not update its row with every request.
  */
 export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`
@@ -49,7 +49,7 @@ export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | n
   return row ?? null;
 }
 
-/** Adds the key unless it is there already, and returns what is stored; that is never changed. */
+/** Inserts the key unless it exists, and returns the stored one, which is never changed. */
 export async function ensureApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey> {
   const [row] = await sql<[ApiKey]>`
     insert into gateway.api_keys ${sql({ ...key })}
@@ -64,7 +64,7 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
     from gateway.api_keys order by created_at, prefix`;
 }
 
-/** Revokes the key with this prefix; null where there is none. */
+/** Revokes the key with this prefix; null: there is none. */
 export async function revokeApiKey(sql: Sql, prefix: string): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`
     update gateway.api_keys set revoked_at = coalesce(revoked_at, now()) where prefix = ${prefix}

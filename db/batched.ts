@@ -1,7 +1,7 @@
 /**
- * Statements that do the same for many at once. What comes alone runs at once; what comes while one
- * runs goes together in the next, so that under load PostgreSQL has statements and commits to do by
- * the dozen. Nobody ever waits for more to come.
+ * Combines calls of the same statement under load. A call runs at once if none is running; calls that
+ * arrive while one runs are combined into the next. So PostgreSQL has fewer statements and commits to
+ * do, and no call is delayed to fill a batch.
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
@@ -9,22 +9,22 @@ import { type Database, DatabaseUnavailable, type Sql } from "./database.ts";
 import { inDatabaseSpan } from "./span.ts";
 
 export interface Batched<Item, Result> {
-  /** As of a query. */
+  /** As in `Database.query`. */
   name: string;
-  /** What it changes: two that change the same do not go together, the later one waits. */
-  touches(item: Item): string[];
+  /** Two items with a key in common never go into the same batch: the later one waits. */
+  conflictKeys(item: Item): string[];
   /** One statement, and a result for each item. */
   run(sql: Sql, items: Item[]): Promise<Result[]>;
 }
 
-/** More would hardly be faster, and each has to wait for all of them. */
+/** Larger batches are hardly faster, and each item waits for the whole batch. */
 const MAX_ITEMS = 64;
 
-/** One that takes longer, such as for a row that somebody holds, holds nobody else up. */
-const PATIENCE_MS = 20;
+/** If a batch takes longer, such as for a locked row, the next one runs in parallel. */
+const PARALLEL_AFTER_MS = 20;
 
-// deno-lint-ignore no-explicit-any -- Each statement has a line for what it takes.
-const lines = new WeakMap<Database, Map<Batched<any, any>, Batcher<any, any>>>();
+// deno-lint-ignore no-explicit-any -- Each statement has its own item and result types.
+const batchers = new WeakMap<Database, Map<Batched<any, any>, Batcher<any, any>>>();
 
 type Batcher<Item, Result> = (item: Item) => Promise<Result>;
 
@@ -33,11 +33,11 @@ export function batched<Item, Result>(
   statement: Batched<Item, Result>,
   item: Item,
 ): Promise<Result> {
-  let ofDatabase = lines.get(database);
-  if (!ofDatabase) lines.set(database, ofDatabase = new Map());
-  let line = ofDatabase.get(statement);
-  if (!line) ofDatabase.set(statement, line = createBatcher(database, statement));
-  return line(item);
+  let ofDatabase = batchers.get(database);
+  if (!ofDatabase) batchers.set(database, ofDatabase = new Map());
+  let batcher = ofDatabase.get(statement);
+  if (!batcher) ofDatabase.set(statement, batcher = createBatcher(database, statement));
+  return batcher(item);
 }
 
 interface Waiting<Item, Result> {
@@ -48,37 +48,38 @@ interface Waiting<Item, Result> {
 
 function createBatcher<Item, Result>(
   database: Database,
-  { name, touches, run }: Batched<Item, Result>,
+  { name, conflictKeys, run }: Batched<Item, Result>,
 ): Batcher<Item, Result> {
   let waiting: Waiting<Item, Result>[] = [];
   let running = 0;
-  let impatience: ReturnType<typeof setTimeout> | undefined;
+  let parallelTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Whoever waits goes now, and whoever comes meanwhile right after. */
+  /** Runs what waits, and then what has arrived meanwhile. */
   async function runNext(): Promise<void> {
-    clearTimeout(impatience);
-    impatience = undefined;
+    clearTimeout(parallelTimer);
+    parallelTimer = undefined;
     const batch = takeBatch();
-    waitOn();
+    scheduleParallel();
     running++;
     await runSafely(batch);
     running--;
-    // It belongs to no request's trace: each of those who wait has a span of its own.
+    // A batch belongs to several requests, so to no trace; each of them has its own span.
     if (running === 0 && waiting.length > 0) context.with(ROOT_CONTEXT, runNext);
   }
 
-  function waitOn(): void {
+  function scheduleParallel(): void {
     if (waiting.length === 0) return;
-    impatience ??= setTimeout(() => context.with(ROOT_CONTEXT, runNext), PATIENCE_MS);
+    parallelTimer ??= setTimeout(() => context.with(ROOT_CONTEXT, runNext), PARALLEL_AFTER_MS);
   }
 
   async function runSafely(batch: Waiting<Item, Result>[]): Promise<void> {
     try {
       await runBatch(batch);
     } catch (error) {
-      // One that cannot be done must not be the others' loss; what PostgreSQL refused is not done.
-      const isRefused = !(error instanceof DatabaseUnavailable);
-      if (isRefused && batch.length > 1) return await runEach(batch);
+      // PostgreSQL rejected the batch and wrote nothing: run the items one by one, so that only the
+      // faulty one fails.
+      const isRejected = !(error instanceof DatabaseUnavailable);
+      if (isRejected && batch.length > 1) return await runEach(batch);
       for (const { reject } of batch) reject(error);
     }
   }
@@ -95,25 +96,25 @@ function createBatcher<Item, Result>(
 
   function takeBatch(): Waiting<Item, Result>[] {
     if (waiting.length === 1) return waiting.splice(0);
-    const touched = new Set<string>();
+    const takenKeys = new Set<string>();
     const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }, index) => {
-      const things = touches(item);
-      const isFree = index < MAX_ITEMS && things.every((thing) => !touched.has(thing));
-      for (const thing of things) touched.add(thing);
+      const keys = conflictKeys(item);
+      const isFree = index < MAX_ITEMS && keys.every((key) => !takenKeys.has(key));
+      for (const key of keys) takenKeys.add(key);
       return isFree ? "batch" : "rest";
     });
     waiting = rest;
     return batch;
   }
 
-  return async function line(item) {
+  return async function add(item) {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     waiting.push({ item, resolve, reject });
     if (running === 0) {
       runNext();
       return await promise;
     }
-    waitOn();
+    scheduleParallel();
     return await inDatabaseSpan(name, () => promise);
   };
 }

@@ -1,4 +1,4 @@
-/** The schedule's ticks: of each task the last one, and what came of it. */
+/** The last scheduled run of each task, and its result. */
 
 import type { Sql } from "./database.ts";
 
@@ -7,15 +7,15 @@ export interface CronRun {
   minute: Date;
   started_at: Date;
   finished_at: Date | null;
-  /** What it came to, where it ended well. */
+  /** Null unless it succeeded. */
   result: unknown;
   error: string | null;
 }
 
 /**
- * Takes a task's tick of a minute; false where it was taken. Minutes go forward: an instance that is
- * late does not run again what another has run. Only from far ahead is the way back open, for then a
- * clock was wrong, and nothing would run until it is that late again.
+ * Claims a task's run of a minute; false: another instance has claimed this minute or a later one. A
+ * stored minute that is far ahead was written by a wrong clock and is ignored: otherwise nothing would
+ * run until that time.
  */
 export async function claimTick(
   sql: Sql,
@@ -34,11 +34,11 @@ export async function claimTick(
 }
 
 export interface TickEnd extends Omit<CronRun, "started_at" | "result"> {
-  /** JSON; null is no result. */
+  /** JSON, or null. */
   result: string | null;
 }
 
-/** Records the end of a tick, unless the next one has begun. */
+/** Stores the end of a run, unless the next one has begun. */
 export async function endTick(
   sql: Sql,
   { task, minute, finished_at, result, error }: TickEnd,

@@ -1,50 +1,47 @@
-/** The connection pool: every statement has a deadline, and an absent database is one known error. */
+/** The connection pool: every call has a deadline, and an unreachable database is one known error. */
 
 import postgres from "postgres";
-import { codeOf } from "./error_code.ts";
 import { inDatabaseSpan } from "./span.ts";
 
-export { codeOf };
-
-/** Takes tagged templates; the pool's own or a transaction's. */
+/** The driver's tagged template, of the pool or of a transaction. */
 export type Sql = postgres.ISql;
 
-/** Both take a name that says in two or three words what for: `insert payment`. Traces show it. */
+/** The names are shown in traces, such as `insert payment`. */
 export interface Database {
-  /** Runs statements that stand alone. */
+  /** Runs statements, each in its own transaction. */
   query<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
-  /** Runs statements that happen all or not at all. */
+  /** Runs statements in one transaction. */
   transaction<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
   close(): Promise<void>;
 }
 
-/** The database did not answer in time or could not be reached; the cause says which. */
+/** The database did not respond in time or could not be reached; the cause says which. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
 }
 
-/** Callers hear "unavailable" within 2 s; this leaves the rest of a request its share of them. */
+/** Callers get "unavailable" within 2 s; this leaves some of that to the rest of the request. */
 export const DEADLINE_MS = 1_800;
 
-/** Below the deadline, so that a slow statement ends at the server, not only in our patience. */
+/** Below the deadline, so that the server cancels a slow statement instead of running it on. */
 const STATEMENT_TIMEOUT_MS = 1_500;
 
-/** What runs when its pool is closed may take this long to finish: more than its deadline. */
+/** How long running statements may take to finish when a pool is closed: more than the deadline. */
 const GRACE_SECONDS = 2;
 
-/** Locks of an instance that froze in a transaction are freed after this. */
+/** The server then ends the transaction of a frozen instance and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 export function openDatabase(options: { url: string; poolSize: number }): Database {
   let pool = openPool(options);
-  let lastAnswer = 0;
+  let lastResponse = 0;
   const ending = new Set<Promise<void>>();
 
   /**
-   * Any trouble with a connection ends its whole pool, for the driver can take a broken one back in
-   * a state in which it never works again. What still runs on the others may finish.
+   * Replaces the pool after a connection error: the driver can put a broken connection back into the
+   * pool in a state in which it never works again. Statements on other connections may finish.
    */
-  function renew(broken: postgres.Sql, graceSeconds: number) {
+  function replacePool(broken: postgres.Sql, graceSeconds: number) {
     if (broken !== pool) return;
     pool = openPool(options);
     const end = broken.end({ timeout: graceSeconds }).finally(() => ending.delete(end));
@@ -55,22 +52,22 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     const used = pool;
     const began = performance.now();
     const { promise: deadline, reject } = Promise.withResolvers<never>();
-    let isOver = false;
+    let isExpired = false;
     const timer = setTimeout(() => {
-      isOver = true;
-      // Silence on every connection since we asked: they may be dead without knowing it (a server
-      // that vanished closes nothing). Were the database only slow, others had been answered.
-      if (lastAnswer < began) renew(used, 0);
-      reject(new DatabaseUnavailable(`No answer from the database within ${DEADLINE_MS} ms`));
+      isExpired = true;
+      // No connection got a response since this call began: they may be dead (a server that vanished
+      // does not close them). If the database were only slow, other calls would have got one.
+      if (lastResponse < began) replacePool(used, 0);
+      reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
     try {
-      const result = await Promise.race([work(used, () => isOver), deadline]);
-      lastAnswer = performance.now();
+      const result = await Promise.race([work(used, () => isExpired), deadline]);
+      lastResponse = performance.now();
       return result;
     } catch (error) {
-      if (error instanceof postgres.PostgresError) lastAnswer = performance.now();
+      if (error instanceof postgres.PostgresError) lastResponse = performance.now();
       if (!meansUnavailable(error)) throw error;
-      if (meansLostConnection(error)) renew(used, GRACE_SECONDS);
+      if (meansLostConnection(error)) replacePool(used, GRACE_SECONDS);
       throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
@@ -80,35 +77,38 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
   return {
     query: (work, name = "query") => inDatabaseSpan(name, () => withDeadline(work)),
     transaction: (work, name = "transaction") =>
-      inDatabaseSpan(name, () => withDeadline((pool, isOver) => transact(pool, work, isOver))),
+      inDatabaseSpan(
+        name,
+        () => withDeadline((pool, isExpired) => transact(pool, work, isExpired)),
+      ),
     async close() {
       await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
     },
   };
 }
 
-type Work<T> = (pool: postgres.Sql, isOver: () => boolean) => Promise<T>;
+type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
 
 /**
- * The driver's `begin`, with two things mended.
- * Past its deadline a transaction goes no further: what it asks next is refused and it rolls back,
- * for its caller has been told that it failed. (Of a commit that is already under way nobody knows.)
- * Over a lost connection the driver would still send what is asked next, and a rollback, and never
- * get that connection to work again: so nothing is sent any more, and `work` that fails of the loss
- * never ends for the driver, which gives up by itself.
+ * The driver's `begin`, with two corrections.
+ * After the deadline its statements are rejected and it rolls back, because the caller got an error.
+ * (The outcome of a commit that is already sent is unknown.)
+ * After the connection is lost the driver would still send the next statement and a rollback, and that
+ * connection would never work again. So nothing more is sent, and the promise of a `work` that failed
+ * because of the loss stays pending for the driver, which gives up by itself.
  */
 function transact<T>(
   pool: postgres.Sql,
   work: (sql: Sql) => Promise<T>,
-  isOver: () => boolean,
+  isExpired: () => boolean,
 ): Promise<T> {
   let isLost = false;
-  const refusal = () => new DatabaseUnavailable("The transaction is over");
+  const rejection = () => new DatabaseUnavailable("The transaction has ended");
   const begun = pool.begin((sql) =>
     new Promise<T>((resolve, reject) => {
-      const guarded = guard(sql, () => isLost || isOver() ? refusal() : null);
+      const guarded = guard(sql, () => isLost || isExpired() ? rejection() : null);
       work(guarded).then(
-        (result) => isOver() ? reject(refusal()) : resolve(result),
+        (result) => isExpired() ? reject(rejection()) : resolve(result),
         (error) => isLost || meansLostConnection(error) || reject(error),
       );
     })
@@ -117,20 +117,23 @@ function transact<T>(
   return begun as Promise<T>;
 }
 
-/** Refuses statements; what only builds a part of one (`sql(columns)`) goes through. */
-function guard(sql: postgres.TransactionSql, refused: () => Error | null): postgres.TransactionSql {
-  const orRefuse = <T>(run: () => T) => {
-    const error = refused();
+/** Rejects statements if `findError` returns one; `sql(columns)`, which builds a part, still works. */
+function guard(
+  sql: postgres.TransactionSql,
+  findError: () => Error | null,
+): postgres.TransactionSql {
+  const orReject = <T>(run: () => T) => {
+    const error = findError();
     return error ? Promise.reject(error) : run();
   };
   return new Proxy(sql, {
     apply: (target, self, args) =>
       args[0]?.raw
-        ? orRefuse(() => Reflect.apply(target, self, args))
+        ? orReject(() => Reflect.apply(target, self, args))
         : Reflect.apply(target, self, args),
     get: (target, name) =>
       name === "unsafe"
-        ? (...args: Parameters<Sql["unsafe"]>) => orRefuse(() => target.unsafe(...args))
+        ? (...args: Parameters<Sql["unsafe"]>) => orReject(() => target.unsafe(...args))
         : Reflect.get(target, name),
   });
 }
@@ -139,10 +142,10 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
   return postgres(url, {
     max: poolSize,
     connect_timeout: 2,
-    // The default waits up to 20 s between attempts: too long for "back by itself".
+    // The default backoff waits up to 20 s; this one reconnects soon after the database is back.
     backoff: () => 0.2,
     onnotice: () => {},
-    // Amounts are whole rupiah of 13 digits at most, which numbers hold exactly.
+    // Amounts are whole rupiah with at most 13 digits, which a number holds exactly.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
     connection: {
       application_name: "payment-gateway",
@@ -167,7 +170,7 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
   });
 }
 
-/** What the driver and the system say of a connection that is gone or does not come about. */
+/** Error codes of the driver and the system for a connection that is lost or cannot be made. */
 const LOST_CONNECTION = new Set([
   "CONNECT_TIMEOUT",
   "CONNECTION_CLOSED",
@@ -183,7 +186,7 @@ const LOST_CONNECTION = new Set([
   "ETIMEDOUT",
 ]);
 
-/** What a server says that is starting, stopping, overfull, read-only (a replica) or too slow. */
+/** SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow. */
 const UNAVAILABLE_STATE = /^(08...|53...|57P0.|57014|28...|3D000|25006)$/;
 
 function meansUnavailable(error: unknown): boolean {
@@ -194,10 +197,15 @@ function meansLostConnection(error: unknown): boolean {
   return LOST_CONNECTION.has(codeOf(error)) || /^57P0/.test(codeOf(error));
 }
 
-/** Which rule a refused row breaks; empty where it is none. */
+/** The name of the constraint that a rejected row violates, or an empty string. */
 export function constraintOf(error: unknown): string {
   return String((error as { constraint_name?: unknown } | null)?.constraint_name ?? "");
 }
 
-/** What `codeOf` says of a row that is there already. */
+/** The SQLSTATE of a row whose key exists already. */
 export const UNIQUE_VIOLATION = "23505";
+
+/** The SQLSTATE, or the driver's or system's error code, or an empty string. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,41 +1,34 @@
-/** Events: the model, and the statements that read them; they are written with the change they tell of. */
+/**
+ * Events: the model, and the statements that list them and notify followers. They are inserted in the
+ * statement of the change they report, by `side_effects.ts`.
+ */
 
 import { NIL } from "uuid";
+import { columnNames, fixed, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
-import { currentGeneration } from "./event_generation.ts";
-import type { Resource } from "./history.ts";
+import type { Resource } from "./records.ts";
 
-export interface GatewayEvent {
-  id: string;
-  name: string;
-  resource: Resource | "webhook_endpoint";
-  resource_id: string;
-  /** 1, 2, 3, … for each resource. */
-  sequence: number;
-  user_id: string | null;
+export const EVENT_COLUMNS = {
+  id: fixed<string>(),
+  name: fixed<string>(),
+  resource: fixed<Resource | "webhook_endpoint">(),
+  resource_id: fixed<string>(),
+  /** 1, 2, 3, … per resource. */
+  sequence: fixed<number>(),
+  user_id: fixed<string | null>(),
   /** The resource as it was after the change. */
-  data: object;
-  created_at: Date;
-}
+  data: fixed<object>(),
+  created_at: fixed<Date>(),
+};
 
-export const EVENT_COLUMNS = [
-  "id",
-  "name",
-  "resource",
-  "resource_id",
-  "sequence",
-  "user_id",
-  "data",
-  "created_at",
-] as const satisfies readonly (keyof GatewayEvent)[];
+export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 
+/** Null stands for any value. */
 export interface EventFilter {
-  /** Null: of whichever name. */
   name: string | null;
-  /** Null: of whichever resource. */
   resourceId: string | null;
   order: EventOrder;
-  /** Only those that come after this one, in that order; it may be gone. */
+  /** Only events that follow this one in that order; it may have been deleted. */
   before: string | null;
   limit: number;
 }
@@ -45,10 +38,10 @@ export type EventOrder = "newest_first" | "oldest_first";
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
- * Only what is settled: events of transactions that began before every one that still runs. All that
- * can still come, comes after them, and so the order in which they are read never changes. After one
- * that was deleted for its age comes the oldest that is left; before it nothing is.
- * Each kind of list is found by an index of its own (see `listPayments` for the way it is asked for).
+ * Lists settled events: those of transactions that began before every transaction that still runs.
+ * Events that are committed later come after them, so the order of settled events never changes.
+ * After an event that was deleted for its age comes the oldest one left; before it there is none.
+ * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
  */
 export async function listEvents(sql: Sql, filter: EventFilter): Promise<GatewayEvent[]> {
   return filter.resourceId === null
@@ -60,13 +53,15 @@ async function listOfAll(
   sql: Sql,
   { name, order, before, limit }: EventFilter,
 ): Promise<GatewayEvent[]> {
-  const isUp = order === "oldest_first";
-  const direction = isUp ? sql`asc` : sql`desc`;
-  const [ofName, theName, byName] = name === null
+  const isAscending = order === "oldest_first";
+  const direction = isAscending ? sql`asc` : sql`desc`;
+  const [nameColumn, nameValue, nameOrder] = name === null
     ? [sql``, sql``, sql``]
     : [sql`name,`, sql`${name}::text,`, sql`name ${direction},`];
-  // One bound on either side: of two, PostgreSQL might begin at the farther one.
+  // One bound on each side: given two lower bounds, PostgreSQL may start at the farther one.
   const place = before === null ? null : sql`place`;
+  const low = isAscending && place ? place : sql`start`;
+  const high = !isAscending && place ? place : sql`settled`;
   return await sql<GatewayEvent[]>`
     with start as (
       select 0 as generation, '0'::xid8 as xact_id, ${NIL}::uuid as id
@@ -81,42 +76,44 @@ async function listOfAll(
       select generation, xact_id, id from start
       where not exists (select from gateway.events where id = ${before}::uuid)
     )
-    select ${found(sql)}
-    from ${isUp && place ? place : sql`start`} low, ${!isUp && place ? place : sql`settled`} high,
+    select ${foundColumns(sql)}
+    from ${low} low, ${high} high,
     lateral (
       select * from gateway.events
-      where (${ofName} generation, xact_id, id) > (${theName} low.generation, low.xact_id, low.id)
-        and (${ofName} generation, xact_id, id) < (${theName} high.generation, high.xact_id, high.id)
-      order by ${byName} generation ${direction}, xact_id ${direction}, id ${direction}
+      where (${nameColumn} generation, xact_id, id)
+          > (${nameValue} low.generation, low.xact_id, low.id)
+        and (${nameColumn} generation, xact_id, id)
+          < (${nameValue} high.generation, high.xact_id, high.id)
+      order by ${nameOrder} generation ${direction}, xact_id ${direction}, id ${direction}
       limit ${limit}
     ) found
     order by found.generation ${direction}, found.xact_id ${direction}, found.id ${direction}`;
 }
 
-/** The events of one resource are written one after the other: their own order is that of all. */
+/** A resource's events are written one after the other: their sequence is also the order of all. */
 async function listOfResource(
   sql: Sql,
   { name, order, before, limit }: EventFilter,
   resourceId: string,
 ): Promise<GatewayEvent[]> {
-  const isUp = order === "oldest_first";
-  const direction = isUp ? sql`asc` : sql`desc`;
+  const isAscending = order === "oldest_first";
+  const direction = isAscending ? sql`asc` : sql`desc`;
   const place = before === null
     ? null
     : sql`coalesce((select sequence from gateway.events where id = ${before}), 0)`;
   return await sql<GatewayEvent[]>`
-    select ${found(sql)} from gateway.events found
-    where (resource_id, sequence) > (${resourceId}::uuid, ${isUp && place ? place : 0})
+    select ${foundColumns(sql)} from gateway.events found
+    where (resource_id, sequence) > (${resourceId}::uuid, ${isAscending && place ? place : 0})
       and (resource_id, sequence)
-        < (${resourceId}::uuid, ${!isUp && place ? place : LAST_SEQUENCE})
+        < (${resourceId}::uuid, ${!isAscending && place ? place : LAST_SEQUENCE})
       and (generation, xact_id)
         < (${currentGeneration(sql)}, pg_snapshot_xmin(pg_current_snapshot()))
       and (${name}::text is null or name = ${name})
     order by resource_id ${direction}, sequence ${direction} limit ${limit}`;
 }
 
-function found(sql: Sql) {
-  return sql(EVENT_COLUMNS.map((name) => `found.${name}`));
+function foundColumns(sql: Sql) {
+  return sql(columnNames(EVENT_COLUMNS).map((name) => `found.${name}`));
 }
 
 export interface EventsFrom {
@@ -126,15 +123,56 @@ export interface EventsFrom {
   limit: number;
 }
 
-/** A resource's events of these names from one in the sequence on, in their order. */
+/** A resource's events of these names, from one sequence number on, in that order. */
 export async function listEventsFrom(
   sql: Sql,
   { resourceId, sequence, names, limit }: EventsFrom,
 ): Promise<GatewayEvent[]> {
   return await sql<GatewayEvent[]>`
-    select ${sql(EVENT_COLUMNS)} from gateway.events
+    select ${sql(columnNames(EVENT_COLUMNS))} from gateway.events
     where (resource_id, sequence) >= (${resourceId}::uuid, ${sequence})
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
       and name = any(${sql.array([...names])}::text[])
     order by resource_id, sequence limit ${limit}`;
+}
+
+/**
+ * The generation of new events. Events are ordered by the server's transaction number. A database
+ * that was restored on another server continues with that server's numbers, which may be lower; so
+ * its new events get the next generation.
+ */
+export function currentGeneration(sql: Sql) {
+  return sql`(
+    select pg_get_expr(adbin, adrelid)::integer
+    from pg_attribute join pg_attrdef on adrelid = attrelid and adnum = attnum
+    where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
+}
+
+/** Whether there are events with transaction numbers that this server has not reached yet. */
+export async function isFromElsewhere(sql: Sql): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.events
+    where (generation, xact_id, id) >= (
+      ${currentGeneration(sql)}, pg_snapshot_xmax(pg_current_snapshot()), ${NIL}::uuid)
+    limit 1`;
+  return rows.length > 0;
+}
+
+/** Call it in a transaction: of several instances that start at once, one begins the generation. */
+export async function beginGeneration(sql: Sql): Promise<void> {
+  await sql`lock table gateway.events in access exclusive mode`;
+  if (!await isFromElsewhere(sql)) return;
+  const [row] = await sql<[{ next: number }]>`select ${currentGeneration(sql)} + 1 as next`;
+  await sql.unsafe(`alter table gateway.events alter generation set default ${row.next}`);
+}
+
+/** Followers listen on this channel. */
+export const EVENTS_CHANNEL = "gateway_events";
+
+/**
+ * Notifies followers that events were committed. Never call it in the transaction of an event:
+ * PostgreSQL commits transactions that notify one at a time.
+ */
+export async function notifyFollowers(sql: Sql): Promise<void> {
+  await sql`select pg_notify(${EVENTS_CHANNEL}, '')`;
 }

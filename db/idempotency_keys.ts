@@ -1,9 +1,9 @@
-/** The keys of requests that must not happen twice: who runs with one, and what came of it. */
+/** Idempotency keys: which request holds one, and the reply that is stored with it. */
 
 import type { Sql } from "./database.ts";
 import { Statement } from "./statement.ts";
 
-/** A key by itself says nothing: it is one caller's, for one operation. */
+/** A key is unique per user and operation (method and path). */
 export interface KeyId {
   user_id: string;
   scope: string;
@@ -12,45 +12,45 @@ export interface KeyId {
 
 export interface IdempotencyKey extends KeyId {
   body_hash: Uint8Array;
-  /** What a request that was cut short goes on with. */
+  /** What a retry continues with if the first request was interrupted. */
   resource_id: string | null;
   refund_id: string | null;
-  /** Null while there is no answer to keep. */
+  /** Null while there is no reply to store. */
   reply: unknown;
   /** Until then the request counts as running. */
   lease_until: Date;
   created_at: Date;
 }
 
-/** A key as its holder knows it; when somebody else took it over, its lease is another. */
+/** A key as the request that holds it knows it. If another request takes it over, its lease differs. */
 export interface HeldKey extends KeyId {
   lease_until: Date;
 }
 
-/** A new key on its way into a statement, as JSON. */
+/** A new key, in the form in which it is sent to PostgreSQL as JSON. */
 export interface ClaimedKey extends HeldKey {
-  /** Hexadecimal, as PostgreSQL reads it: `\\x…`. */
+  /** Hexadecimal, as PostgreSQL reads bytea: `\\x…`. */
   body_hash: string;
   resource_id: string;
   created_at: Date;
 }
 
 export interface ClaimOptions {
-  /** A key that was made before this counts no longer. */
+  /** Keys created before this have expired and can be claimed again. */
   keysSince: Date;
-  /** Nor does one that was cut short with one of these records. */
+  /** Keys that belong to these interrupted records can be claimed again as well. */
   replaced: string[];
 }
 
-/** One word for one key. */
+/** The three parts of a key as one string. */
 export function nameOf({ user_id, scope, key }: KeyId): string {
   return JSON.stringify([user_id, scope, key]);
 }
 
 const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_until, created_at";
 
-/** Takes keys, and returns the records of those that were not known already. */
-export function claimingKeys(
+/** Inserts keys and returns the resource ids of those that were not in use. */
+export function claimKeysSql(
   statement: Statement,
   keys: ClaimedKey[],
   { keysSince, replaced }: ClaimOptions,
@@ -68,10 +68,10 @@ export function claimingKeys(
       returning resource_id`;
 }
 
-/** Takes the key unless it is known already (and not too old): then nothing is written, and false. */
+/** Returns false, and writes nothing, if the key is in use and has not expired. */
 export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Promise<boolean> {
   const statement = new Statement();
-  const text = claimingKeys(statement, [key], { keysSince, replaced: [] });
+  const text = claimKeysSql(statement, [key], { keysSince, replaced: [] });
   return (await statement.run(sql, text)).length > 0;
 }
 
@@ -86,25 +86,25 @@ export async function findKey(
 }
 
 /**
- * Goes on with a request that runs no longer; of many who try at once, one may. It is told what the
- * key's last holder left behind, up to this moment.
+ * Takes over the key of a request that no longer runs; of several concurrent calls, one succeeds.
+ * Returns what the interrupted request stored up to this moment.
  */
 export async function takeOverKey(
   sql: Sql,
   { user_id, scope, key, lease_until }: HeldKey,
   until: Date,
 ): Promise<Pick<IdempotencyKey, "resource_id" | "refund_id"> | null> {
-  const [left] = await sql<[Pick<IdempotencyKey, "resource_id" | "refund_id">?]>`
+  const [stored] = await sql<[Pick<IdempotencyKey, "resource_id" | "refund_id">?]>`
     update gateway.idempotency_keys set lease_until = ${until}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
       and reply is null and lease_until = ${lease_until}
     returning resource_id, refund_id`;
-  return left ?? null;
+  return stored ?? null;
 }
 
 /**
- * Ends a request without a change of its record: with an answer to keep, or (null) with none. Of a
- * key that somebody else holds by now nothing changes.
+ * Releases the key of a request that changed no record, with the reply to store, or null for none.
+ * Does nothing if another request has taken the key over.
  */
 export async function endKey(
   sql: Sql,

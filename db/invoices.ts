@@ -1,61 +1,15 @@
-/** Invoices: the model, and the statements that read and write it. */
+/** Invoices: the model, and the statements that read and write them. */
 
+import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
-import { inserting } from "./insert_record.ts";
-import { type ListOptions, pageOf } from "./list_records.ts";
-import { writing } from "./write_record.ts";
-
-export interface GatewayInvoice {
-  id: string;
-  user_id: string;
-  invoice_number: string;
-  order_id: string;
-  /** Null until the gateway has answered. */
-  gateway_invoice_id: string | null;
-  status: InvoiceStatus;
-  customer_name: string;
-  customer_email: string | null;
-  customer_phone: string | null;
-  customer_id: string | null;
-  total_amount: number;
-  currency: string;
-  /** A day of Western Indonesia, YYYY-MM-DD. */
-  due_date: string;
-  /** The last second of it. */
-  due_at: Date;
-  paid_at: Date | null;
-  notes: string | null;
-  /** Why it was to be voided, whether or not it was. */
-  void_reason: string | null;
-  payment_link_url: string | null;
-  pdf_url: string | null;
-  metadata: Record<string, unknown> | null;
-  /** When it was first sent to the gateway, or about to be. */
-  sent_at: Date;
-  /** When to ask the gateway, should nobody have heard from it until then. */
-  check_at: Date | null;
-  event_count: number;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-  items: GatewayInvoiceItem[];
-}
-
-export interface GatewayInvoiceItem {
-  id: string;
-  invoice_id: string;
-  position: number;
-  item_id: string | null;
-  description: string;
-  price: number;
-  quantity: number;
-}
+import { batchedInsert, batchedUpdate } from "./record_writes.ts";
+import { type DueCheck, pageOf, type RecordFilter } from "./records.ts";
 
 /**
- * - `pending`: the gateway has not answered to its creation;
- * - `draft`, `sent`, `partial`, `overdue`: it waits for its customer;
- * - `paid`, `void`: it is over;
- * - `failed`: the gateway refused it.
+ * - `pending`: the gateway has not confirmed the creation;
+ * - `draft`, `sent`, `partial`, `overdue`: not paid in full yet;
+ * - `paid`, `void`: final;
+ * - `failed`: the gateway rejected it.
  */
 export const INVOICE_STATUSES = [
   "pending",
@@ -70,68 +24,79 @@ export const INVOICE_STATUSES = [
 
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 
-type Column = Exclude<keyof GatewayInvoice, "items">;
+/** A new column needs a migration and a line here; see `PAYMENT_COLUMNS`. */
+const INVOICE_COLUMNS = {
+  id: fixed<string>(),
+  user_id: fixed<string>(),
+  invoice_number: fixed<string>(),
+  order_id: fixed<string>(),
+  /** Null until the gateway has responded. */
+  gateway_invoice_id: mutable<string | null>(),
+  status: mutable<InvoiceStatus>(),
+  customer_name: fixed<string>(),
+  customer_email: fixed<string | null>(),
+  customer_phone: fixed<string | null>(),
+  customer_id: fixed<string | null>(),
+  total_amount: fixed<number>(),
+  currency: fixed<string>(),
+  /** YYYY-MM-DD in Western Indonesian time. */
+  due_date: fixed<string>(),
+  /** The last second of that day. */
+  due_at: fixed<Date>(),
+  paid_at: mutable<Date | null>(),
+  notes: fixed<string | null>(),
+  /** The reason given when voiding was requested, whether or not it succeeded. */
+  void_reason: mutable<string | null>(),
+  payment_link_url: mutable<string | null>(),
+  pdf_url: mutable<string | null>(),
+  metadata: fixed<Record<string, unknown> | null>(),
+  /** Written just before it is sent to the gateway for the first time. */
+  sent_at: fixed<Date>(),
+  /** When to check at the gateway if no report arrives earlier; null: never. */
+  check_at: mutable<Date | null>(),
+  event_count: mutable<number>(),
+  /** Incremented by every update. */
+  version: fixed<number>(),
+  created_at: fixed<Date>(),
+  updated_at: mutable<Date>(),
+};
 
-const CHANGING_COLUMNS = [
-  "gateway_invoice_id",
-  "status",
-  "paid_at",
-  "void_reason",
-  "payment_link_url",
-  "pdf_url",
-  "check_at",
-  "event_count",
-  "updated_at",
-] as const satisfies readonly Column[];
+export interface GatewayInvoice extends RowOf<typeof INVOICE_COLUMNS> {
+  items: GatewayInvoiceItem[];
+}
 
-const COLUMNS = [
-  "id",
-  "user_id",
-  "invoice_number",
-  "order_id",
-  "customer_name",
-  "customer_email",
-  "customer_phone",
-  "customer_id",
-  "total_amount",
-  "currency",
-  "due_date",
-  "due_at",
-  "notes",
-  "metadata",
-  "sent_at",
-  "created_at",
-  ...CHANGING_COLUMNS,
-  "version",
-] as const satisfies readonly Column[];
+const ITEM_COLUMNS = {
+  id: fixed<string>(),
+  invoice_id: fixed<string>(),
+  position: fixed<number>(),
+  item_id: fixed<string | null>(),
+  description: fixed<string>(),
+  price: fixed<number>(),
+  quantity: fixed<number>(),
+};
 
-// Does not compile when one is missing.
-const _isComplete: Column extends (typeof COLUMNS)[number] ? true : never = true;
+export interface GatewayInvoiceItem extends RowOf<typeof ITEM_COLUMNS> {}
 
-const ITEM_COLUMNS = [
-  "id",
-  "invoice_id",
-  "position",
-  "item_id",
-  "description",
-  "price",
-  "quantity",
-] as const satisfies readonly (keyof GatewayInvoiceItem)[];
-
-/** The statements by which invoices are made, and changed. */
-export const invoiceInserts = inserting<GatewayInvoice>({
+export const invoiceInserts = batchedInsert<GatewayInvoice>({
   resource: "invoice",
   table: "invoices",
-  columns: COLUMNS,
+  columns: columnNames(INVOICE_COLUMNS),
   status: "status",
   source: "create",
   orderOf: ({ order_id }) => order_id,
-  items: { table: "invoice_items", columns: ITEM_COLUMNS, of: ({ items }) => items },
+  items: {
+    table: "invoice_items",
+    columns: columnNames(ITEM_COLUMNS),
+    of: ({ items }) => items,
+  },
 });
 
-export const invoiceWrites = writing<GatewayInvoice>("invoices", CHANGING_COLUMNS);
+export const invoiceWrites = batchedUpdate<GatewayInvoice>(
+  "invoices",
+  mutableNames(INVOICE_COLUMNS),
+);
 
-/** No two invoices that count have the same. */
+/** The unique index of invoice numbers. Failed invoices are not part of it. */
 export const INVOICE_NUMBER = "invoices_by_number";
 
 /** An invoice with its items, selected from `invoice`. */
@@ -150,7 +115,7 @@ export async function findInvoice(
   return row ?? null;
 }
 
-/** The one that the gateway knows by this id. */
+/** Finds an invoice by the gateway's id. */
 export async function findInvoiceAtGateway(
   sql: Sql,
   gatewayInvoiceId: string,
@@ -161,7 +126,7 @@ export async function findInvoiceAtGateway(
   return row ?? null;
 }
 
-/** The one that has this order; one that the gateway refused has it no longer. */
+/** Finds the invoice that holds this order id; a failed one holds it no longer. */
 export async function findInvoiceOfOrder(
   sql: Sql,
   orderId: string,
@@ -173,8 +138,15 @@ export async function findInvoiceOfOrder(
   return row ?? null;
 }
 
-export async function listInvoices(sql: Sql, options: ListOptions): Promise<GatewayInvoice[]> {
+export async function listInvoices(sql: Sql, options: RecordFilter): Promise<GatewayInvoice[]> {
   return await sql<GatewayInvoice[]>`
     select ${sql.unsafe(WHOLE_INVOICE)} from (${pageOf(sql, "invoices", options)}) invoice
     order by id desc`;
+}
+
+/** Invoices due for a check, the most overdue first. */
+export async function listDueInvoices(sql: Sql, now: Date, limit: number): Promise<DueCheck[]> {
+  return await sql<DueCheck[]>`
+    select id, user_id, created_at, null as expiry_time from gateway.invoices
+    where check_at <= ${now} order by check_at limit ${limit}`;
 }

@@ -1,24 +1,23 @@
-/** Jobs: the model, and the statements by which each is run by one worker at a time. */
+/** Jobs: the model, and the statements that enqueue, claim and finish them. */
 
-import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
-import { type ClaimedKey, claimingKeys } from "./idempotency_keys.ts";
+import { type ClaimedKey, claimKeysSql } from "./idempotency_keys.ts";
 import { Statement } from "./statement.ts";
 
 export interface GatewayJob {
   id: string;
   task: string;
-  /** What it is about, such as a payment: of one task one job waits for each. */
+  /** The record it is about. At most one job of a task is queued per subject. */
   subject_id: string | null;
   payload: Record<string, unknown>;
-  /** What it needs and nobody may read, encrypted; empty once it was erased, null without one. */
+  /** Encrypted data that it needs, such as a card token; empty once erased, null: it needs none. */
   secret: string | null;
   user_id: string | null;
   status: JobStatus;
-  /** How often it was begun. */
+  /** How often it was started. */
   attempts: number;
   run_at: Date;
-  /** A running job whose worker did not come back until then is anybody's. */
+  /** If the worker has not finished by then, another one may claim the job. */
   lease_until: Date | null;
   result: unknown;
   error: string | null;
@@ -37,35 +36,33 @@ export interface NewJob {
   payload: object;
   secret?: string | null;
   user_id: string | null;
-  /** Where left out, somebody waits for it. */
+  /** Default: `awaited`. */
   rank?: JobRank;
   run_at: Date;
   created_at: Date;
 }
 
-/** The order in which due jobs run: first those a caller waits for, last the checks a sweep queued. */
+/** Due jobs run in this order: what a caller waits for, then deliveries, then checks of sweeps. */
 export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
 
-/** What a carrier has to know of a job. */
+/** What a queue needs to know of a job. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
-export const JOB_COLUMNS =
-  "id, task, subject_id, payload, secret, user_id, rank, run_at, created_at";
+const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, rank, run_at, created_at";
 
-/** Tasks that bring events to those who listen have names that begin so. */
+/** The names of tasks that deliver events to in-process subscribers begin with this. */
 export const DELIVER = "deliver ";
 
-/** In the payload of a delivery that was given up: those after it were gone on with. */
+/** In the payload of a delivery that was given up: later events were delivered without it. */
 export const LEFT_OUT = "is_left_out";
 
 /**
- * Where two become one, all that was to be done by either still is: of those that go through a
- * sequence it begins where the earlier does, and goes on from there, of all others it knows what
- * either knew.
+ * The payload of two jobs that become one. If they deliver a sequence of events, the lower sequence
+ * number counts, from which the job continues; otherwise the members of both are merged.
  */
-function mergedPayload(older: string, newer: string): string {
+function mergedPayloadSql(older: string, newer: string): string {
   return `case
           when ${newer}.payload ->> 'sequence' is null
           then (${older}.payload::jsonb || jsonb_strip_nulls(${newer}.payload::jsonb))::json
@@ -75,10 +72,10 @@ function mergedPayload(older: string, newer: string): string {
 }
 
 /**
- * Writes jobs, and returns those that wait now: where one of the same task and subject waits already,
- * it is brought forward instead.
+ * Inserts jobs and returns the queued ones. If a job of the same task and subject is queued already,
+ * the new one is merged into it, and the earlier `run_at` and the higher rank count.
  */
-export function insertingJobs(statement: Statement, jobs: NewJob[], where = "true"): string {
+export function insertJobsSql(statement: Statement, jobs: NewJob[], where = "true"): string {
   const ranked = jobs.map((job) => ({ ...job, rank: job.rank ?? JOB_RANKS.awaited }));
   return `
       insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at)
@@ -87,40 +84,40 @@ export function insertingJobs(statement: Statement, jobs: NewJob[], where = "tru
       on conflict (task, subject_id) where status = 'queued' do update set
         run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,
         rank = least(waiting.rank, excluded.rank),
-        payload = ${mergedPayload("waiting", "excluded")}
+        payload = ${mergedPayloadSql("waiting", "excluded")}
       returning id, run_at, subject_id`;
 }
 
 export async function insertJobs(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
   const statement = new Statement();
-  const waiting = await statement.run<DueJob>(sql, insertingJobs(statement, jobs));
-  return waiting.map(({ id, run_at }) => ({ id, run_at }));
+  const queued = await statement.run<DueJob>(sql, insertJobsSql(statement, jobs));
+  return queued.map(({ id, run_at }) => ({ id, run_at }));
 }
 
-/** Writes a job unless its key is known already: then nothing is written, and false. */
+/** Returns false, and inserts nothing, if the idempotency key is in use. */
 export async function insertKeyedJob(
   sql: Sql,
   job: NewJob,
   { key, keysSince }: { key: ClaimedKey; keysSince: Date },
 ): Promise<boolean> {
   const statement = new Statement();
-  const claiming = claimingKeys(statement, [key], { keysSince, replaced: [] });
-  const inserting = insertingJobs(statement, [job], "exists (select from claimed)");
-  const rows = await statement.run(sql, `with claimed as (${claiming}) ${inserting}`);
+  const claim = claimKeysSql(statement, [key], { keysSince, replaced: [] });
+  const insert = insertJobsSql(statement, [job], "exists (select from claimed)");
+  const rows = await statement.run(sql, `with claimed as (${claim}) ${insert}`);
   return rows.length > 0;
 }
 
 export interface Claim {
   now: Date;
-  /** What is due by then counts as due. */
+  /** Jobs with a `run_at` up to this time are due. */
   dueBy: Date;
   leaseUntil: Date;
 }
 
 /**
- * Takes a job that is due, or whose worker is gone; null where there is nothing to take. Of many who
- * try at once one gets it: the others wait for its row and then find it running. The database's own
- * clock counts as well, for by that one the queue has brought it.
+ * Claims a job that is due or abandoned; null: it is neither. Of several workers that try at once one
+ * gets it: the others wait for the row lock and then find it running. A job is also due by the
+ * database's clock, because the PostgreSQL queue delivers by that one.
  */
 export async function claimJob(
   sql: Sql,
@@ -133,42 +130,42 @@ export async function claimJob(
       updated_at = ${now}
     where id = ${id} and (
       (status = 'queued' and (run_at <= ${dueBy} or run_at <= now())) or
-      (status = 'running' and ${isLeft(sql, now)}))
+      (status = 'running' and ${isAbandoned(sql, now)}))
     returning *`;
   return job ?? null;
 }
 
 /**
- * Whether the worker of a job that runs is gone: its lease is over, or ends so late that it was given
- * by a clock that went wrong.
+ * Whether the worker of a running job is gone: the lease has expired, or it ends so late that it was
+ * given by a clock that was wrong.
  */
-export function isLeft(sql: Sql, now: Date): ReturnType<Sql> {
+export function isAbandoned(sql: Sql, now: Date): ReturnType<Sql> {
   return sql`(lease_until <= ${now} or lease_until > ${now}::timestamptz + interval '10 minutes')`;
 }
 
-/** A job in a worker's hands, for as long as nobody else's lease is on it. */
+/** A claimed job. The worker holds it for as long as the stored lease is this one. */
 export interface HeldJob extends GatewayJob {
   lease_until: Date;
 }
 
-/** How a worker leaves a job: over, or to be begun again at `run_at`. */
-export interface LeftJob {
+/** How a worker releases a job: finished, or queued again for `run_at`. */
+export interface ReleasedJob {
   status: Exclude<JobStatus, "running">;
   attempts: number;
   run_at: Date;
-  /** JSON; null is no result. */
+  /** JSON, or null. */
   result: string | null;
   error: string | null;
 }
 
 /**
- * Ends a worker's hold; false where its lease ran out and somebody else has the job. With the job its
- * secret ends, too.
+ * Releases a claimed job; false: its lease expired and another worker has it. Erases the secret of a
+ * job that is finished.
  */
-export async function leaveJob(
+export async function releaseJob(
   sql: Sql,
   { id, lease_until }: HeldJob,
-  { status, attempts, run_at, result, error }: LeftJob,
+  { status, attempts, run_at, result, error }: ReleasedJob,
   now: Date,
 ): Promise<boolean> {
   const rows = await sql`
@@ -181,25 +178,9 @@ export async function leaveJob(
   return rows.length > 0;
 }
 
-export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
-  const [job] = await sql<[GatewayJob?]>`select * from gateway.jobs where id = ${id}`;
-  return job ?? null;
-}
-
-/** What says how a job is to be run, and nothing of what is to be done. */
-export interface JobKind {
-  task: string;
-  rank: JobRank;
-}
-
-export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> {
-  const [kind] = await sql<[JobKind?]>`select task, rank from gateway.jobs where id = ${id}`;
-  return kind ?? null;
-}
-
 /**
- * Ends a worker's hold by leaving what is still to be done to the job that waits for the same task
- * and subject; null where none does, or where somebody else has the job.
+ * Finishes a claimed job by merging the rest of its work into the queued job of the same task and
+ * subject, and returns that job's id; null: none is queued, or another worker has the job.
  */
 export async function handOverJob(
   sql: Sql,
@@ -209,7 +190,7 @@ export async function handOverJob(
   const [heir] = await sql<[{ id: string }?]>`
     with heir as (
       update gateway.jobs waiting
-      set payload = ${sql.unsafe(mergedPayload("held", "waiting"))},
+      set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
         rank = least(held.rank, waiting.rank)
       from gateway.jobs held
       where held.id = ${id} and held.status = 'running' and held.lease_until = ${lease_until}
@@ -227,8 +208,8 @@ export async function handOverJob(
 }
 
 /**
- * Whether another job of the same task and subject has to come first: one that runs, or whose worker
- * is gone but which was not taken up again; or one that waits and begins earlier in the sequence.
+ * Whether another job of the same task and subject has to finish first: one that is running or
+ * abandoned, or a queued one that starts at a lower sequence number.
  */
 export async function hasToWait(
   sql: Sql,
@@ -245,50 +226,86 @@ export async function hasToWait(
   return rows.length > 0;
 }
 
-export interface JobFilter {
-  /** Null: of whichever task. */
-  task: string | null;
-  status: JobStatus | null;
-  /** Only those before this one. */
-  before: string | null;
-  limit: number;
-}
-
-/** Newest first; each page is found by an index (see `listPayments`). */
-export async function listJobs(
-  sql: Sql,
-  { task, status, before, limit }: JobFilter,
-): Promise<GatewayJob[]> {
-  const end = before ?? MAX;
-  if (task !== null) {
-    const statuses = status === null ? JOB_STATUSES : [status];
-    return await sql<GatewayJob[]>`
-      select found.*
-      from unnest(${sql.array([...statuses])}::text[]) wanted_status
-      cross join lateral (
-        select * from gateway.jobs
-        where (task, status, id) < (${task}::text, wanted_status, ${end}::uuid)
-          and (task, status, id) >= (${task}::text, wanted_status, ${NIL}::uuid)
-        order by task desc, status desc, id desc limit ${limit}
-      ) found
-      order by found.id desc limit ${limit}`;
-  }
-  const [ofStatus, theStatus, byStatus] = status === null
-    ? [sql``, sql``, sql``]
-    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
-  return await sql<GatewayJob[]>`
-    select * from gateway.jobs
-    where (${ofStatus} id) < (${theStatus} ${end}::uuid)
-      and (${ofStatus} id) >= (${theStatus} ${NIL}::uuid)
-    order by ${byStatus} id desc limit ${limit}`;
-}
-
-/** Has a failed job begun anew; null where there is none, or what it needs was erased. */
-export async function queueAgain(sql: Sql, id: string, now: Date): Promise<GatewayJob | null> {
+/** Queues a failed job again; null: there is none, or its secret was erased. */
+export async function requeueJob(sql: Sql, id: string, now: Date): Promise<GatewayJob | null> {
   const [job] = await sql<[GatewayJob?]>`
     update gateway.jobs
     set status = 'queued', attempts = 0, run_at = ${now}, error = null, updated_at = ${now}
     where id = ${id} and status = 'failed' and secret is distinct from ''
     returning *`;
   return job ?? null;
+}
+
+/** False: the lease has expired and another worker has the job. */
+export async function renewLease(
+  sql: Sql,
+  { id, lease_until }: HeldJob,
+  leaseUntil: Date,
+): Promise<boolean> {
+  const rows = await sql`
+    update gateway.jobs set lease_until = ${leaseUntil}
+    where id = ${id} and status = 'running' and lease_until = ${lease_until}
+    returning true`;
+  return rows.length > 0;
+}
+
+/**
+ * Queues a failed job again with a new secret, because the first one was erased; null: it is not
+ * failed. Its error stays until the job has run: it may say that the gateway has done something.
+ */
+export async function requeueWithSecret(
+  sql: Sql,
+  id: string,
+  secret: string | null,
+  now: Date,
+): Promise<GatewayJob | null> {
+  const [job] = await sql<[GatewayJob?]>`
+    update gateway.jobs
+    set status = 'queued', attempts = 0, run_at = ${now}, secret = ${secret}, updated_at = ${now}
+    where id = ${id} and status = 'failed'
+    returning *`;
+  return job ?? null;
+}
+
+/** Makes a queued job due now. */
+export async function bringForward(sql: Sql, id: string, now: Date): Promise<void> {
+  await sql`
+    update gateway.jobs set run_at = ${now}
+    where id = ${id} and status = 'queued' and run_at > ${now}`;
+}
+
+/** Deliveries that are not finished. Worded like the condition of the index that holds only them. */
+export const IS_UNDELIVERED =
+  `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
+
+/** Marks a delivery that was given up: if it runs again it delivers only its own event. */
+export async function markLeftOut(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
+  await sql`
+    update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [LEFT_OUT]: true })})::json
+    where id = ${id}`;
+}
+
+export type RankedJob = NewJob & { rank: JobRank };
+
+/**
+ * Queues the delivery jobs of webhook endpoints that are not disabled. A job that is already queued
+ * for the same time or earlier is not written: it runs after this, and so finds what is committed now.
+ * Never call it in the transaction of an event: transactions that queue the same job would wait for
+ * each other.
+ */
+export async function wakeJobs(sql: Sql, jobs: RankedJob[]): Promise<DueJob[]> {
+  const statement = new Statement();
+  return await statement.run<DueJob>(
+    sql,
+    `insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at)
+    select ${JOB_COLUMNS}, created_at from ${statement.rows("jobs", jobs)}
+    where subject_id not in (
+      select id from gateway.webhook_endpoints
+      where disabled_reason is not null and deleted_at is null)
+    order by task, subject_id
+    on conflict (task, subject_id) where status = 'queued' do update set
+      run_at = excluded.run_at, updated_at = excluded.updated_at
+      where waiting.run_at > excluded.run_at
+    returning id, run_at`,
+  );
 }

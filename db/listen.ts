@@ -1,89 +1,91 @@
-/** Listens to what PostgreSQL tells on a channel, over a connection of its own. */
+/** Listens on a PostgreSQL notification channel, over its own connection. */
 
 import postgres from "postgres";
-import { DatabaseUnavailable } from "./database.ts";
 import { waitAtMost } from "../concurrency/deadlines.ts";
+import { DatabaseUnavailable } from "./database.ts";
 
 export interface ListenOptions {
   url: string;
   channel: string;
-  /** Something was told; or may have been, while nobody listened. */
-  onNews(): void;
-  /** The connection is lost, or does not come about; it is tried again. */
+  /** A notification arrived, or may have been missed while there was no connection. */
+  onNotify(): void;
+  /** The connection is lost or could not be made; it is retried. */
   onError(error: unknown): void;
 }
 
-/** A connection that died without a word is found out by asking. */
+/** A dead connection is only noticed by sending a statement. */
 const CHECK_MS = 5_000;
 
-/** A connection that is not answered for so long never will be. */
-const PATIENCE_MS = 2_000;
+/** A connection without a response for this long is considered dead. */
+const RESPONSE_TIMEOUT_MS = 2_000;
 
 const RETRY_MS = 500;
 
 export function listen(options: ListenOptions): AsyncDisposable {
-  const over = Promise.withResolvers<void>();
-  let isOver = false;
+  const stop = Promise.withResolvers<void>();
+  let isStopped = false;
 
   async function keepListening(): Promise<void> {
-    while (!isOver) {
+    while (!isStopped) {
       try {
-        await listenOnce(options, over.promise);
+        await listenOnce(options, stop.promise);
       } catch (error) {
-        if (!isOver) options.onError(error);
+        if (!isStopped) options.onError(error);
       }
-      await waitAtMost(RETRY_MS, over.promise);
+      await waitAtMost(RETRY_MS, stop.promise);
     }
   }
 
   const listening = keepListening();
   return {
     async [Symbol.asyncDispose]() {
-      isOver = true;
-      over.resolve();
+      isStopped = true;
+      stop.resolve();
       await listening;
     },
   };
 }
 
 /**
- * A driver's own for each connection: its `listen` does not come back from every loss, and cannot be
- * asked whether it still hears.
+ * Each connection has its own driver instance: the driver's `listen` does not recover from every loss,
+ * and does not show whether it is still connected.
  */
 async function listenOnce(
-  { url, channel, onNews }: ListenOptions,
-  over: Promise<void>,
+  { url, channel, onNotify }: ListenOptions,
+  stopped: Promise<void>,
 ): Promise<void> {
-  let isOver = false;
+  let isStopped = false;
   const lost = Promise.withResolvers<never>();
-  const ending = Promise.race([lost.promise, over.then(() => isOver = true)]);
+  const ending = Promise.race([lost.promise, stopped.then(() => isStopped = true)]);
   const settings = {
     max: 1,
     max_lifetime: null,
-    connect_timeout: PATIENCE_MS / 1_000,
+    connect_timeout: RESPONSE_TIMEOUT_MS / 1_000,
     fetch_types: false,
     onnotice: () => {},
-    onnotify: () => onNews(),
-    onclose: () => lost.reject(new DatabaseUnavailable("The connection that listens is lost")),
+    onnotify: () => onNotify(),
+    onclose: () => lost.reject(new DatabaseUnavailable("The listening connection is lost")),
     connection: { application_name: "payment-gateway events" },
   };
   const sql = postgres(url, settings);
   try {
-    await Promise.race([answered(sql.unsafe(`listen ${channel}`)), ending]);
-    if (!isOver) onNews();
-    while (!isOver) {
+    await Promise.race([respondsInTime(sql.unsafe(`listen ${channel}`)), ending]);
+    if (!isStopped) onNotify();
+    while (!isStopped) {
       await waitAtMost(CHECK_MS, ending);
-      if (!isOver) await Promise.race([answered(sql.unsafe("select 1")), ending]);
+      if (!isStopped) await Promise.race([respondsInTime(sql.unsafe("select 1")), ending]);
     }
   } finally {
     await sql.end({ timeout: 0 });
   }
 }
 
-async function answered(query: Promise<unknown>): Promise<void> {
+async function respondsInTime(query: Promise<unknown>): Promise<void> {
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
-  const refusal = new DatabaseUnavailable(`No answer from the database within ${PATIENCE_MS} ms`);
-  const timer = setTimeout(() => reject(refusal), PATIENCE_MS);
+  const error = new DatabaseUnavailable(
+    `No response from the database within ${RESPONSE_TIMEOUT_MS} ms`,
+  );
+  const timer = setTimeout(() => reject(error), RESPONSE_TIMEOUT_MS);
   try {
     await Promise.race([query, timeUp]);
   } finally {

@@ -1,11 +1,11 @@
-/** Brings the database's schema up to date: numbered SQL files, each applied once, under a lock. */
+/** Migrates the database's schema: numbered SQL files, each applied once, under a lock. */
 
 import { createHash } from "node:crypto";
 import postgres from "postgres";
 import type { Sql } from "./database.ts";
 
 export interface Migration {
-  /** The file's name without its ending, e.g. `0001_api_keys`. */
+  /** The file name without its extension, such as `0001_api_keys`. */
   name: string;
   sql: string;
   checksum: string;
@@ -17,7 +17,7 @@ export class MigrationRefused extends Error {
 
 const OLDEST_POSTGRES = 15;
 
-/** Any number, as long as nobody else locks it in this database: "gateway" in ASCII. */
+/** The advisory lock of everything that changes the schema: "gateway" in ASCII. */
 const LOCK = 0x67617465776179n;
 
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -26,7 +26,7 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
   const migrations: Migration[] = [];
   for await (const { name } of Deno.readDir(folder)) {
     if (!name.endsWith(".sql")) continue;
-    // Line ends are normalised: a checkout that rewrites them has changed nothing.
+    // A checkout that rewrites line ends must not change the checksum.
     const sql = (await Deno.readTextFile(new URL(name, folder))).replaceAll("\r\n", "\n");
     const checksum = createHash("sha256").update(sql).digest("hex");
     migrations.push({ name: name.slice(0, -".sql".length), sql, checksum });
@@ -35,10 +35,10 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 }
 
 /**
- * Applies what is missing and returns its names. Each file has a transaction of its own, which
- * takes the lock first: of many instances starting at once one applies it and the others, when
- * they get the lock, find it done. Where nothing is missing nothing is created or locked, so that
- * the service can run with a role that may do neither.
+ * Applies pending migrations and returns their names. Each file has its own transaction, which takes
+ * the lock first: of several instances that start at once, one applies it, and the others find it
+ * applied when they get the lock. If nothing is pending nothing is created or locked, so that the
+ * service can run with a role that may do neither.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
@@ -61,7 +61,7 @@ export async function migrate(url: string, migrations: Migration[]): Promise<str
   }
 }
 
-/** The names of the migrations this database still lacks. */
+/** The names of the migrations that are not applied to this database. */
 export async function findPending(sql: Sql, migrations: Migration[]): Promise<string[]> {
   const applied = await readApplied(sql);
   return migrations.map(({ name }) => name).filter((name) => !applied?.has(name));
@@ -70,7 +70,7 @@ export async function findPending(sql: Sql, migrations: Migration[]): Promise<st
 export function refuseOldServer(major: number): void {
   if (major >= OLDEST_POSTGRES) return;
   throw new MigrationRefused(
-    `The database is PostgreSQL ${major}; version ${OLDEST_POSTGRES} or newer is needed.`,
+    `The database is PostgreSQL ${major}; version ${OLDEST_POSTGRES} or newer is required.`,
   );
 }
 
@@ -80,7 +80,7 @@ async function serverVersion(sql: Sql): Promise<number> {
   return row.version;
 }
 
-/** The checksums of what was applied, by name; null where there is no such table yet. */
+/** The checksums of the applied migrations by name; null: the table does not exist yet. */
 async function readApplied(sql: Sql): Promise<Map<string, string> | null> {
   const [table] = await sql`select to_regclass('gateway.migrations') as name`;
   if (!table?.name) return null;
@@ -100,13 +100,13 @@ async function createSchema(sql: Sql): Promise<void> {
     )`;
 }
 
-/** Throws where it was applied, but with another content. */
+/** Throws if it was applied with other content. */
 function isApplied(known: Map<string, string>, { name, checksum }: Migration): boolean {
   const stored = known.get(name);
   if (stored === undefined || stored === checksum) return stored === checksum;
   throw new MigrationRefused(
-    `Migration ${name} was applied to this database with another content than the file has now. ` +
-      "Applied migrations never change: put the file back and add a new one.",
+    `Migration ${name} was applied to this database with other content than the file has now. ` +
+      "Applied migrations must not change: restore the file and add a new migration.",
   );
 }
 
@@ -119,7 +119,7 @@ async function applyOnce(sql: Sql, migration: Migration): Promise<boolean> {
   return true;
 }
 
-/** Of all who change the schema, until the transaction ends. */
+/** Held until the transaction ends. */
 export async function takeLock(sql: Sql): Promise<void> {
   await sql`select pg_advisory_xact_lock(${LOCK.toString()}::bigint)`;
 }

@@ -1,36 +1,19 @@
-/** Notifications: the model, and the statements by which they are kept. */
+/** Notifications of the gateway: the model, and the statements that read and write them. */
 
 import { MAX, NIL } from "uuid";
-import type { Sql } from "./database.ts";
-import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
-import { Statement } from "./statement.ts";
 import type { Batched } from "./batched.ts";
-
-export interface GatewayNotification {
-  id: string;
-  /** Null: it is about nothing that is known here. */
-  payment_id: string | null;
-  order_id: string;
-  transaction_id: string | null;
-  transaction_status: string;
-  fraud_status: string | null;
-  payment_type: string | null;
-  status_code: string;
-  /** As it was signed. */
-  gross_amount: string;
-  status: NotificationStatus;
-  error_message: string | null;
-  /** Without its signature and without tokens. */
-  raw_payload: Record<string, unknown>;
-  created_at: Date;
-}
+import { columnNames, fixed, mutable, overwriteMutable, type RowOf } from "./columns.ts";
+import type { Sql } from "./database.ts";
+import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
+import { Statement } from "./statement.ts";
 
 /**
- * - `received`: the gateway is still to be asked about it;
- * - `processed`: it changed something;
- * - `duplicate`, `stale`: it told nothing new, or something that was over;
- * - `unmatched`: the gateway itself knows nothing of it;
- * - `failed`: nothing could be made of it.
+ * - `received`: still to be checked at the gateway;
+ * - `processed`: it changed a record;
+ * - `duplicate`: it reported nothing new;
+ * - `stale`: it reported an earlier state;
+ * - `unmatched`: the gateway does not know the transaction;
+ * - `failed`: it could not be processed.
  */
 export const NOTIFICATION_STATUSES = [
   "received",
@@ -43,24 +26,36 @@ export const NOTIFICATION_STATUSES = [
 
 export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
 
-export const NOTIFICATION_COLUMNS =
-  "id, payment_id, order_id, transaction_id, transaction_status, fraud_status, payment_type, " +
-  "status_code, gross_amount, status, error_message, raw_payload, created_at";
+export const NOTIFICATION_COLUMNS = {
+  id: fixed<string>(),
+  /** Null: no payment matches. */
+  payment_id: mutable<string | null>(),
+  order_id: fixed<string>(),
+  transaction_id: fixed<string | null>(),
+  transaction_status: fixed<string>(),
+  fraud_status: fixed<string | null>(),
+  payment_type: fixed<string | null>(),
+  status_code: fixed<string>(),
+  /** The text that is part of the signature. */
+  gross_amount: fixed<string>(),
+  status: mutable<NotificationStatus>(),
+  error_message: mutable<string | null>(),
+  /** Without its signature and without tokens. */
+  raw_payload: fixed<Record<string, unknown>>(),
+  created_at: fixed<Date>(),
+};
 
-/** Of one that is there already its end is the news. */
-export const ON_NOTIFICATION_CONFLICT = `
-      on conflict (id) do update set (payment_id, status, error_message) = row(
-        excluded.payment_id, excluded.status, excluded.error_message)`;
+export interface GatewayNotification extends RowOf<typeof NOTIFICATION_COLUMNS> {}
 
 export interface NotificationWrite {
   notification: GatewayNotification;
   jobs: NewJob[];
 }
 
-/** Notifications that change no payment, be they new or to be ended. */
+/** Inserts notifications that change no payment, and updates the results of stored ones. */
 export const notificationWrites: Batched<NotificationWrite, DueJob[]> = {
   name: "write notification",
-  touches: ({ notification }) => [notification.id],
+  conflictKeys: ({ notification }) => [notification.id],
   run: writeNotifications,
 };
 
@@ -68,20 +63,21 @@ async function writeNotifications(sql: Sql, writes: NotificationWrite[]): Promis
   const statement = new Statement();
   const notifications = writes.map(({ notification }) => notification);
   const jobs = writes.flatMap(({ jobs }) => jobs);
-  const inserting = `
-      insert into gateway.notifications (${NOTIFICATION_COLUMNS})
-      select ${NOTIFICATION_COLUMNS} from ${statement.rows("notifications", notifications)}
-      order by id ${ON_NOTIFICATION_CONFLICT}`;
+  const names = columnNames(NOTIFICATION_COLUMNS).join(", ");
+  const insert = `
+      insert into gateway.notifications (${names})
+      select ${names} from ${statement.rows("notifications", notifications)}
+      order by id ${overwriteMutable(NOTIFICATION_COLUMNS)}`;
   if (jobs.length === 0) {
-    await statement.run(sql, inserting);
+    await statement.run(sql, insert);
     return writes.map(() => []);
   }
-  const waiting = await statement.run<DueJob & { subject_id: string }>(
+  const queued = await statement.run<DueJob & { subject_id: string }>(
     sql,
-    `with written as (${inserting}) ${insertingJobs(statement, jobs)}`,
+    `with written as (${insert}) ${insertJobsSql(statement, jobs)}`,
   );
   return writes.map(({ notification }) =>
-    waiting.filter(({ subject_id }) => subject_id === notification.id)
+    queued.filter(({ subject_id }) => subject_id === notification.id)
       .map(({ id, run_at }) => ({ id, run_at }))
   );
 }
@@ -92,18 +88,18 @@ export async function findNotification(sql: Sql, id: string): Promise<GatewayNot
   return row ?? null;
 }
 
+/** Null stands for any value. */
 export interface NotificationFilter {
-  /** Null: of whichever order. */
   orderId: string | null;
   status: NotificationStatus | null;
-  /** Ids are in the order of time: from this one on. */
+  /** Only notifications from this id on; ids are in the order of creation. */
   from: string | null;
-  /** Only those before this one. */
+  /** Only notifications before this one. */
   before: string | null;
   limit: number;
 }
 
-/** Newest first; of an order by its index, for it has but a few of any status. */
+/** Newest first. An order has few notifications, so its index serves every status. */
 export async function listNotifications(
   sql: Sql,
   { orderId, status, from, before, limit }: NotificationFilter,
@@ -117,12 +113,12 @@ export async function listNotifications(
         and (${status}::text is null or status = ${status})
       order by order_id desc, id desc limit ${limit}`;
   }
-  const [ofStatus, theStatus, byStatus] = status === null
+  const [statusColumn, statusValue, statusOrder] = status === null
     ? [sql``, sql``, sql``]
     : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
   return await sql<GatewayNotification[]>`
     select * from gateway.notifications
-    where (${ofStatus} id) < (${theStatus} ${end}::uuid)
-      and (${ofStatus} id) >= (${theStatus} ${first}::uuid)
-    order by ${byStatus} id desc limit ${limit}`;
+    where (${statusColumn} id) < (${statusValue} ${end}::uuid)
+      and (${statusColumn} id) >= (${statusValue} ${first}::uuid)
+    order by ${statusOrder} id desc limit ${limit}`;
 }

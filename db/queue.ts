@@ -1,15 +1,15 @@
-/** The queue in PostgreSQL: jobs get there by themselves, in the transaction that writes their row. */
+/** The PostgreSQL job queue: a trigger enqueues each job in the transaction that writes its row. */
 
 // @ts-types="@types/pg"
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 import postgres from "postgres";
 import type { Sql } from "./database.ts";
 import { takeLock } from "./migrations.ts";
-import { openQueuePool } from "./queue_pool.ts";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 
 export const QUEUE_SCHEMA = "gateway_worker";
 
-/** What the queue calls every job: what is to be done is in the row. */
+/** The queue's task name of every job; the row in gateway.jobs says what to do. */
 export const QUEUE_TASK = "job";
 
 export class QueueRefused extends Error {
@@ -17,9 +17,9 @@ export class QueueRefused extends Error {
 }
 
 /**
- * Makes what is missing, under the migrations' lock; where nothing is, nothing is made or locked.
- * Where the queue is another one, nothing may pile up here. Whether it was switched on or off by
- * that, which it then is for all instances.
+ * Creates the queue's schema and trigger under the lock of migrations; if both exist, nothing is
+ * created or locked. With another queue the trigger is removed, or entries would pile up here. Returns
+ * whether this switched the PostgreSQL queue on or off, which affects all instances.
  */
 export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
@@ -45,10 +45,10 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
   }
 }
 
-/** By itself it makes nothing where nothing is missing, and lets others make the same at once. */
+/** The library applies only what is pending, and several instances may call it at once. */
 async function migrateQueue(url: string): Promise<void> {
   const { Logger, runMigrations } = await import("graphile-worker");
-  // What is wrong with a connection is told by whoever uses it.
+  // Connection errors also reject the statement that runs, which reports them.
   await using connections = await openQueuePool({ url, size: 1, onError() {} });
   await runMigrations({
     pgPool: connections.pool,
@@ -57,7 +57,7 @@ async function migrateQueue(url: string): Promise<void> {
   });
 }
 
-/** What it runs; null where there is none. */
+/** The body of the trigger's function; null: there is no trigger. */
 async function findTrigger(sql: Sql): Promise<string | null> {
   const [row] = await sql<[{ body: string }?]>`
     select prosrc as body from pg_trigger join pg_proc on pg_proc.oid = tgfoid
@@ -65,19 +65,19 @@ async function findTrigger(sql: Sql): Promise<string | null> {
   return row?.body ?? null;
 }
 
-/** The queue shows its jobs to nobody but their owner, who would else find it empty for ever. */
+/** Row-level security hides the queue's jobs from other roles, which would find it always empty. */
 async function refuseForeignQueue(sql: Sql): Promise<void> {
   const [row] = await sql`
     select row_security_active(${`${QUEUE_SCHEMA}._private_jobs`}::text) as is_foreign`;
   if (!row?.is_foreign) return;
   throw new QueueRefused(
-    `The queue (schema ${QUEUE_SCHEMA}) is another role's, of which this one has to be a member.`,
+    `The queue (schema ${QUEUE_SCHEMA}) belongs to another role. Make this role a member of it.`,
   );
 }
 
 /**
- * Entries that were replaced while a process had them that was killed, or had to stop: nobody takes or
- * deletes them any more.
+ * Deletes entries that were replaced while a process worked on them which was then killed: the library
+ * neither runs nor deletes them.
  */
 async function deleteDeadEntries(sql: Sql): Promise<void> {
   await sql.unsafe(
@@ -85,10 +85,10 @@ async function deleteDeadEntries(sql: Sql): Promise<void> {
   );
 }
 
-/** How many rows are touched in one statement, each of which the trigger enqueues. */
+/** How many rows one statement updates; the trigger enqueues each of them. */
 const BATCH = 500;
 
-/** By the trigger: touched, a job that waits is enqueued as when it was written. */
+/** Updates the rows of queued jobs without a change, so that the trigger enqueues them again. */
 export async function enqueueAgain(pool: Pool, jobIds: string[]): Promise<void> {
   for (let from = 0; from < jobIds.length; from += BATCH) {
     await pool.query(
@@ -98,17 +98,17 @@ export async function enqueueAgain(pool: Pool, jobIds: string[]): Promise<void> 
   }
 }
 
-/** What was enqueued is for nobody any more; the jobs themselves are found by the sweep. */
+/** Deletes the entries as well; the sweep finds the jobs themselves. */
 const SWITCH_OFF = `
   drop trigger if exists jobs_carried on gateway.jobs;
   delete from ${QUEUE_SCHEMA}._private_jobs`;
 
-const CALLED = `after insert or update of run_at, status, rank on gateway.jobs
+const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gateway.jobs
     for each row when (new.status = 'queued')`;
 
-/** When it is called stands in it, too, so that it tells of any change. */
+/** Contains the condition as a comment, so that a change of that also replaces the trigger. */
 const TRIGGER_BODY = `
-  -- ${CALLED.replace(/\s+/g, " ")}
+  -- ${TRIGGER_CONDITION.replace(/\s+/g, " ")}
   begin
     perform ${QUEUE_SCHEMA}.add_job(
       '${QUEUE_TASK}',
@@ -118,13 +118,70 @@ const TRIGGER_BODY = `
   end `;
 
 /**
- * By its owner's rights: who writes a job needs none on the queue's own tables. The kind of job is
- * made known here, for else the first to write one would keep all others waiting until its commit.
+ * `security definer`: a role that writes jobs needs no rights on the queue's tables. The queue's task
+ * name is inserted here, because otherwise the first transaction that enqueues a job would insert it
+ * and block all others until its commit.
  */
 const TRIGGER = `
   create or replace function gateway.carry_job() returns trigger
   language plpgsql security definer set search_path = pg_catalog as $$${TRIGGER_BODY}$$;
-  create or replace trigger jobs_carried ${CALLED}
+  create or replace trigger jobs_carried ${TRIGGER_CONDITION}
     execute function gateway.carry_job();
   insert into ${QUEUE_SCHEMA}._private_tasks (identifier) values ('${QUEUE_TASK}')
     on conflict do nothing`;
+
+/** Connections of the `pg` driver, the only one that the queue's library supports. */
+export interface QueuePool extends AsyncDisposable {
+  pool: Pool;
+  /** Closes all connections. */
+  drop(): void;
+}
+
+export interface QueuePoolOptions {
+  url: string;
+  size: number;
+  onError(error: Error): void;
+}
+
+/** A connection without a response for this long is considered dead. */
+const RESPONSE_TIMEOUT_MS = 5_000;
+
+/** How long closing may take, since the server may be gone. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+export async function openQueuePool({ url, size, onError }: QueuePoolOptions): Promise<QueuePool> {
+  // Loaded only if this queue is used.
+  // @ts-types="@types/pg"
+  const { default: pg } = await import("pg");
+  const pool = new pg.Pool({
+    connectionString: withLibpqSslMode(url),
+    max: size,
+    connectionTimeoutMillis: RESPONSE_TIMEOUT_MS,
+    query_timeout: RESPONSE_TIMEOUT_MS,
+    application_name: "payment-gateway queue",
+  });
+  const clients = new Set<PoolClient>();
+  pool.on("error", onError);
+  pool.on("connect", (client) => {
+    clients.add(client);
+    client.on("error", onError);
+  });
+  pool.on("remove", (client) => clients.delete(client));
+
+  return {
+    pool,
+    drop() {
+      for (const client of clients) client.end().catch(() => {});
+      clients.clear();
+    },
+    [Symbol.asyncDispose]: () => waitAtMost(CLOSE_TIMEOUT_MS, pool.end()),
+  };
+}
+
+/** For libpq `sslmode=require` does not verify the certificate; this driver would by default. */
+function withLibpqSslMode(url: string): string {
+  const parsed = new URL(url);
+  const { searchParams } = parsed;
+  if (searchParams.get("sslmode") === "require") searchParams.set("uselibpqcompat", "true");
+  return parsed.href;
+}

@@ -1,76 +1,79 @@
-/** What is written beside a record, in the same statement: its story, and all that follows of it. */
+/**
+ * Writes a record together with the rows that follow from the change, in one statement: history,
+ * events, deliveries, refunds, subscription charges, notifications and jobs.
+ */
 
+import { columnNames, fixed, overwriteMutable, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
-import type { GatewayEvent } from "./events.ts";
-import type { NewHistory } from "./history.ts";
-import { type DueJob, insertingJobs, type NewJob } from "./jobs.ts";
-import {
-  type GatewayNotification,
-  NOTIFICATION_COLUMNS,
-  ON_NOTIFICATION_CONFLICT,
-} from "./notifications.ts";
-import type { GatewayRefund } from "./refunds.ts";
+import { EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
+import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
+import { type GatewayNotification, NOTIFICATION_COLUMNS } from "./notifications.ts";
+import { type GatewayRefund, REFUND_COLUMNS } from "./payments.ts";
+import { HISTORY_COLUMNS, type NewHistory } from "./records.ts";
 import { Statement } from "./statement.ts";
-import type { SubscriptionCharge } from "./subscription_charges.ts";
 
 export interface SideEffects {
   history: NewHistory[];
   events: GatewayEvent[];
-  /** Of a payment: those that are new or changed. */
+  /** New or changed refunds of a payment. */
   refunds: GatewayRefund[];
-  /** Of a subscription: those that are new. */
+  /** New charges of a subscription. */
   charges: SubscriptionCharge[];
-  /** That told of it, with what has come of them. */
+  /** The notifications that reported the change, with their results. */
   notifications: GatewayNotification[];
-  /** They are about the record; or about what it belongs to, and then name the payment. */
+  /** Their subject is the record; or the payload has the record as `payment_id`. */
   jobs: NewJob[];
 }
 
+/** Says that the event about this charge of a subscription is written: there is one per charge. */
+const CHARGE_COLUMNS = {
+  transaction_id: fixed<string>(),
+  subscription_id: fixed<string>(),
+  payment_id: fixed<string>(),
+  created_at: fixed<Date>(),
+};
+
+export interface SubscriptionCharge extends RowOf<typeof CHARGE_COLUMNS> {}
+
 export interface WriteResult {
-  /** False: the record is not as it was taken to be; then nothing was written. */
+  /** False: the stored record is not the expected one, and nothing was written. */
   isWritten: boolean;
-  /** The jobs that wait now. */
+  /** The jobs that are queued now. */
   jobs: DueJob[];
-  /** To which endpoints there is something to be delivered, be they disabled. */
+  /** The endpoints that got new deliveries, disabled ones included. */
   endpoints: string[];
 }
 
-/** Each row names its record. */
+interface SideTable {
+  /** The column with the record's id. */
+  recordId: string;
+  columns: Parameters<typeof columnNames>[0];
+  /** Follows the insert. */
+  suffix: string;
+}
+
 const TABLES = {
-  history: {
-    record: "resource_id",
-    columns: "resource, resource_id, from_status, to_status, fraud_status, source, created_at",
-  },
+  history: { recordId: "resource_id", columns: HISTORY_COLUMNS, suffix: "" },
   events: {
-    record: "resource_id",
-    columns: "id, name, resource, resource_id, sequence, user_id, data, created_at",
+    recordId: "resource_id",
+    columns: EVENT_COLUMNS,
+    suffix: "returning id, name, resource_id, sequence, created_at",
   },
   refunds: {
-    record: "payment_id",
-    columns: "id, payment_id, refund_key, amount, reason, is_direct, status, status_code, " +
-      "status_message, created_at, updated_at",
+    recordId: "payment_id",
+    columns: REFUND_COLUMNS,
+    suffix: overwriteMutable(REFUND_COLUMNS),
   },
-  subscription_charges: {
-    record: "subscription_id",
-    columns: "transaction_id, subscription_id, payment_id, created_at",
+  subscription_charges: { recordId: "subscription_id", columns: CHARGE_COLUMNS, suffix: "" },
+  notifications: {
+    recordId: "payment_id",
+    columns: NOTIFICATION_COLUMNS,
+    suffix: overwriteMutable(NOTIFICATION_COLUMNS),
   },
-  notifications: { record: "payment_id", columns: NOTIFICATION_COLUMNS },
-};
+} satisfies Record<string, SideTable>;
 
-/** Of what is there already only its end is news. */
-const ON_CONFLICT: Partial<Record<keyof typeof TABLES, string>> = {
-  notifications: ON_NOTIFICATION_CONFLICT,
-  refunds: `
-      on conflict (id) do update set (status, status_code, status_message, updated_at) = row(
-        excluded.status, excluded.status_code, excluded.status_message, excluded.updated_at)`,
-};
-
-const RETURNING: Partial<Record<keyof typeof TABLES, string>> = {
-  events: "returning id, name, resource_id, sequence, created_at",
-};
-
-/** Also to those that are disabled, for which they wait: what they miss meanwhile is not lost. */
-const DELIVERING = `
+/** Disabled endpoints get deliveries, too, which wait until they are enabled again. */
+const INSERT_DELIVERIES = `
       insert into gateway.webhook_deliveries
         (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
       select event.id, endpoint.id, event.name, event.resource_id, event.sequence,
@@ -80,108 +83,113 @@ const DELIVERING = `
         and (endpoint.event_names is null or event.name = any(endpoint.event_names))
       returning endpoint_id`;
 
-/** Parts of a statement in which `changed` has the ids of the records that were written. */
-function besides(
+const IS_JOB_OF_CHANGED =
+  "coalesce((payload ->> 'payment_id')::uuid, subject_id) in (select id from changed)";
+
+const HAS_ENDPOINTS = "exists (select from gateway.webhook_endpoints)";
+
+/** CTEs that insert the rows of those records whose ids are in the CTE `changed`. */
+function buildSideEffects(
   statement: Statement,
   writes: readonly SideEffects[],
-  delivers: boolean,
+  hasDeliveries: boolean,
 ): string[] {
   const jobs = writes.flatMap(({ jobs }) => jobs);
   return [
-    ...beside(statement, "history", writes.flatMap(({ history }) => history)),
-    ...beside(statement, "events", writes.flatMap(({ events }) => events)),
-    ...delivers ? [`with_deliveries as (${DELIVERING})`] : [],
-    ...beside(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
-    ...beside(statement, "subscription_charges", writes.flatMap(({ charges }) => charges)),
-    ...beside(statement, "notifications", writes.flatMap(({ notifications }) => notifications)),
-    ...jobs.length > 0 ? [`with_jobs as (${insertingJobs(statement, jobs, IS_CAUSED)})`] : [],
+    ...insertRows(statement, "history", writes.flatMap(({ history }) => history)),
+    ...insertRows(statement, "events", writes.flatMap(({ events }) => events)),
+    ...hasDeliveries ? [`with_deliveries as (${INSERT_DELIVERIES})`] : [],
+    ...insertRows(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
+    ...insertRows(statement, "subscription_charges", writes.flatMap(({ charges }) => charges)),
+    ...insertRows(statement, "notifications", writes.flatMap(({ notifications }) => notifications)),
+    ...jobs.length > 0
+      ? [`with_jobs as (${insertJobsSql(statement, jobs, IS_JOB_OF_CHANGED)})`]
+      : [],
   ];
 }
 
-const IS_CAUSED =
-  "coalesce((payload ->> 'payment_id')::uuid, subject_id) in (select id from changed)";
-
-function beside(
+function insertRows(
   statement: Statement,
   table: keyof typeof TABLES,
   rows: readonly object[],
 ): string[] {
   if (rows.length === 0) return [];
-  const { record, columns } = TABLES[table];
+  const { recordId, columns, suffix } = TABLES[table];
+  const names = columnNames(columns).join(", ");
   return [`with_${table} as (
-      insert into gateway.${table} (${columns})
-      select ${columns} from ${statement.rows(table, rows)}
-      where ${record} in (select id from changed)
-      ${ON_CONFLICT[table] ?? ""}
-      ${RETURNING[table] ?? ""}
+      insert into gateway.${table} (${names})
+      select ${names} from ${statement.rows(table, rows)}
+      where ${recordId} in (select id from changed)
+      ${suffix}
     )`];
 }
 
-interface Done {
+/**
+ * Builds the CTEs that write the records; the one named `changed` returns their ids. They append
+ * `condition` to their where clause: it is empty, or begins with "and".
+ */
+export type BuildRecordWrite = (statement: Statement, condition: string) => string[];
+
+/** Connection pools whose database had webhook endpoints at the last write. */
+const withEndpoints = new WeakSet<Sql>();
+
+/**
+ * Writes records with their side effects and returns a result for each write. Inserting deliveries
+ * costs time even if there is no endpoint, so as long as none is known the statement leaves them out
+ * and instead requires that there is none. If it therefore wrote nothing, it runs again with them.
+ */
+export async function writeWithSideEffects(
+  sql: Sql,
+  buildWrite: BuildRecordWrite,
+  writes: readonly (SideEffects & { record: { id: string } })[],
+): Promise<WriteResult[]> {
+  const hasEvents = writes.some(({ events }) => events.length > 0);
+  const hasDeliveries = hasEvents && withEndpoints.has(sql);
+  let written = await runWrite(sql, buildWrite, writes, { hasEvents, hasDeliveries });
+  // Either there is an endpoint, or the stored records are not the expected ones.
+  if (hasEvents && !hasDeliveries && written.changed.length === 0) {
+    written = await runWrite(sql, buildWrite, writes, { hasEvents, hasDeliveries: true });
+  }
+  if (written.has_endpoints) withEndpoints.add(sql);
+  else if (hasDeliveries) withEndpoints.delete(sql);
+  return writes.map(({ record, jobs }) => ({
+    isWritten: written.changed.includes(record.id),
+    jobs: written.jobs.filter((each) => jobs.some((job) => job.subject_id === each.subject_id))
+      .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
+    endpoints: [...new Set(written.endpoints)],
+  }));
+}
+
+interface Written {
   changed: string[];
   jobs: { id: string; run_at: string; subject_id: string }[];
-  /** Each that something is to be delivered to, once for each event. */
+  /** The endpoint of each new delivery. */
   endpoints: string[];
   has_endpoints: boolean;
 }
 
-/**
- * The part of a statement that writes the records: their ids are in `changed`. It holds only while
- * `unless` does, which begins with "and" where it is anything.
- */
-export type Changing = (statement: Statement, unless: string) => string[];
-
-/** Where there were endpoints the last time. */
-const withEndpoints = new WeakSet<Sql>();
-
-/**
- * Writes records, and all that is written together with them; tells what was done for each write.
- * Where no endpoint is known of, nothing is said of deliveries, which costs time even where there are
- * none. But then nothing is written either, should there be one by now: it is said again, in full.
- */
-export async function writeWithSideEffects(
+async function runWrite(
   sql: Sql,
-  changing: Changing,
-  writes: readonly (SideEffects & { record: { id: string } })[],
-): Promise<WriteResult[]> {
-  const hasEvents = writes.some(({ events }) => events.length > 0);
-  const delivers = hasEvents && withEndpoints.has(sql);
-  let done = await say(sql, changing, writes, { hasEvents, delivers });
-  // An endpoint is one reason; that the records are not as they were taken to be is the other.
-  if (hasEvents && !delivers && done.changed.length === 0) {
-    done = await say(sql, changing, writes, { hasEvents, delivers: true });
-  }
-  if (done.has_endpoints) withEndpoints.add(sql);
-  else if (delivers) withEndpoints.delete(sql);
-  return writes.map(({ record, jobs }) => ({
-    isWritten: done.changed.includes(record.id),
-    jobs: done.jobs.filter((each) => jobs.some((job) => job.subject_id === each.subject_id))
-      .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
-    endpoints: [...new Set(done.endpoints)],
-  }));
-}
-
-async function say(
-  sql: Sql,
-  changing: Changing,
+  buildWrite: BuildRecordWrite,
   writes: readonly SideEffects[],
-  { hasEvents, delivers }: { hasEvents: boolean; delivers: boolean },
-): Promise<Done> {
+  { hasEvents, hasDeliveries }: { hasEvents: boolean; hasDeliveries: boolean },
+): Promise<Written> {
   const statement = new Statement();
   const parts = [
-    ...changing(statement, hasEvents && !delivers ? `and not ${HAS_ENDPOINTS}` : ""),
-    ...besides(statement, writes, delivers),
+    ...buildWrite(statement, hasEvents && !hasDeliveries ? `and not ${HAS_ENDPOINTS}` : ""),
+    ...buildSideEffects(statement, writes, hasDeliveries),
   ];
   const hasJobs = writes.some(({ jobs }) => jobs.length > 0);
-  const [done] = await statement.run<Done>(
+  const endpoints = hasDeliveries
+    ? "array(select endpoint_id from with_deliveries)"
+    : "'{}'::uuid[]";
+  const [written] = await statement.run<Written>(
     sql,
     `with ${parts.join(", ")}
     select array(select id from changed) as changed,
       ${hasJobs ? "array(select to_json(with_jobs) from with_jobs)" : "'{}'::json[]"} as jobs,
-      ${delivers ? "array(select endpoint_id from with_deliveries)" : "'{}'::uuid[]"} as endpoints,
-      ${delivers ? HAS_ENDPOINTS : "false"} as has_endpoints`,
+      ${endpoints} as endpoints,
+      ${hasDeliveries ? HAS_ENDPOINTS : "false"} as has_endpoints`,
   );
-  return done!;
+  return written!;
 }
-
-const HAS_ENDPOINTS = "exists (select from gateway.webhook_endpoints)";

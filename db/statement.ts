@@ -1,7 +1,6 @@
 /**
- * A statement put together from parts, each with its values. The parts are constants and only values
- * come from outside, as parameters: a statement of the same parts is the same text, and its plan is
- * known.
+ * Builds a statement from parts. The parts are constants, and only parameters come from outside: the
+ * same parts give the same text, whose prepared plan PostgreSQL reuses.
  */
 
 import type { Sql } from "./database.ts";
@@ -23,19 +22,19 @@ type Table =
 export class Statement {
   readonly #values: unknown[] = [];
 
-  /** Where a value stands in the text. */
+  /** Adds a parameter and returns its placeholder. */
   value(value: string | Date | null): string {
     return `$${this.#values.push(value)}`;
   }
 
+  /** A parameter of type uuid[]. */
   ids(ids: readonly string[]): string {
     return `${this.value(`{${ids.join(",")}}`)}::text::uuid[]`;
   }
 
   /**
-   * Rows to be selected from, as from the table itself; members that are no columns are left out, and
-   * so are those that are not among `names`, where given. They travel as JSON: any number of them, and
-   * the text stays the same.
+   * Rows to select from, with the columns of the table; other members are ignored, and so are those
+   * not in `names`, if given. They are one JSON parameter, so the text is the same for any number.
    */
   rows<Row extends object>(
     table: Table,
@@ -51,7 +50,7 @@ export class Statement {
   }
 }
 
-/** What is absent is null, too, and half of a payment's columns mostly are. */
+/** PostgreSQL reads a missing member as null. Half of a payment's columns are: this saves bytes. */
 function withoutNulls<Row extends object>(
   row: Row,
   names: readonly string[] = Object.keys(row),

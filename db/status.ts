@@ -1,16 +1,14 @@
 /**
- * How things stand, in numbers. Each is read by an index that holds little else, and counting stops at
- * some point: it costs the same, however much has been done before and however much waits.
+ * The counts of the service status. Each is read by an index that holds little else, and counting
+ * stops at a limit, so the cost depends neither on the size of the tables nor on the backlog.
  */
 
 import type { Sql } from "./database.ts";
-import type { GatewayJob, JobStatus } from "./jobs.ts";
-import { IS_UNDELIVERED } from "./jobs_to_deliver.ts";
+import { type GatewayJob, IS_UNDELIVERED, type JobStatus } from "./jobs.ts";
 
-/** Counting stops one above it: whoever has more than so many has one problem, and knows it. */
+/** Counts stop at one above this, which means "more than". */
 export const MOST_COUNTED = 10_000;
 
-/** Whoever wants to see more can list them. */
 const LAST_FAILURES = 10;
 
 export interface JobCount {
@@ -19,7 +17,7 @@ export interface JobCount {
   count: number;
 }
 
-/** Of those that wait or run, and of those that were given up, so many are looked at. */
+/** Counts queued, running and failed jobs by task, up to the limit each. */
 export async function countJobs(sql: Sql): Promise<JobCount[]> {
   const some = (condition: string) =>
     `(select task, status from gateway.jobs where ${condition} limit ${MOST_COUNTED + 1})`;
@@ -35,16 +33,16 @@ export async function countJobs(sql: Sql): Promise<JobCount[]> {
 
 export type FailedJob = Pick<GatewayJob, "id" | "task" | "error" | "updated_at">;
 
-/** Of those that were given up the last that were made. */
+/** The newest failed jobs. */
 export async function listLastFailures(sql: Sql): Promise<FailedJob[]> {
   return await sql<FailedJob[]>`
     select id, task, error, updated_at from gateway.jobs where status = 'failed'
     order by status desc, id desc limit ${LAST_FAILURES}`;
 }
 
-/** Since when a job could be run that nobody runs; null where there is none. */
+/** Since when the longest due job waits for a worker; null: none waits. */
 export async function findOldestDue(sql: Sql, now: Date): Promise<Date | null> {
-  // First all that is not over, in the order of its index; there are never many that run.
+  // Reads unfinished jobs in the order of their index; few of them are running.
   const [job] = await sql<[{ run_at: Date }?]>`
     select run_at from (
       select run_at, status from gateway.jobs
@@ -57,19 +55,19 @@ export async function findOldestDue(sql: Sql, now: Date): Promise<Date | null> {
 
 export interface Waiting {
   count: number;
-  /** Since when; null where nothing does. */
+  /** Since when the oldest waits; null: none waits. */
   since: Date | null;
 }
 
-/** Of the oldest payments, invoices and subscriptions that somebody waits to hear of. */
+/** How many of the oldest waiting deliveries are read to find the oldest event. */
 const MOST_DELIVERIES_READ = 1_000;
 
-/** Deliveries to those who listen, and when what the oldest of them tell of happened. */
+/** Waiting deliveries to in-process subscribers, and the time of the oldest event among them. */
 export async function findUndelivered(sql: Sql): Promise<Waiting> {
   const waiting = `gateway.jobs where ${IS_UNDELIVERED}`;
   const [found] = await sql.unsafe<[Waiting]>(
-    // What they are about has ids in the order of time.
-    `select (${counting(waiting)}) as count, (
+    // The ids of their subjects are in the order of creation.
+    `select (${countSql(waiting)}) as count, (
       select min((
         select created_at from gateway.events event
         where event.resource_id = job.subject_id
@@ -85,10 +83,10 @@ export async function findUndelivered(sql: Sql): Promise<Waiting> {
   return found;
 }
 
-/** Deliveries to endpoints, and since when the oldest of them waits. */
+/** Pending webhook deliveries. */
 export async function findUnsent(sql: Sql): Promise<Waiting> {
   const [found] = await sql.unsafe<[Waiting]>(
-    `select (${counting("gateway.webhook_deliveries where status = 'pending'")}) as count, (
+    `select (${countSql("gateway.webhook_deliveries where status = 'pending'")}) as count, (
       select min(oldest.created_at) from gateway.webhook_endpoints endpoint, lateral (
         select created_at from gateway.webhook_deliveries
         where endpoint_id = endpoint.id and status = 'pending'
@@ -101,7 +99,7 @@ export async function findUnsent(sql: Sql): Promise<Waiting> {
   return found;
 }
 
-/** Endpoints that were disabled, by themselves or by staff. */
+/** Disabled endpoints, whether staff or the service disabled them. */
 export async function countDisabledEndpoints(sql: Sql): Promise<number> {
   const [found] = await sql<[{ count: number }]>`
     select count(*) from gateway.webhook_endpoints
@@ -109,10 +107,10 @@ export async function countDisabledEndpoints(sql: Sql): Promise<number> {
   return found.count;
 }
 
-/** Notifications that the gateway is still to be asked about. */
+/** Notifications that are not processed yet. */
 export async function findReceived(sql: Sql): Promise<Waiting> {
   const [found] = await sql.unsafe<[Waiting]>(
-    `select (${counting("gateway.notifications where status = 'received'")}) as count, (
+    `select (${countSql("gateway.notifications where status = 'received'")}) as count, (
       select created_at from gateway.notifications where status = 'received'
       order by status, id limit 1
     ) as since`,
@@ -128,20 +126,20 @@ export interface Unanswered {
   subscriptions: number;
 }
 
-/** What the gateway was asked for and has not answered: creations, and actions on subscriptions. */
+/** Requests without a response of the gateway: creations, and actions on subscriptions. */
 export async function countUnanswered(sql: Sql): Promise<Unanswered> {
   const [found] = await sql.unsafe<[Unanswered]>(
-    // The index of these payments also holds the few that never got an answer and are over.
+    // The index of these payments also holds the few that ended without a response.
     `select (
       select count(*) from (
         select transaction_status from gateway.payments
         where transaction_id is null and not is_refused limit ${MOST_COUNTED + 1}
       ) payment where transaction_status = 'pending'
     ) as payments,
-    (${counting("gateway.invoices where status = 'pending'")}) as invoices,
+    (${countSql("gateway.invoices where status = 'pending'")}) as invoices,
     least(${MOST_COUNTED + 1},
-      (${counting("gateway.subscriptions where status = 'pending'")}) +
-      (${counting("gateway.subscriptions where intent is not null and status <> 'pending'")})
+      (${countSql("gateway.subscriptions where status = 'pending'")}) +
+      (${countSql("gateway.subscriptions where intent is not null and status <> 'pending'")})
     ) as subscriptions`,
     [],
     { prepare: true },
@@ -149,6 +147,6 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
   return found;
 }
 
-function counting(rows: string): string {
+function countSql(rows: string): string {
   return `select count(*) from (select from ${rows} limit ${MOST_COUNTED + 1}) counted`;
 }

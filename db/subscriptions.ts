@@ -1,55 +1,16 @@
-/** Subscriptions: the model, and the statements that read and write it. */
+/** Subscriptions: the model, and the statements that read and write them. */
 
+import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
-import { inserting } from "./insert_record.ts";
-import { type ListOptions, pageOf } from "./list_records.ts";
-import { writing } from "./write_record.ts";
-
-export interface GatewaySubscription {
-  id: string;
-  user_id: string;
-  /** Null until the gateway has answered. */
-  gateway_subscription_id: string | null;
-  name: string;
-  payment_type: string;
-  amount: number;
-  currency: string;
-  interval: number;
-  interval_unit: IntervalUnit;
-  /** Null: without end. */
-  max_interval: number | null;
-  /** Cycles that were begun. */
-  current_interval: number;
-  start_time: Date | null;
-  next_execution_at: Date | null;
-  status: SubscriptionStatus;
-  /** The action that the gateway was asked for and has not answered yet: it will be asked again. */
-  intent: SubscriptionAction | null;
-  /** When it was disabled or cancelled; null while it is not. */
-  ended_at: Date | null;
-  customer_first_name: string | null;
-  customer_last_name: string | null;
-  customer_email: string | null;
-  customer_phone: string | null;
-  metadata: Record<string, unknown> | null;
-  /** When it was first sent to the gateway, or about to be. */
-  sent_at: Date;
-  /** When the gateway was last asked about it. */
-  checked_at: Date | null;
-  /** When to ask the gateway, should nobody have heard from it until then. */
-  check_at: Date | null;
-  event_count: number;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-}
+import { batchedInsert, batchedUpdate } from "./record_writes.ts";
+import { pageOf, type RecordFilter } from "./records.ts";
 
 /**
- * - `pending`: the gateway has not answered to its creation;
- * - `active`: its customer is charged time and again;
+ * - `pending`: the gateway has not confirmed the creation;
+ * - `active`: the gateway charges the customer every interval;
  * - `inactive`: the gateway ended it;
- * - `disabled`, `cancelled`: we did, for now or for good;
- * - `failed`: the gateway refused it.
+ * - `disabled`, `cancelled`: a caller ended it, temporarily or permanently;
+ * - `failed`: the gateway rejected it.
  */
 export const SUBSCRIPTION_STATUSES = [
   "pending",
@@ -70,60 +31,62 @@ export const INTERVAL_UNITS = ["day", "week", "month"] as const;
 
 export type IntervalUnit = (typeof INTERVAL_UNITS)[number];
 
-type Column = keyof GatewaySubscription;
+/** A new column needs a migration and a line here; see `PAYMENT_COLUMNS`. */
+const SUBSCRIPTION_COLUMNS = {
+  id: fixed<string>(),
+  user_id: fixed<string>(),
+  /** Null until the gateway has responded. */
+  gateway_subscription_id: mutable<string | null>(),
+  name: mutable<string>(),
+  payment_type: fixed<string>(),
+  amount: mutable<number>(),
+  currency: fixed<string>(),
+  interval: mutable<number>(),
+  interval_unit: fixed<IntervalUnit>(),
+  /** Null: no end. */
+  max_interval: fixed<number | null>(),
+  /** How many intervals have begun. */
+  current_interval: mutable<number>(),
+  start_time: mutable<Date | null>(),
+  next_execution_at: mutable<Date | null>(),
+  status: mutable<SubscriptionStatus>(),
+  /** The action that was requested and has no response of the gateway yet; it will be retried. */
+  intent: mutable<SubscriptionAction | null>(),
+  /** When it was disabled or cancelled; null: it is not. */
+  ended_at: mutable<Date | null>(),
+  customer_first_name: fixed<string | null>(),
+  customer_last_name: fixed<string | null>(),
+  customer_email: fixed<string | null>(),
+  customer_phone: fixed<string | null>(),
+  metadata: fixed<Record<string, unknown> | null>(),
+  /** Written just before it is sent to the gateway for the first time. */
+  sent_at: fixed<Date>(),
+  /** When it was last checked at the gateway. Written by `recordCheck` and `claimCheck` alone. */
+  checked_at: fixed<Date | null>(),
+  /** When to check at the gateway if no report arrives earlier; null: never. */
+  check_at: mutable<Date | null>(),
+  event_count: mutable<number>(),
+  /** Incremented by every update. */
+  version: fixed<number>(),
+  created_at: fixed<Date>(),
+  updated_at: mutable<Date>(),
+};
 
-const CHANGING_COLUMNS = [
-  "gateway_subscription_id",
-  "name",
-  "amount",
-  "interval",
-  "current_interval",
-  "start_time",
-  "next_execution_at",
-  "status",
-  "intent",
-  "ended_at",
-  "check_at",
-  "event_count",
-  "updated_at",
-] as const satisfies readonly Column[];
+export interface GatewaySubscription extends RowOf<typeof SUBSCRIPTION_COLUMNS> {}
 
-const COLUMNS = [
-  "id",
-  "user_id",
-  "payment_type",
-  "currency",
-  "interval_unit",
-  "max_interval",
-  "customer_first_name",
-  "customer_last_name",
-  "customer_email",
-  "customer_phone",
-  "metadata",
-  "sent_at",
-  "checked_at",
-  "created_at",
-  ...CHANGING_COLUMNS,
-  "version",
-] as const satisfies readonly Column[];
-
-// Does not compile when one is missing.
-const _isComplete: Column extends (typeof COLUMNS)[number] ? true : never = true;
-
-/** The statements by which subscriptions are made, and changed. */
-export const subscriptionInserts = inserting<GatewaySubscription>({
+export const subscriptionInserts = batchedInsert<GatewaySubscription>({
   resource: "subscription",
   table: "subscriptions",
-  columns: COLUMNS,
+  columns: columnNames(SUBSCRIPTION_COLUMNS),
   status: "status",
   source: "create",
   orderOf: () => null,
   items: null,
 });
 
-export const subscriptionWrites = writing<GatewaySubscription>(
+export const subscriptionWrites = batchedUpdate<GatewaySubscription>(
   "subscriptions",
-  CHANGING_COLUMNS,
+  mutableNames(SUBSCRIPTION_COLUMNS),
 );
 
 export async function findSubscription(
@@ -137,7 +100,7 @@ export async function findSubscription(
   return row ?? null;
 }
 
-/** The one that the gateway knows by this id. */
+/** Finds a subscription by the gateway's id. */
 export async function findSubscriptionAtGateway(
   sql: Sql,
   gatewaySubscriptionId: string,
@@ -148,7 +111,7 @@ export async function findSubscriptionAtGateway(
   return row ?? null;
 }
 
-/** Several may have one name, of different callers even. */
+/** Names are not unique, not even across users. */
 export async function listSubscriptionsOfName(
   sql: Sql,
   name: string,
@@ -162,13 +125,13 @@ export async function listSubscriptionsOfName(
 
 export async function listSubscriptions(
   sql: Sql,
-  options: ListOptions,
+  options: RecordFilter,
 ): Promise<GatewaySubscription[]> {
   return await sql<GatewaySubscription[]>`
     select * from (${pageOf(sql, "subscriptions", options)}) subscription order by id desc`;
 }
 
-/** Those that there may be news of; first those that were looked at the longest ago. */
+/** Subscriptions that can still change, the longest unchecked first. */
 export async function listSubscriptionsToCheck(
   sql: Sql,
   { endedSince, limit }: { endedSince: Date; limit: number },
@@ -178,4 +141,39 @@ export async function listSubscriptionsToCheck(
     where check_at is not null and gateway_subscription_id is not null
       and (ended_at is null or ended_at > ${endedSince})
     order by checked_at nulls first, id limit ${limit}`;
+}
+
+/** Those of the gateway's transactions that have no event of a subscription charge yet, in order. */
+export async function listUnrecordedCharges(sql: Sql, transactionIds: string[]): Promise<string[]> {
+  const recorded = await sql<{ transaction_id: string }[]>`
+    select transaction_id from gateway.subscription_charges
+    where transaction_id = any(${sql.array(transactionIds)}::text[])`;
+  const known = new Set(recorded.map(({ transaction_id }) => transaction_id));
+  return transactionIds.filter((id) => !known.has(id));
+}
+
+/** Records that the subscription is checked now. This is no update: its version stays. */
+export async function recordCheck(sql: Sql, id: string, now: Date): Promise<void> {
+  await sql`update gateway.subscriptions set checked_at = ${now} where id = ${id}`;
+}
+
+/**
+ * Claims the check of a subscription that was last checked before `since`; otherwise returns when it
+ * was. Of several concurrent calls, one gets the claim.
+ */
+export async function claimCheck(
+  sql: Sql,
+  id: string,
+  now: Date,
+  since: Date,
+): Promise<{ isClaimed: boolean; checked_at: Date | null }> {
+  const [row] = await sql<[{ isClaimed: boolean; checked_at: Date | null }]>`
+    with claimed as (
+      update gateway.subscriptions set checked_at = ${now}
+      where id = ${id} and (checked_at is null or checked_at <= ${since} or checked_at > ${now})
+      returning id
+    )
+    select exists (select from claimed) as "isClaimed", checked_at
+    from gateway.subscriptions where id = ${id}`;
+  return row;
 }

@@ -1,10 +1,12 @@
-/** Deliveries of events to webhook endpoints: the model, and the statements that staff need. */
+/** Webhook deliveries: the model, and the statements that find due deliveries and record attempts. */
 
 import { MAX, NIL } from "uuid";
+import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
+import type { GatewayEvent } from "./events.ts";
 
 export interface GatewayWebhookDelivery {
-  /** By which, beside its endpoint, it is known. */
+  /** Identifies the delivery, together with the endpoint. */
   event_id: string;
   endpoint_id: string;
   event_name: string;
@@ -12,9 +14,9 @@ export interface GatewayWebhookDelivery {
   sequence: number;
   status: DeliveryStatus;
   attempts: number;
-  /** Null: it is over. */
+  /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** Of the last attempt: what the endpoint answered, or why it did not, and how long that took. */
+  /** The next five are of the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
   answer: string | null;
   error: string | null;
@@ -30,14 +32,14 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export interface DeliveryFilter {
   endpointId: string;
-  /** Null: of whichever status. */
+  /** Null: any. */
   status: DeliveryStatus | null;
-  /** Only those of events before this one. */
+  /** Only deliveries of events before this one. */
   before: string | null;
   limit: number;
 }
 
-/** Newest first; each page is found by an index (see `listPayments`). */
+/** Newest first; see `listByIndex` in `payment_statements.ts` for its form. */
 export async function listDeliveries(
   sql: Sql,
   { endpointId, status, before, limit }: DeliveryFilter,
@@ -58,8 +60,8 @@ export async function listDeliveries(
 }
 
 /**
- * To be sent at once, however it stood, with all attempts before it again; null: there is none. What
- * was over takes its place in the order of its resource again.
+ * Makes a delivery pending and due now from any status, and resets its attempt count; null:
+ * there is none. Later events of the same resource wait for it again.
  */
 export async function resendDelivery(
   sql: Sql,
@@ -68,7 +70,7 @@ export async function resendDelivery(
   const [delivery] = await sql<[GatewayWebhookDelivery?]>`
     update gateway.webhook_deliveries
     set status = 'pending', attempts = 0, delivered_at = null,
-      -- Never when it was: by that an attempt which is under way sees that it is to be sent anew.
+      -- Never the same time: an attempt that is running sees by it that it was requested again.
       next_attempt_at = case when next_attempt_at = ${now}
         then ${now} - interval '1 millisecond' else ${now} end
     where event_id = ${eventId} and endpoint_id = ${endpointId}
@@ -76,18 +78,18 @@ export async function resendDelivery(
   return delivery ?? null;
 }
 
-export interface Hastening {
+export interface BringForward {
   endpointId: string;
   now: Date;
-  /** What was tried since then keeps its time. */
+  /** Deliveries that were attempted after this keep their time. */
   since: Date;
   limit: number;
 }
 
-/** Brings forward what waits to be tried again, some at a time; how many. */
-export async function hastenDeliveries(
+/** Makes deliveries that wait for a retry due now, up to `limit`; returns how many. */
+export async function bringForwardDeliveries(
   sql: Sql,
-  { endpointId, now, since, limit }: Hastening,
+  { endpointId, now, since, limit }: BringForward,
 ): Promise<number> {
   const { count } = await sql`
     update gateway.webhook_deliveries set next_attempt_at = ${now}
@@ -99,7 +101,7 @@ export async function hastenDeliveries(
   return count;
 }
 
-/** Of an endpoint that was deleted, some at a time; how many. */
+/** Deletes deliveries of a deleted endpoint, up to `limit`; returns how many. */
 export async function deleteDeliveries(
   sql: Sql,
   { endpointId, limit }: { endpointId: string; limit: number },
@@ -111,3 +113,120 @@ export async function deleteDeliveries(
       where endpoint_id = ${endpointId} order by endpoint_id, status, event_id limit ${limit}))`;
   return count;
 }
+
+export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "resource_id"> {
+  /** If it differs when the attempt ends, the delivery was requested again meanwhile. */
+  due_at: Date;
+  event: GatewayEvent;
+}
+
+export interface Due {
+  deliveries: DueDelivery[];
+  /** When to call again: now if there may be more, null if nothing is pending. */
+  next: Date | null;
+}
+
+export interface DueOptions {
+  endpointId: string;
+  now: Date;
+  /** Resources with a delivery in progress. */
+  except: string[];
+  limit: number;
+}
+
+/**
+ * Finds due deliveries: per resource the pending one with the lowest sequence number, if it is due.
+ * Deliveries behind one that waits for a retry are postponed to its time, so that they are not read
+ * again and again.
+ */
+export async function takeDue(
+  sql: Sql,
+  { endpointId, now, except, limit }: DueOptions,
+): Promise<Due> {
+  const rows = await sql<DueRow[]>`
+    with due as materialized (
+      select event_id, resource_id from gateway.webhook_deliveries
+      where endpoint_id = ${endpointId} and status = 'pending' and next_attempt_at <= ${now}
+        and resource_id <> all(${sql.array(except)}::uuid[])
+      order by endpoint_id, next_attempt_at limit ${limit}
+    ), ahead as materialized (
+      select due.event_id, first.event_id as first_id, first.next_attempt_at, first.attempts
+      from due cross join lateral (
+        select event_id, next_attempt_at, attempts from gateway.webhook_deliveries
+        where endpoint_id = ${endpointId} and resource_id = due.resource_id and status = 'pending'
+        order by endpoint_id, resource_id, sequence limit 1
+      ) first
+    ), postponed as (
+      update gateway.webhook_deliveries delivery set next_attempt_at = ahead.next_attempt_at
+      from ahead
+      where delivery.event_id = ahead.event_id and delivery.endpoint_id = ${endpointId}
+        and ahead.first_id <> ahead.event_id and ahead.next_attempt_at > ${now}
+    ), first as (
+      select distinct first_id, attempts, next_attempt_at from ahead
+      where next_attempt_at <= ${now}
+    ), next as (
+      select case when exists (select from due) then ${now} else (
+        select next_attempt_at from gateway.webhook_deliveries
+        where endpoint_id = ${endpointId} and status = 'pending' and next_attempt_at > ${now}
+        order by endpoint_id, next_attempt_at limit 1
+      ) end as next
+    )
+    select next.next, first.attempts, first.next_attempt_at as due_at, event.*
+    from next left join first on true left join gateway.events event on event.id = first.first_id
+    order by first.next_attempt_at, first.first_id`;
+  const { next } = rows[0]!;
+  const deliveries = rows.filter(({ id }) => id !== null)
+    .map(({ attempts, due_at, next: _, ...event }) => ({
+      attempts,
+      due_at,
+      resource_id: event.resource_id,
+      event,
+    }));
+  return { deliveries, next };
+}
+
+interface DueRow extends GatewayEvent {
+  attempts: number;
+  due_at: Date;
+  next: Date | null;
+}
+
+/** The result of an attempt. */
+export interface Attempted
+  extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "sequence"> {
+  /** As `takeDue` returned it. If it differs by now, the result is not stored. */
+  due_at: Date;
+}
+
+/** Stores the results of attempts. The next delivery of a resource whose first is over is due now. */
+export const attemptWrites: Batched<Attempted, void> = {
+  name: "record webhook attempts",
+  conflictKeys: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
+  async run(sql, attempts) {
+    await sql`
+      with attempted as materialized (
+        select * from json_to_recordset(${JSON.stringify(attempts)}::text::json) as attempted(
+          event_id uuid, endpoint_id uuid, resource_id uuid, due_at timestamptz, status text,
+          attempts integer, next_attempt_at timestamptz, status_code integer, answer text,
+          error text, duration_ms integer, last_attempt_at timestamptz, delivered_at timestamptz)
+      ), recorded as (
+        update gateway.webhook_deliveries delivery
+        set status = attempted.status, attempts = attempted.attempts,
+          next_attempt_at = attempted.next_attempt_at, status_code = attempted.status_code,
+          answer = attempted.answer, error = attempted.error,
+          duration_ms = attempted.duration_ms, last_attempt_at = attempted.last_attempt_at,
+          delivered_at = attempted.delivered_at
+        from attempted
+        where delivery.event_id = attempted.event_id
+          and delivery.endpoint_id = attempted.endpoint_id and delivery.status = 'pending'
+          and date_trunc('milliseconds', delivery.next_attempt_at) = attempted.due_at
+      )
+      update gateway.webhook_deliveries waiting set next_attempt_at = attempted.last_attempt_at
+      from attempted
+      where attempted.status <> 'pending' and waiting.endpoint_id = attempted.endpoint_id
+        and waiting.resource_id = attempted.resource_id and waiting.status = 'pending'
+        and waiting.event_id <> attempted.event_id
+        and waiting.next_attempt_at > attempted.last_attempt_at`;
+    return attempts.map(() => undefined);
+  },
+};

@@ -1,10 +1,10 @@
 /** Webhook endpoints: the model, and the statements that read and change them. */
 
 import { MAX } from "uuid";
-import { type Changing, type WriteResult, writeWithSideEffects } from "./side_effects.ts";
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { NewJob } from "./jobs.ts";
+import { type BuildRecordWrite, type WriteResult, writeWithSideEffects } from "./side_effects.ts";
 
 export interface GatewayWebhookEndpoint {
   id: string;
@@ -12,11 +12,11 @@ export interface GatewayWebhookEndpoint {
   /** Null: every event. */
   event_names: string[] | null;
   description: string | null;
-  /** Why nothing is sent to it for the time being; null: it is enabled. */
+  /** Why it is disabled; null: it is enabled. */
   disabled_reason: DisabledReason | null;
-  /** Since when every attempt has failed; null: the last one did not. */
+  /** Since when every attempt has failed; null: the last one succeeded. */
   failing_since: Date | null;
-  /** Both encrypted; what is sent is signed with either, while there is an earlier one. */
+  /** Encrypted, as is the previous one. While there is a previous one, deliveries are signed with both. */
   secret: string;
   previous_secret: string | null;
   previous_secret_until: Date | null;
@@ -55,7 +55,7 @@ export type EndpointChanges = Partial<
   Omit<GatewayWebhookEndpoint, "id" | "created_at" | "event_count">
 >;
 
-/** Null: there is no such endpoint any more. */
+/** Null: the endpoint does not exist or was deleted. */
 export async function changeEndpoint(
   sql: Sql,
   id: string,
@@ -68,8 +68,8 @@ export async function changeEndpoint(
   return endpoint ?? null;
 }
 
-/** Unless it has another address by now. */
-export async function noteHealth(
+/** Stores since when the endpoint fails, unless its URL was changed meanwhile. */
+export async function recordEndpointHealth(
   sql: Sql,
   { id, url, failing_since }: Pick<GatewayWebhookEndpoint, "id" | "url" | "failing_since">,
 ): Promise<void> {
@@ -78,19 +78,19 @@ export async function noteHealth(
     where id = ${id} and url = ${url}`;
 }
 
-/** Forgets an endpoint that was deleted. */
+/** Removes the row of a deleted endpoint. */
 export async function removeEndpoint(sql: Sql, id: string): Promise<void> {
   await sql`delete from gateway.webhook_endpoints where id = ${id} and deleted_at is not null`;
 }
 
-/** With the event that tells of it; unless it was disabled, or set right, meanwhile. */
+/** Disables an endpoint and writes the event, unless the endpoint was changed meanwhile. */
 export async function disableEndpoint(
   sql: Sql,
   endpoint: GatewayWebhookEndpoint,
   { event, jobs }: { event: GatewayEvent; jobs: NewJob[] },
 ): Promise<WriteResult> {
   const { id, url, event_count, failing_since, disabled_reason, updated_at } = endpoint;
-  const disabling: Changing = (statement, unless) => [
+  const buildUpdate: BuildRecordWrite = (statement, condition) => [
     `changed as (
       update gateway.webhook_endpoints
       set disabled_reason = ${statement.value(disabled_reason)}, event_count = event_count + 1,
@@ -100,7 +100,7 @@ export async function disableEndpoint(
     }::int
         and disabled_reason is null and deleted_at is null
         and url = ${statement.value(url)}
-        and failing_since is not distinct from ${statement.value(failing_since)} ${unless}
+        and failing_since is not distinct from ${statement.value(failing_since)} ${condition}
       returning id
     )`,
   ];
@@ -113,6 +113,16 @@ export async function disableEndpoint(
     notifications: [],
     jobs,
   };
-  const [written] = await writeWithSideEffects(sql, disabling, [write]);
+  const [written] = await writeWithSideEffects(sql, buildUpdate, [write]);
   return written!;
+}
+
+/** Endpoints with due deliveries, and deleted ones; each needs a job, which may be missing. */
+export async function listEndpointsToServe(sql: Sql, now: Date): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from gateway.webhook_endpoints endpoint
+    where deleted_at is not null or disabled_reason is null and exists (
+      select from gateway.webhook_deliveries
+      where endpoint_id = endpoint.id and status = 'pending' and next_attempt_at <= ${now})`;
+  return rows.map(({ id }) => id);
 }

@@ -7,7 +7,7 @@ import { DatabaseUnavailable } from "../db/database.ts";
 import { EXAMPLE_REQUEST_ID } from "../openapi/components.ts";
 import type { RequestContext } from "./app_env.ts";
 import { InvoiceStatusSchema } from "./invoices/schemas.ts";
-import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "./payments/schemas.ts";
+import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "../core/payments/schema.ts";
 import { SubscriptionStatusSchema } from "./subscriptions/schemas.ts";
 
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];

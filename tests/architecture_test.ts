@@ -124,11 +124,11 @@ Deno.test("a gate alone changes the state of a payment, an invoice, a subscripti
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
   const writers = house.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
-    "db/adopt_payment.ts",
-    "db/insert_record.ts",
-    "db/record_checks.ts",
+    "db/payment_statements.ts",
+    "db/record_writes.ts",
+    "db/records.ts",
     "db/side_effects.ts",
-    "db/write_record.ts",
+    "db/subscriptions.ts",
   ]);
 });
 

@@ -11,9 +11,9 @@ import {
   type Place,
   type PlacedEvent,
   readEventsAfter,
-} from "../../db/event_places.ts";
+} from "../../db/event_positions.ts";
+import { EVENTS_CHANNEL } from "../../db/events.ts";
 import { listen } from "../../db/listen.ts";
-import { EVENTS_CHANNEL } from "../../db/publish.ts";
 import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
@@ -172,7 +172,7 @@ function startReader(
   const listening = listen({
     url: databaseUrl,
     channel: EVENTS_CHANNEL,
-    onNews() {
+    onNotify() {
       currentErrors.delete(LISTEN_FAILED);
       wakeUp.resolve();
     },

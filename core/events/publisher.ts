@@ -3,8 +3,8 @@
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
-import { JOB_RANKS } from "../../db/jobs.ts";
-import { type RankedJob, tellFollowers, wakeJobs } from "../../db/publish.ts";
+import { notifyFollowers } from "../../db/events.ts";
+import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { type EndpointSubscriber, type EventPublisher, type JobQueue, newJob } from "../outbox.ts";
@@ -37,7 +37,7 @@ export function createEventPublisher(
       const jobs = [...pending].map((id) => deliverWebhooksJob(id, now));
       pending = null;
       try {
-        await database.query(tellFollowers, "notify followers");
+        await database.query(notifyFollowers, "notify followers");
         if (jobs.length > 0) await wakeDeliveries(jobs);
       } catch (error) {
         log.error("events_not_published", error);

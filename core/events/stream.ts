@@ -8,7 +8,7 @@ import {
   isAfter,
   type Place,
   type PlacedEvent,
-} from "../../db/event_places.ts";
+} from "../../db/event_positions.ts";
 import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {

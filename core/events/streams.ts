@@ -1,5 +1,6 @@
 /** `streamEvents`: all open event streams of this instance. */
 
+import { createLimiter } from "../../concurrency/limiter.ts";
 import {
   BEFORE_ALL,
   type EventChoice,
@@ -9,11 +10,10 @@ import {
   type Place,
   type PlacedEvent,
   readEventsAfter,
-} from "../../db/event_places.ts";
+} from "../../db/event_positions.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
-import { createLimiter } from "../../concurrency/limiter.ts";
 import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
 import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";

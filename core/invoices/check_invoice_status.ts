@@ -2,7 +2,7 @@
 
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
-import { hasPaymentOfInvoice } from "../../db/payments.ts";
+import { hasPaymentOfInvoice } from "../../db/payment_statements.ts";
 import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";

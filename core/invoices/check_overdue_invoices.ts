@@ -1,6 +1,6 @@
 /** `check_overdue_invoices`: enqueues a check of each invoice that is due for one. */
 
-import { listDueInvoices } from "../../db/record_checks.ts";
+import { listDueInvoices } from "../../db/invoices.ts";
 import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
 import { checkInvoiceLaterJob } from "./invoice_record.ts";

@@ -4,15 +4,15 @@
  */
 
 import { Buffer } from "node:buffer";
-import { askAgain } from "../../db/asked_jobs.ts";
 import type { Database } from "../../db/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
+import { findJob } from "../../db/job_queries.ts";
 import {
-  findJob,
   type GatewayJob,
   insertJobs,
   insertKeyedJob,
   type NewJob,
+  requeueWithSecret,
 } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
@@ -151,7 +151,7 @@ async function resumeOrReturn(
   }
   const secret = request.secret?.(job.id) ?? null;
   const queued = await deps.database.query(
-    (sql) => askAgain(sql, job.id, secret, new Date(now)),
+    (sql) => requeueWithSecret(sql, job.id, secret, new Date(now)),
     "queue job again",
   );
   if (queued) deps.jobQueue.enqueue(queued);

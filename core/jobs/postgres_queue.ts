@@ -1,8 +1,7 @@
 /** A job queue in PostgreSQL (graphile-worker), shared by any number of instances. */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
-import { enqueueAgain, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
-import { openQueuePool } from "../../db/queue_pool.ts";
+import { enqueueAgain, openQueuePool, QUEUE_SCHEMA, QUEUE_TASK } from "../../db/queue.ts";
 import type { Log } from "../log.ts";
 import { isMessage, type OpenJobQueue, type RunJob } from "./queue.ts";
 

@@ -1,6 +1,6 @@
 /** Job queues as the process that runs jobs sees them, and the messages that they carry. */
 
-import type { JobKind } from "../../db/jobs.ts";
+import type { JobKind } from "../../db/job_queries.ts";
 import type { JobQueue } from "../outbox.ts";
 
 /**

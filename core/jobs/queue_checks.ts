@@ -1,9 +1,9 @@
 /** Enqueues checks of the records that are due, as many as can run soon. */
 
 import type { Sql } from "../../db/database.ts";
-import { countDueJobs } from "../../db/due_jobs.ts";
+import { countDueJobs } from "../../db/job_queries.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
-import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/record_checks.ts";
+import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/record.ts";

@@ -1,7 +1,8 @@
 /** `readJob` and `listJobs`: jobs as callers see them, without their input. */
 
 import type { Database } from "../../db/database.ts";
-import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../../db/jobs.ts";
+import { findJob, listJobs as list } from "../../db/job_queries.ts";
+import type { GatewayJob, JobStatus } from "../../db/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../page.ts";

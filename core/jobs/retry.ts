@@ -1,7 +1,7 @@
 /** `retryJob`: queues a failed job again, with all its attempts. */
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type GatewayJob, queueAgain } from "../../db/jobs.ts";
+import { type GatewayJob, requeueJob } from "../../db/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -28,7 +28,7 @@ export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Pro
 async function requeue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
   try {
     const now = new Date(clock());
-    return await database.query((sql) => queueAgain(sql, id, now), "queue job again");
+    return await database.query((sql) => requeueJob(sql, id, now), "queue job again");
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
     throw invalidState("Another job of this task is already queued for the same resource.");

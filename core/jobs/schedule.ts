@@ -3,7 +3,7 @@
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/cron_runs.ts";
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/due_jobs.ts";
+import { listDueJobs } from "../../db/job_queries.ts";
 import { JOB_RANKS, type JobRank } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";

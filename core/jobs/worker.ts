@@ -3,16 +3,15 @@
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import { createLane, type Lane } from "../../concurrency/lane.ts";
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { renewLease } from "../../db/job_lease.ts";
+import { findKindOf, type JobKind } from "../../db/job_queries.ts";
 import {
   claimJob,
-  findKindOf,
   handOverJob,
   type HeldJob,
   JOB_RANKS,
-  type JobKind,
-  leaveJob,
-  type LeftJob,
+  type ReleasedJob,
+  releaseJob,
+  renewLease,
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -147,11 +146,14 @@ async function renew({ database, clock, log, leaseMs }: WorkerDeps, job: HeldJob
   }
 }
 
-async function release(deps: WorkerDeps, job: HeldJob, left: LeftJob): Promise<void> {
+async function release(deps: WorkerDeps, job: HeldJob, left: ReleasedJob): Promise<void> {
   const { database, jobQueue, clock, log } = deps;
   try {
     const now = new Date(clock());
-    const isReleased = await database.query((sql) => leaveJob(sql, job, left, now), "release job");
+    const isReleased = await database.query(
+      (sql) => releaseJob(sql, job, left, now),
+      "release job",
+    );
     if (!isReleased) log.info("job_lease_lost", { job: job.id, task: job.task });
     else if (left.status === "queued") jobQueue.enqueue({ id: job.id, run_at: left.run_at });
   } catch (error) {
@@ -164,7 +166,7 @@ async function release(deps: WorkerDeps, job: HeldJob, left: LeftJob): Promise<v
 }
 
 /** Runs the task once and returns the state in which to leave the job. */
-async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<LeftJob> {
+async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<ReleasedJob> {
   const { tasks, clock, log, limitMs, stopping } = deps;
   const fields = { job: job.id, task: job.task, attempts: job.attempts };
   const startedAt = performance.now();
@@ -216,6 +218,6 @@ function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity 
   return Math.min(firstDelayMs * 2 ** (attempts - 1), longestDelayMs);
 }
 
-function requeued(job: HeldJob, runAt: Date, changes: Partial<LeftJob>): LeftJob {
+function requeued(job: HeldJob, runAt: Date, changes: Partial<ReleasedJob>): ReleasedJob {
   return { ...job, ...changes, status: "queued", run_at: runAt, result: null };
 }

@@ -2,9 +2,9 @@
 
 import { validate as isUuid } from "uuid";
 import { batched } from "../../db/batched.ts";
-import { paymentLookups } from "../../db/find_told_payments.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import { type GatewayNotification, notificationWrites } from "../../db/notifications.ts";
+import { paymentLookups } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { findSubscription } from "../../db/subscriptions.ts";
 import { isTransactionNotFound } from "../gateway/errors.ts";

@@ -1,10 +1,9 @@
 /** Adopts transactions that were created outside the service: by a payment link or a subscription. */
 
-import { adoptPayment } from "../../db/adopt_payment.ts";
 import { batched } from "../../db/batched.ts";
-import { paymentLookups } from "../../db/find_told_payments.ts";
-import type { NewHistory } from "../../db/history.ts";
+import { adoptPayment, paymentLookups } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
+import type { NewHistory } from "../../db/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { adoptedPayment } from "./adopted_payment.ts";

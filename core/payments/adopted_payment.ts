@@ -1,4 +1,4 @@
-/** A payment that was made outside of the service, before anything of its state is taken over. */
+/** Builds a payment for a transaction that was created outside of the service. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
@@ -6,12 +6,12 @@ import type { PaymentType } from "./charge_input.ts";
 import { newPayment } from "./new_payment.ts";
 import { amountOf } from "./transaction.ts";
 
-/** Its answer has an order, a transaction and an amount. */
+/** The response must have an order id, a transaction id and an amount. */
 export function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
   const input = {
     order_id: answer.order_id!,
     gross_amount: amountOf(answer)!,
-    // The gateway has more types than can be charged here.
+    // The gateway has more types than this service can charge.
     payment_type: (answer.payment_type ?? "unknown") as PaymentType,
     authorize: answer.transaction_status === "authorize",
     metadata: answer.metadata ?? undefined,

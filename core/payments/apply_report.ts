@@ -3,8 +3,7 @@
 import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";

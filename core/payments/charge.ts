@@ -1,7 +1,8 @@
 /** `createCharge`: creates a payment and charges it at the gateway. */
 
 import { validate as isUuid } from "uuid";
-import { findPayment, type GatewayPayment } from "../../db/payments.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import {

@@ -1,8 +1,8 @@
 /** `check_payment_status`: checks one payment at the gateway and completes what was left open. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
-import { findPayment, type GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";

@@ -1,6 +1,6 @@
 /** `check_pending_payments`: enqueues a check of each payment that is due for one. */
 
-import { listDuePayments } from "../../db/record_checks.ts";
+import { listDuePayments } from "../../db/payment_statements.ts";
 import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../jobs/task_names.ts";
 import { staleSince } from "./expire_stale_payments.ts";

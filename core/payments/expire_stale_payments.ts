@@ -1,8 +1,8 @@
 /** `expire_stale_payments`: expires payments at the gateway that can no longer be paid. */
 
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
-import { findPayment, type GatewayPayment } from "../../db/payments.ts";
-import { listStalePayments } from "../../db/record_checks.ts";
+import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
 import type { Task } from "../jobs/task.ts";

@@ -1,8 +1,7 @@
 /** Merges the stored refunds of a payment with those that the gateway lists. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import type { ListedRefund } from "./transaction.ts";
 
 /** A stored refund that the gateway has just accepted, even if it does not list it yet. */

@@ -1,10 +1,17 @@
-/** A payment before anybody else knows of it. */
+/** Builds a payment from a charge request, before the gateway knows of it. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment, GatewayPaymentItem } from "../../db/payments.ts";
+import { defaultsOf } from "../../db/columns.ts";
+import {
+  type GatewayPayment,
+  type GatewayPaymentItem,
+  PAYMENT_COLUMNS,
+} from "../../db/payments.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { ChargeInput, ItemInput } from "./charge_input.ts";
+
+const DEFAULTS = defaultsOf(PAYMENT_COLUMNS);
 
 export function newPayment(input: ChargeInput, userId: string | null, now: Date): GatewayPayment {
   const id = newId(now);
@@ -12,52 +19,26 @@ export function newPayment(input: ChargeInput, userId: string | null, now: Date)
   const [custom_field1 = null, custom_field2 = null, custom_field3 = null] = input.custom_fields ??
     [];
   return {
+    ...DEFAULTS,
     id,
     user_id: userId,
-    order_id: input.order_id ?? madeUpOrder(id),
-    transaction_id: null,
+    order_id: input.order_id ?? generateOrderId(id),
     payment_type: input.payment_type,
     bank: input.bank ?? null,
     store: input.store ?? null,
     acquirer: input.acquirer ?? null,
     gross_amount: input.gross_amount,
-    captured_amount: null,
-    refunded_amount: 0,
-    reserved_amount: 0,
-    currency: "IDR",
-    transaction_status: "pending",
-    fraud_status: null,
-    status_code: null,
-    status_message: null,
     customer_first_name: customer?.first_name ?? null,
     customer_last_name: customer?.last_name ?? null,
     customer_email: customer?.email ?? null,
     customer_phone: customer?.phone ?? null,
-    va_number: null,
-    bill_key: null,
-    biller_code: null,
-    payment_code: null,
-    redirect_url: null,
-    deeplink_url: null,
-    qr_string: null,
-    qr_url: null,
-    transaction_time: null,
-    settlement_time: null,
-    expiry_time: null,
     metadata: input.metadata ?? null,
     custom_field1,
     custom_field2,
     custom_field3,
-    invoice_id: null,
-    subscription_id: null,
     is_hold: input.authorize ?? false,
-    is_refused: false,
-    paid_at: null,
-    denied_captures: 0,
     sent_at: now,
     check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
-    event_count: 0,
-    version: 0,
     created_at: now,
     updated_at: now,
     items: (input.item_details ?? []).map((item, position) => newItem(item, position, id)),
@@ -65,8 +46,11 @@ export function newPayment(input: ChargeInput, userId: string | null, now: Date)
   };
 }
 
-/** It ends in a letter: what a notification of it has signed can be read in one way only. */
-function madeUpOrder(id: string): string {
+/**
+ * Ends in a letter. A notification signs the order id and the status code without a separator, so an
+ * id that ends in digits could be split in more than one way.
+ */
+function generateOrderId(id: string): string {
   return `${id}-p`;
 }
 

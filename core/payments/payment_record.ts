@@ -1,13 +1,8 @@
 /** Payments as records: how they are stored, changed and followed up, and their problem documents. */
 
 import type { NewJob } from "../../db/jobs.ts";
-import {
-  findPayment,
-  type GatewayPayment,
-  paymentInserts,
-  paymentWrites,
-} from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import { findPayment, paymentInserts, paymentWrites } from "../../db/payment_statements.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { PaymentEventName } from "../events/names.ts";
 import {

@@ -1,6 +1,6 @@
 /** `readPayment` and `listPayments`: stored payments, without a request to the gateway. */
 
-import { type ListOptions, listPayments as list } from "../../db/payments.ts";
+import { listPayments as list, type PaymentFilter } from "../../db/payment_statements.ts";
 import type { Caller } from "../auth/caller.ts";
 import { readPage } from "../page.ts";
 import { findOwn, ownerFor } from "../records/read.ts";
@@ -15,7 +15,7 @@ export async function readPayment(
   return viewPayment(await findOwn(deps, paymentKind, caller, id));
 }
 
-export type ListFilter = Omit<ListOptions, "owner">;
+export type ListFilter = Omit<PaymentFilter, "owner">;
 
 export interface PaymentPage {
   payments: PaymentSummary[];

@@ -1,8 +1,7 @@
 /** `refundPayment`: reserves the amount, then asks the gateway for the refund. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import {

@@ -3,8 +3,8 @@
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
 import type { GatewayEvent } from "../../db/events.ts";
+import type { RecordWrite } from "../../db/record_writes.ts";
 import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
-import type { RecordWrite } from "../../db/write_record.ts";
 import { requestInProgress } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts";

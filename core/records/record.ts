@@ -2,14 +2,12 @@
 
 import type { Batched } from "../../db/batched.ts";
 import type { Database, Sql } from "../../db/database.ts";
-import type { Resource } from "../../db/history.ts";
-import type { Inserted, RecordInsert } from "../../db/insert_record.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayRefund } from "../../db/refunds.ts";
-import type { WriteResult } from "../../db/side_effects.ts";
-import type { SubscriptionCharge } from "../../db/subscription_charges.ts";
-import type { KeyUpdate, RecordWrite } from "../../db/write_record.ts";
+import type { GatewayRefund } from "../../db/payments.ts";
+import type { Inserted, KeyUpdate, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
+import type { Resource } from "../../db/records.ts";
+import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
 import type { Clock } from "../clock.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Log } from "../log.ts";

@@ -3,8 +3,14 @@
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
-import { DELIVER, type GatewayJob, hasToWait, insertJobs, LEFT_OUT } from "../../db/jobs.ts";
-import { noteLeftOut } from "../../db/jobs_to_deliver.ts";
+import {
+  DELIVER,
+  type GatewayJob,
+  hasToWait,
+  insertJobs,
+  LEFT_OUT,
+  markLeftOut,
+} from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
@@ -75,7 +81,7 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
       const [, next] = await readNext(job);
       await queueNext(deps, job, next);
       // In this order: if marking fails, the next event is delivered twice instead of never.
-      await deps.database.query((sql) => noteLeftOut(sql, job), "mark event as skipped");
+      await deps.database.query((sql) => markLeftOut(sql, job), "mark event as skipped");
     },
   };
 }

@@ -1,7 +1,6 @@
 /** Checks subscriptions at the gateway, and adopts their charges. */
 
-import { listUntold } from "../../db/subscription_charges.ts";
-import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import { type GatewaySubscription, listUnrecordedCharges } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import {
   GatewayAPIError,
@@ -95,7 +94,7 @@ export async function adoptCharges(
 ): Promise<GatewaySubscription> {
   if (transaction_ids.length === 0) return known;
   const unrecorded = await deps.database.query(
-    (sql) => listUntold(sql, transaction_ids),
+    (sql) => listUnrecordedCharges(sql, transaction_ids),
     "list charges of subscription",
   );
   const failures: GatewayError[] = [];

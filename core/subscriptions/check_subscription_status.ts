@@ -1,10 +1,13 @@
 /** `check_subscription_status`: checks one subscription and repeats an unanswered action. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
-import { findPayment } from "../../db/payments.ts";
-import { noteLook } from "../../db/record_checks.ts";
-import { listUntold } from "../../db/subscription_charges.ts";
-import { findSubscription, type GatewaySubscription } from "../../db/subscriptions.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import {
+  findSubscription,
+  type GatewaySubscription,
+  listUnrecordedCharges,
+  recordCheck,
+} from "../../db/subscriptions.ts";
 import { GatewayAPIError, GatewayError, isResourceNotFound } from "../gateway/errors.ts";
 import type { Subscription } from "../gateway/responses.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
@@ -52,7 +55,7 @@ export async function checkSubscriptionStatus(
 ): Promise<CheckResult | null> {
   const now = new Date(deps.clock());
   // Before the request, so that notifications during it do not cause a second one.
-  await deps.database.query((sql) => noteLook(sql, id, now), "note check");
+  await deps.database.query((sql) => recordCheck(sql, id, now), "note check");
   const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
   if (!known) return null;
   const identified = known.gateway_subscription_id === null
@@ -72,7 +75,7 @@ async function requireCharge({ database, clock }: RecordDeps, paymentId: string)
   const paidAt = payment?.paid_at?.getTime() ?? 0;
   if (!payment || paidAt < now - PROPAGATION_MS) return;
   const unrecorded = await database.query(
-    (sql) => listUntold(sql, [payment.transaction_id!]),
+    (sql) => listUnrecordedCharges(sql, [payment.transaction_id!]),
     "list charges of subscription",
   );
   if (unrecorded.length > 0) throw new PostponeJob(inOneMinute(now));

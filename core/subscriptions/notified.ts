@@ -3,8 +3,8 @@
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { claimLook } from "../../db/record_checks.ts";
 import {
+  claimCheck,
   findSubscription,
   findSubscriptionAtGateway,
   type GatewaySubscription,
@@ -77,7 +77,7 @@ async function enqueueCheck(
   const now = new Date(clock());
   const since = new Date(now.getTime() - MIN_INTERVAL_MS);
   const { isClaimed, checked_at } = await database.query(
-    (sql) => claimLook(sql, subscription.id, now, since),
+    (sql) => claimCheck(sql, subscription.id, now, since),
     "claim check",
   );
   const last = checked_at?.getTime() ?? 0;

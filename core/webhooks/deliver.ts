@@ -5,9 +5,8 @@
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
-import { type DueDelivery, takeDue } from "../../db/due_deliveries.ts";
 import { type GatewayJob, hasToWait } from "../../db/jobs.ts";
-import { deleteDeliveries } from "../../db/webhook_deliveries.ts";
+import { deleteDeliveries, type DueDelivery, takeDue } from "../../db/webhook_deliveries.ts";
 import {
   findEndpoint,
   type GatewayWebhookEndpoint,

@@ -7,7 +7,7 @@ import {
   disableEndpoint,
   findEndpoint,
   type GatewayWebhookEndpoint,
-  noteHealth,
+  recordEndpointHealth,
 } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import { newId } from "../ids.ts";
@@ -91,7 +91,7 @@ async function updateHealth(
   // One success resets the time of failing.
   if (isFailing === (failing_since !== null)) return endpoint;
   const health = { id, url, failing_since: isFailing ? now : null };
-  await deps.database.query((sql) => noteHealth(sql, health), "store health of endpoint");
+  await deps.database.query((sql) => recordEndpointHealth(sql, health), "store health of endpoint");
   return { ...endpoint, ...health };
 }
 

@@ -1,7 +1,7 @@
 /** Posts webhooks to URLs chosen by others, without letting them reach the service's own network. */
 
 import { isIP } from "node:net";
-import { codeOf } from "../../db/error_code.ts";
+import { codeOf } from "../../db/database.ts";
 import {
   AddressNotPublic,
   guardedLookup,

@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import { batched } from "../../db/batched.ts";
 import type { Database } from "../../db/database.ts";
-import { type Attempted, attemptWrites, type DueDelivery } from "../../db/due_deliveries.ts";
+import { type Attempted, attemptWrites, type DueDelivery } from "../../db/webhook_deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";

@@ -9,7 +9,7 @@ import { JOBS } from "../jobs/examples.ts";
 import { locationHeader } from "../location.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
 import { CHARGED } from "../payments/examples.ts";
-import { PaymentSchema } from "../payments/schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";

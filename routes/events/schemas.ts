@@ -8,9 +8,9 @@ import {
   TEST_EVENT_NAME,
   WEBHOOK_EVENT_NAMES,
 } from "../../core/events/names.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
+import { id, timestamp } from "../../core/response_fields.ts";
 import { InvoiceSchema } from "../invoices/schemas.ts";
-import { PaymentSchema } from "../payments/schemas.ts";
-import { id, timestamp } from "../representations.ts";
 import { SubscriptionSchema } from "../subscriptions/schemas.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 

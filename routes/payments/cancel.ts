@@ -3,6 +3,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { cancelPayment } from "../../core/payments/actions.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
@@ -12,7 +13,6 @@ import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
 
 const path = "/payments/{pk}/cancel/";
 

@@ -3,6 +3,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { capturePayment } from "../../core/payments/actions.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
@@ -14,7 +15,6 @@ import { PAYMENTS } from "./examples.ts";
 import { CaptureSchema } from "./input.ts";
 import { CAPTURES } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
 
 const path = "/payments/{pk}/capture/";
 

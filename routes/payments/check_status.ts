@@ -3,6 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
 import type { Examples } from "../example.ts";
@@ -11,7 +12,6 @@ import type { Router } from "../router.ts";
 import { SETTLED_TRANSACTION } from "../transaction_example.ts";
 import { PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
 
 export const PaymentStatusCheckSchema = z.object({
   payment: PaymentSchema,

@@ -1,79 +1,45 @@
-/** Payments as the document shows them, taken from what the sandbox answered. */
+/** Example payments of the OpenAPI document, as the sandbox returned them. */
 
-import type { z } from "@hono/zod-openapi";
+import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import {
+  PaymentItemSchema,
+  PaymentSchema,
+  PaymentSummarySchema,
+  RefundSchema,
+} from "../../core/payments/schema.ts";
 import type { Example, Examples } from "../example.ts";
-import type { PaymentSchema, PaymentSummarySchema, RefundSchema } from "./schemas.ts";
 
 type Payment = z.output<typeof PaymentSchema>;
 type Refund = z.output<typeof RefundSchema>;
 
 const GATEWAY = "https://api.midtrans.com";
 
+/** The examples of the single fields are those of a virtual account. */
+const FIELDS = fieldExamples(PaymentSchema);
+
 const CUSTOMER = {
-  customer_first_name: "Budi",
-  customer_last_name: "Utomo",
-  customer_email: "budi@example.com",
-  customer_phone: "+628123456789",
+  customer_first_name: FIELDS.customer_first_name,
+  customer_last_name: FIELDS.customer_last_name,
+  customer_email: FIELDS.customer_email,
+  customer_phone: FIELDS.customer_phone,
 };
 
 const ITEM = {
+  ...fieldExamples(PaymentItemSchema),
   id: "0197a3c2-5f4e-7a20-8b1d-4f0e6c9d2a31",
-  item_id: "sku-7",
-  name: "Coffee beans, 1 kg",
-  price: "75000.00",
-  quantity: 2,
-  brand: null,
-  category: "Groceries",
-  merchant_name: null,
   url: "https://shop.example/coffee",
-  subtotal: "150000.00",
 };
 
-/** What the members of any payment are right after its charge, but for those that its type has. */
+/** A payment of any type right after its charge, without the fields that only some types have. */
 const NEW: Payment = {
-  id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
-  order_id: "order-1893",
-  transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-  payment_type: "bank_transfer",
-  bank: null,
-  store: null,
-  acquirer: null,
-  gross_amount: "150000.00",
-  captured_amount: null,
-  currency: "IDR",
+  ...withoutNullable(FIELDS),
   transaction_status: "pending",
-  fraud_status: "accept",
-  status_code: "201",
-  status_message: null,
-  customer_first_name: null,
-  customer_last_name: null,
-  customer_email: null,
-  customer_phone: null,
-  va_number: null,
-  bill_key: null,
-  biller_code: null,
-  payment_code: null,
-  redirect_url: null,
-  deeplink_url: null,
-  qr_string: null,
-  qr_url: null,
-  transaction_time: "2026-03-05T04:12:09.000Z",
-  settlement_time: null,
-  expiry_time: "2026-03-06T04:12:09.000Z",
-  refund_amount: "0.00",
-  net_amount: "0.00",
-  metadata: null,
-  custom_field1: null,
-  custom_field2: null,
-  custom_field3: null,
+  transaction_id: FIELDS.transaction_id,
+  fraud_status: FIELDS.fraud_status,
+  status_code: FIELDS.status_code,
+  transaction_time: FIELDS.transaction_time,
+  expiry_time: FIELDS.expiry_time,
   items: [],
-  refunds: [],
-  invoice_id: null,
-  subscription_id: null,
-  is_paid: false,
-  is_pending: true,
-  is_failed: false,
-  is_expired: false,
   created_at: "2026-03-05T04:12:09.114Z",
   updated_at: "2026-03-05T04:12:09.482Z",
 };
@@ -81,9 +47,9 @@ const NEW: Payment = {
 const VIRTUAL_ACCOUNT: Payment = {
   ...NEW,
   ...CUSTOMER,
-  bank: "bca",
-  status_message: "Success, Bank Transfer transaction is created",
-  va_number: "812785002530231",
+  bank: FIELDS.bank,
+  status_message: FIELDS.status_message,
+  va_number: FIELDS.va_number,
   items: [ITEM],
 };
 
@@ -141,14 +107,8 @@ const QRIS: Payment = {
 };
 
 const PART: Refund = {
+  ...fieldExamples(RefundSchema),
   id: "0197a3c4-8d2a-7b13-8c5e-6a1f0e9d7c42",
-  refund_key: "0197a3c4-8d2a-7b13-8c5e-6a1f0e9d7c42",
-  amount: "50000.00",
-  reason: "Out of stock",
-  is_direct: false,
-  status: "succeeded",
-  status_code: "200",
-  status_message: "Success, refund request is approved",
   created_at: "2026-03-06T02:30:00.214Z",
 };
 
@@ -182,7 +142,7 @@ const REFUNDED: Payment = {
   updated_at: "2026-03-07T02:31:12.984Z",
 };
 
-/** Right after a charge, one of each type, and what a card can come to at once. */
+/** Responses to a charge: one of each type, and each immediate result of a card. */
 export const CHARGED = {
   pending_virtual_account: {
     summary: "Virtual account: show bank and va_number",
@@ -197,7 +157,7 @@ export const CHARGED = {
   },
   paid_card: { summary: "Card without 3-D Secure: paid at once", value: { ...CARD, ...CAPTURED } },
   authorized_card: {
-    summary: "Card with authorize: held, to be captured",
+    summary: "Card with authorize: authorized, can be captured",
     value: {
       ...CARD,
       transaction_status: "authorize",
@@ -206,7 +166,7 @@ export const CHARGED = {
     },
   },
   denied_card: {
-    summary: "Card that the bank refused",
+    summary: "Card declined by the bank",
     value: {
       ...CARD,
       transaction_status: "deny",
@@ -294,11 +254,11 @@ export const CHARGED = {
   },
 } satisfies Examples<Payment>;
 
-/** Later. */
+/** Payments in later states. */
 export const PAYMENTS = {
   paid_virtual_account: { summary: "Paid", value: { ...VIRTUAL_ACCOUNT, ...PAID } },
   partly_refunded_gopay: { summary: "Refunded in part", value: PARTLY_REFUNDED },
-  refunded_gopay: { summary: "Refunded whole", value: REFUNDED },
+  refunded_gopay: { summary: "Refunded in full", value: REFUNDED },
   cancelled_virtual_account: {
     summary: "Cancelled",
     value: {
@@ -324,7 +284,7 @@ export const PAYMENTS = {
     },
   },
   captured_card: {
-    summary: "Captured in part: what is left of the hold is let go",
+    summary: "Captured in part: the rest of the authorization is released",
     value: {
       ...CARD,
       ...CAPTURED,
@@ -335,7 +295,7 @@ export const PAYMENTS = {
     },
   },
   failed_qris: {
-    summary: "Refused by the gateway",
+    summary: "Rejected by the gateway",
     value: {
       ...QRIS,
       transaction_id: null,
@@ -355,11 +315,11 @@ export const PAYMENTS = {
 
 export const REFUND_RESULTS = {
   part: {
-    summary: "A part is paid back",
+    summary: "Partial refund",
     value: { payment: PARTLY_REFUNDED, refund: PART },
   },
   whole: {
-    summary: "All that was left is paid back",
+    summary: "Refund of the remaining amount",
     value: { payment: REFUNDED, refund: REST },
   },
 } satisfies Examples<{ payment: Payment; refund: Refund }>;
@@ -373,16 +333,30 @@ export const PAYMENT_PAGE: Example<z.output<typeof PaymentSummarySchema>[]> = {
 };
 
 function summaryOf(payment: Payment): z.output<typeof PaymentSummarySchema> {
-  const { id, order_id, payment_type, gross_amount, transaction_status } = payment;
-  const { customer_email, is_paid, created_at } = payment;
-  return {
-    id,
-    order_id,
-    payment_type,
-    gross_amount,
-    transaction_status,
-    customer_email,
-    is_paid,
-    created_at,
-  };
+  return PaymentSummarySchema.parse(payment);
+}
+
+/** The example of each field; null for a field without one. */
+function fieldExamples<S extends z.ZodObject>(schema: S): z.output<S> {
+  const { openAPIRegistry, getOpenAPI31Document } = new OpenAPIHono();
+  openAPIRegistry.register("Fields", schema);
+  const { components } = getOpenAPI31Document({
+    openapi: "3.1.0",
+    info: { title: "", version: "" },
+  });
+  const { properties } = components!.schemas!.Fields as { properties: Record<string, Shown> };
+  const examples = Object.entries(properties).map(([name, { example }]) => [name, example ?? null]);
+  return Object.fromEntries(examples) as z.output<S>;
+}
+
+interface Shown {
+  example?: unknown;
+}
+
+/** The same examples with null for every field that can be null. */
+function withoutNullable(fields: Payment): Payment {
+  const shown = Object.entries(PaymentSchema.shape).map(([name, field]) =>
+    [name, field.safeParse(null).success ? null : fields[name as keyof Payment]] as const
+  );
+  return Object.fromEntries(shown) as Payment;
 }

@@ -4,6 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listPayments } from "../../core/payments/read.ts";
+import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
@@ -13,7 +14,6 @@ import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { PAYMENT_PAGE } from "./examples.ts";
-import { PaymentSummarySchema } from "./schemas.ts";
 
 const path = "/payments/";
 

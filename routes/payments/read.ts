@@ -3,13 +3,13 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { CHARGED, PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
 
 /** What becomes of a payment. */
 const READ = {

@@ -4,6 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { askForRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
+import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
@@ -17,7 +18,6 @@ import { REFUND_RESULTS } from "./examples.ts";
 import { RefundInputSchema } from "./input.ts";
 import { REFUND_REQUESTS } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema, RefundSchema } from "./schemas.ts";
 
 export const RefundedSchema = z.object({
   payment: PaymentSchema,

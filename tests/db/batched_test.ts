@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openDatabase, type Sql } from "../../db/database.ts";
 import { type Batched, batched } from "../../db/batched.ts";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
 import { newKey } from "../support/idempotency.ts";
@@ -15,7 +15,7 @@ function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => P
   const batches: number[][] = [];
   const statement: Batched<number, number> = {
     name: "count",
-    touches: (item) => [String(item)],
+    conflictKeys: (item) => [String(item)],
     async run(sql, items) {
       batches.push(items);
       await sql`select 1`;

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { createSecretBox } from "../../core/secret_box.ts";
-import { findJob } from "../../db/jobs.ts";
+import { findJob } from "../../db/job_queries.ts";
 import { openApp } from "../support/app.ts";
 import { ask } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { newKey } from "../support/idempotency.ts";
-import { chargeRequest } from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 

@@ -4,7 +4,7 @@ import { firstIdAt } from "../../core/ids.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { newJob as newJobOf } from "../../core/outbox.ts";
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/due_jobs.ts";
+import { listDueJobs } from "../../db/job_queries.ts";
 import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA } from "../../db/queue.ts";
 import { ask, createDatabase } from "../support/database/database.ts";

@@ -7,7 +7,7 @@ import { expireStalePayments } from "../../core/payments/expire_stale_payments.t
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { createTasks } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/due_jobs.ts";
+import { listDueJobs } from "../../db/job_queries.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { paymentKind } from "../../core/payments/payment_record.ts";
 import { buildWrite } from "../../core/records/change.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
-import { findPayment, paymentWrites } from "../../db/payments.ts";
+import { findPayment, paymentWrites } from "../../db/payment_statements.ts";
 import type { WriteResult } from "../../db/side_effects.ts";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";

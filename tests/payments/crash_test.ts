@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { RefundedSchema } from "../../routes/payments/refund.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
-import { assertBooksAgree } from "../support/payments/books.ts";
 import { type Packet, textOf } from "../support/database/wire.ts";
+import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import {
   type Installation,
   type Keyed,
   openInstallation,
   type Reply,
 } from "../support/installation.ts";
+import { assertBooksAgree } from "../support/payments/books.ts";
 import { type ChargeKind, chargeRequest, type Payment } from "../support/payments/payments.ts";
-import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 
 const ROUNDS = 20;

@@ -1,13 +1,13 @@
-import assert from "node:assert/strict";
 import { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { listPayments } from "../../db/payments.ts";
-import { PaymentSummarySchema } from "../../routes/payments/schemas.ts";
-import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
+import { listPayments } from "../../db/payment_statements.ts";
+import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
+import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
 
 const Page = z.array(PaymentSummarySchema);
 

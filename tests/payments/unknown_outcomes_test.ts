@@ -18,10 +18,10 @@ import type { Json } from "../support/gateway/sandbox.ts";
 
 const MINUTE_MS = 60_000;
 
-type Told = [status: number, code: ErrorCode, outcome: "refused" | "unknown"];
+type PaymentReference = [status: number, code: ErrorCode, outcome: "refused" | "unknown"];
 
 /** What a caller is told of each mishap. */
-const FAULTS: Record<string, Told> = {
+const FAULTS: Record<string, PaymentReference> = {
   no_answer: [504, "gateway_timeout", "unknown"],
   reset: [502, "gateway_unreachable", "unknown"],
   answer_lost: [502, "gateway_unreachable", "unknown"],
@@ -104,7 +104,7 @@ for (const operation of OPERATIONS) {
 async function assertTold(
   { path, orderId }: Prepared,
   answer: Response,
-  [status, code, outcome]: Told,
+  [status, code, outcome]: PaymentReference,
 ): Promise<string> {
   const problem = await assertProblem(answer, status, code);
   // The gateway's own words, where there were any.

@@ -2,7 +2,7 @@
 
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks.ts";
-import { listDueJobs } from "../../../db/due_jobs.ts";
+import { listDueJobs } from "../../../db/job_queries.ts";
 import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
 

@@ -6,13 +6,8 @@ import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
 import type { JobQueue } from "../../../core/outbox.ts";
 import { type Database, openDatabase } from "../../../db/database.ts";
-import {
-  type DueJob,
-  findJob,
-  type GatewayJob,
-  insertJobs,
-  type NewJob,
-} from "../../../db/jobs.ts";
+import { findJob } from "../../../db/job_queries.ts";
+import { type DueJob, type GatewayJob, insertJobs, type NewJob } from "../../../db/jobs.ts";
 
 export interface InstanceOptions {
   databaseUrl: string;

@@ -1,15 +1,16 @@
 /** Charges and refunds that are asked for with `Prefer: respond-async`, and their jobs. */
 
-import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
-import { findJob, type GatewayJob } from "../../../db/jobs.ts";
+import assert from "node:assert/strict";
+import { findJob } from "../../../db/job_queries.ts";
+import type { GatewayJob } from "../../../db/jobs.ts";
 import { JobSchema } from "../../../routes/jobs/schemas.ts";
 import { RefundedSchema } from "../../../routes/payments/refund.ts";
-import { PaymentSchema } from "../../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../../core/payments/schema.ts";
 import { ask } from "../database/database.ts";
+import type { RelayedPayments } from "../gateway/relay.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
 import { operationOf, type Prepared } from "./operations.ts";
-import type { RelayedPayments } from "../gateway/relay.ts";
 
 export type Job = z.output<typeof JobSchema>;
 

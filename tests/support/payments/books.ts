@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";
 import type { Database } from "../../../db/database.ts";
 import type { GatewayEvent } from "../../../db/events.ts";
-import type { History } from "../../../db/history.ts";
 import type { GatewayPayment } from "../../../db/payments.ts";
+import type { History } from "../../../db/records.ts";
 import type { Json, TestSandbox } from "../gateway/sandbox.ts";
 
 interface KeptPayment extends Omit<GatewayPayment, "items"> {

@@ -1,18 +1,18 @@
 /** Subscriptions in tests: the app and the gateway on clocks that move together, and who is told what. */
 
-import assert from "node:assert/strict";
 import { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
+import { PaymentSummarySchema } from "../../../core/payments/schema.ts";
 import { syncSubscriptionStatus } from "../../../core/subscriptions/sync_subscription_status.ts";
 import { findSubscription, type GatewaySubscription } from "../../../db/subscriptions.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
-import { PaymentSummarySchema } from "../../../routes/payments/schemas.ts";
 import { SubscriptionSchema } from "../../../routes/subscriptions/schemas.ts";
 import type { TestAppOptions } from "../app.ts";
-import { runDueJobs } from "../jobs/due_jobs.ts";
 import { createWaits } from "../gateway/gateway.ts";
-import { parsePayment, type Payment } from "../payments/payments.ts";
 import { openRelayed, type RelayedPayments } from "../gateway/relay.ts";
 import { type Hook, type Json, savedCard } from "../gateway/sandbox.ts";
+import { runDueJobs } from "../jobs/due_jobs.ts";
+import { parsePayment, type Payment } from "../payments/payments.ts";
 import { until } from "../until.ts";
 
 export const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];

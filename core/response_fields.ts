@@ -1,11 +1,11 @@
-/** What all representations are made of. */
+/** Schemas of fields that many responses have. */
 
 import { z } from "@hono/zod-openapi";
 
 export const nullableText = z.string().nullable();
 
 export const id = z.uuid().openapi({
-  description: "Its id, which never changes.",
+  description: "Id; it never changes.",
   example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
 });
 

@@ -1,11 +1,11 @@
-/** Where events stand among all others, and the statements that read on from there. */
+/** The positions of events in the order of all events, and the statements that read from there on. */
 
 import { NIL } from "uuid";
+import { columnNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
-import { currentGeneration } from "./event_generation.ts";
-import { EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
+import { currentGeneration, EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
 
-/** Of an event, or between two of them. */
+/** The position of an event, or one between two events. */
 export interface Place {
   generation: number;
   xactId: bigint;
@@ -29,7 +29,7 @@ interface PlaceRow {
   id: string;
 }
 
-/** All that is committed after this was asked will come after it. */
+/** Every event that is committed after this call comes after this place. */
 export async function findSettledPlace(sql: Sql): Promise<Place> {
   const [row] = await sql<[PlaceRow]>`
     select ${currentGeneration(sql)} as generation,
@@ -37,7 +37,7 @@ export async function findSettledPlace(sql: Sql): Promise<Place> {
   return placeOf(row);
 }
 
-/** Null: it is gone, or not this user's. */
+/** Null: it was deleted, or belongs to another user. */
 export async function findPlace(
   sql: Sql,
   eventId: string,
@@ -49,7 +49,7 @@ export async function findPlace(
   return row ? placeOf(row) : null;
 }
 
-/** Of the newest before a place, be it of anybody (null); null: there is none. */
+/** The id of the newest event before a place, of one user or (null) of all; null: there is none. */
 export async function findNewestBefore(
   sql: Sql,
   { generation, xactId, id }: Place,
@@ -67,26 +67,25 @@ export async function findNewestBefore(
   return row?.id ?? null;
 }
 
-/** Null: whichever. */
+/** Null stands for any value. */
 export interface EventChoice {
   names: readonly string[] | null;
   resourceId: string | null;
-  /** Whose. */
   userId: string | null;
 }
 
 export interface EventReading {
   events: PlacedEvent[];
-  /** Up to where everything was read. */
+  /** Everything up to here was read. */
   end: Place;
-  /** Whether that is all there is. */
+  /** Whether there are no further settled events. */
   isAll: boolean;
-  /** Whether there are events that are committed but not settled. */
+  /** Whether there are committed events that are not settled yet. */
   isMoreComing: boolean;
 }
 
-/** So many are looked at, at most, for those that are wanted: no reading takes long. */
-const MOST_LOOKED_AT = 1_000;
+/** Limits how many rows one call reads to find matching ones, and so how long it takes. */
+const MAX_ROWS_READ = 1_000;
 
 interface FoundRow extends GatewayEvent, PlaceRow {
   settled_generation: number;
@@ -97,9 +96,9 @@ interface FoundRow extends GatewayEvent, PlaceRow {
 }
 
 /**
- * Only what is settled (see `listEvents`), oldest first. Each kind of choice is found by an index of
- * its own, and what that does not tell apart is looked through; where that were too many, the reading
- * ends before it has found as many as it may.
+ * Reads settled events (see `listEvents`), oldest first. Each kind of choice has its own index, and
+ * the rows that it finds are filtered by the rest; if too many do not match, fewer than `limit` events
+ * are returned, and `end` says how far it got.
  */
 export async function readEventsAfter(
   sql: Sql,
@@ -108,7 +107,7 @@ export async function readEventsAfter(
   limit: number,
 ): Promise<EventReading> {
   const { names, userId } = choice;
-  const theNames = names && sql.array([...names]);
+  const nameArray = names && sql.array([...names]);
   const rows = await sql<FoundRow[]>`
     with settled as materialized (
       select ${currentGeneration(sql)} as generation,
@@ -121,55 +120,56 @@ export async function readEventsAfter(
       ) as is_more_coming,
       found.*
     from settled left join lateral (
-      select looked_at.*,
-        (${theNames}::text[] is null or name = any(${theNames}::text[]))
+      select candidate.*,
+        (${nameArray}::text[] is null or name = any(${nameArray}::text[]))
           and (${userId}::text is null or user_id = ${userId}) as is_wanted,
         row_number() over (order by generation, xact_id, id) as number
-      from (${lookingAt(sql, place, choice, limit)}) looked_at
-    ) found on found.is_wanted or found.number = ${MOST_LOOKED_AT}
+      from (${candidatesSql(sql, place, choice, limit)}) candidate
+    ) found on found.is_wanted or found.number = ${MAX_ROWS_READ}
     order by found.generation, found.xact_id, found.id
     limit ${limit}`;
-  return readingOf(rows, limit);
+  return toReading(rows, limit);
 }
 
-function lookingAt(
+function candidatesSql(
   sql: Sql,
   place: Place,
   { names, resourceId, userId }: EventChoice,
   limit: number,
 ) {
-  const columns = sql([...EVENT_COLUMNS, "generation", "xact_id"]);
-  const isBetween = sql`
+  const selected: string[] = [...columnNames(EVENT_COLUMNS), "generation", "xact_id"];
+  const columns = sql(selected);
+  const isInRange = sql`
     (generation, xact_id, id) > (
       ${place.generation}::integer, ${String(place.xactId)}::xid8, ${place.id}::uuid)
     and (generation, xact_id, id) < (settled.generation, settled.xact_id, ${NIL}::uuid)`;
-  const inOrder = sql`order by generation, xact_id, id`;
+  const ascending = sql`order by generation, xact_id, id`;
   if (resourceId !== null) {
     return sql`
-      select ${columns} from gateway.events where resource_id = ${resourceId} and ${isBetween}
-      order by resource_id, sequence limit ${MOST_LOOKED_AT}`;
+      select ${columns} from gateway.events where resource_id = ${resourceId} and ${isInRange}
+      order by resource_id, sequence limit ${MAX_ROWS_READ}`;
   }
   if (userId !== null) {
     return sql`
-      select ${columns} from gateway.events where user_id = ${userId} and ${isBetween}
-      ${inOrder} limit ${names === null ? limit : MOST_LOOKED_AT}`;
+      select ${columns} from gateway.events where user_id = ${userId} and ${isInRange}
+      ${ascending} limit ${names === null ? limit : MAX_ROWS_READ}`;
   }
   if (names !== null) {
     return sql`
       select of_name.* from unnest(${sql.array([...new Set(names)])}::text[]) wanted (wanted_name),
       lateral (
-        select ${columns} from gateway.events where name = wanted_name and ${isBetween}
-        ${inOrder} limit ${limit}
+        select ${columns} from gateway.events where name = wanted_name and ${isInRange}
+        ${ascending} limit ${limit}
       ) of_name`;
   }
-  return sql`select ${columns} from gateway.events where ${isBetween} ${inOrder} limit ${limit}`;
+  return sql`select ${columns} from gateway.events where ${isInRange} ${ascending} limit ${limit}`;
 }
 
-function readingOf(rows: readonly FoundRow[], limit: number): EventReading {
+function toReading(rows: readonly FoundRow[], limit: number): EventReading {
   const { settled_generation, settled_xact_id, is_more_coming } = rows[0]!;
   const last = rows.at(-1)!;
-  // Without any there is one row all the same, which tells what is settled.
-  const isAll = last.id === null || (rows.length < limit && last.number < MOST_LOOKED_AT);
+  // If nothing is found there is still one row, with the settled position.
+  const isAll = last.id === null || (rows.length < limit && last.number < MAX_ROWS_READ);
   const settled = { generation: settled_generation, xact_id: settled_xact_id, id: NIL };
   return {
     events: rows.filter(({ is_wanted }) => is_wanted)

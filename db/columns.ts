@@ -1,0 +1,63 @@
+/** Describes the columns of a table once; its row type, column lists and defaults derive from that. */
+
+/** `T` is the type of its values. */
+export interface Column<T, HasDefault extends boolean> {
+  /** Whether updates write it, or only the insert. */
+  isMutable: boolean;
+  hasDefault: HasDefault;
+  /** The value in a new row, unless the caller gives another. */
+  default?: T;
+}
+
+type Columns = Record<string, Column<unknown, boolean>>;
+
+type Name<C extends Columns> = keyof C & string;
+
+/** A column that is written by the insert alone. */
+export function fixed<T>(): Column<T, false>;
+export function fixed<T>(defaultValue: T): Column<T, true>;
+export function fixed<T>(...defaults: T[]): Column<T, boolean> {
+  return { isMutable: false, hasDefault: defaults.length > 0, default: defaults[0] };
+}
+
+/** A column that every update writes. */
+export function mutable<T>(): Column<T, false>;
+export function mutable<T>(defaultValue: T): Column<T, true>;
+export function mutable<T>(...defaults: T[]): Column<T, boolean> {
+  return { isMutable: true, hasDefault: defaults.length > 0, default: defaults[0] };
+}
+
+export type RowOf<C extends Columns> = {
+  [N in keyof C]: C[N] extends Column<infer T, boolean> ? T : never;
+};
+
+type Defaulted<C extends Columns> = {
+  [N in keyof C]: C[N] extends Column<unknown, true> ? N : never;
+}[keyof C];
+
+/**
+ * All columns. Statements always name them, so that during a rolling deployment this release leaves
+ * columns that a newer one has added at their default.
+ */
+export function columnNames<C extends Columns>(columns: C): Name<C>[] {
+  return Object.keys(columns);
+}
+
+export function mutableNames<C extends Columns>(columns: C): Name<C>[] {
+  return columnNames(columns).filter((name) => columns[name]!.isMutable);
+}
+
+export function defaultsOf<C extends Columns>(columns: C): Pick<RowOf<C>, Defaulted<C>> {
+  const defaulted = Object.entries(columns).filter(([, { hasDefault }]) => hasDefault);
+  return Object.fromEntries(
+    defaulted.map(([name, column]) => [name, column.default]),
+  ) as Pick<RowOf<C>, Defaulted<C>>;
+}
+
+/** For an insert of rows that may exist: overwrites their mutable columns. */
+export function overwriteMutable(columns: Columns): string {
+  const names = mutableNames(columns);
+  return `
+      on conflict (id) do update set (${names.join(", ")}) = row(
+        ${names.map((name) => `excluded.${name}`).join(", ")})`;
+}

@@ -1,0 +1,132 @@
+/** Statements that read jobs: one job, lists, due jobs and counts. */
+
+import { MAX, NIL } from "uuid";
+import type { Sql } from "./database.ts";
+import {
+  type DueJob,
+  type GatewayJob,
+  isAbandoned,
+  JOB_STATUSES,
+  type JobRank,
+  type JobStatus,
+} from "./jobs.ts";
+
+export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
+  const [job] = await sql<[GatewayJob?]>`select * from gateway.jobs where id = ${id}`;
+  return job ?? null;
+}
+
+/** Decides in which order and by which limits a job runs. */
+export interface JobKind {
+  task: string;
+  rank: JobRank;
+}
+
+export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> {
+  const [kind] = await sql<[JobKind?]>`select task, rank from gateway.jobs where id = ${id}`;
+  return kind ?? null;
+}
+
+export interface JobFilter {
+  /** Null: any. */
+  task: string | null;
+  status: JobStatus | null;
+  /** Only jobs created before this one. */
+  before: string | null;
+  limit: number;
+}
+
+/** Newest first; see `listByIndex` in `payment_statements.ts` for its form. */
+export async function listJobs(
+  sql: Sql,
+  { task, status, before, limit }: JobFilter,
+): Promise<GatewayJob[]> {
+  const end = before ?? MAX;
+  if (task !== null) {
+    const statuses = status === null ? JOB_STATUSES : [status];
+    return await sql<GatewayJob[]>`
+      select found.*
+      from unnest(${sql.array([...statuses])}::text[]) wanted_status
+      cross join lateral (
+        select * from gateway.jobs
+        where (task, status, id) < (${task}::text, wanted_status, ${end}::uuid)
+          and (task, status, id) >= (${task}::text, wanted_status, ${NIL}::uuid)
+        order by task desc, status desc, id desc limit ${limit}
+      ) found
+      order by found.id desc limit ${limit}`;
+  }
+  const [statusColumn, statusValue, statusOrder] = status === null
+    ? [sql``, sql``, sql``]
+    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
+  return await sql<GatewayJob[]>`
+    select * from gateway.jobs
+    where (${statusColumn} id) < (${statusValue} ${end}::uuid)
+      and (${statusColumn} id) >= (${statusValue} ${NIL}::uuid)
+    order by ${statusOrder} id desc limit ${limit}`;
+}
+
+/** The due and the abandoned jobs of a rank, the longest due first. */
+export async function listDueJobs(
+  sql: Sql,
+  rank: JobRank,
+  now: Date,
+  limit: number,
+): Promise<(DueJob & JobKind)[]> {
+  // Rank and time are compared as one row value, so that only the index by rank fits.
+  return await sql<(DueJob & JobKind)[]>`
+    select id, run_at, task, rank from gateway.jobs
+    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql, now)})
+      and (rank, run_at) >= (${rank}::smallint, '-infinity'::timestamptz)
+      and (rank, run_at) <= (${rank}::smallint, ${now}::timestamptz)
+    order by rank, run_at limit ${limit}`;
+}
+
+/** How many jobs of a task are due; counting stops at `most`. */
+export async function countDueJobs(
+  sql: Sql,
+  task: string,
+  now: Date,
+  most: number,
+): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::int as count from (
+      select from gateway.jobs
+      where status = 'queued' and task = ${task} and run_at <= ${now} limit ${most}
+    ) due`;
+  return row.count;
+}
+
+export interface JobOutcomes {
+  succeeded: number;
+  /** Including those that are queued for a retry. */
+  failed: number;
+  /** Postponed, without an error. */
+  putOff: number;
+  /** Claimed by another worker. */
+  running: number;
+  /** How many of their subjects changed state. */
+  changed: number;
+  /** The most frequent errors of the failed ones. */
+  errors: { error: string; count: number }[];
+}
+
+const MAX_ERRORS = 5;
+
+/** What came of these jobs, for the command that ran them. */
+export async function findOutcomes(sql: Sql, ids: string[], since: Date): Promise<JobOutcomes> {
+  const [counts] = await sql<[Omit<JobOutcomes, "errors">]>`
+    select
+      count(*) filter (where status = 'succeeded')::int as succeeded,
+      count(*) filter (where status in ('failed', 'queued') and error is not null)::int as failed,
+      count(*) filter (where status = 'queued' and error is null)::int as "putOff",
+      count(*) filter (where status = 'running')::int as running,
+      (select count(distinct resource_id)::int from gateway.history
+        where created_at >= ${since} and resource_id in (
+          select subject_id from gateway.jobs where id = any(${ids}::uuid[]))) as changed
+    from gateway.jobs where id = any(${ids}::uuid[])`;
+  const errors = await sql<JobOutcomes["errors"]>`
+    select error, count(*)::int as count from gateway.jobs
+    where id = any(${ids}::uuid[]) and status in ('failed', 'queued') and error is not null
+    group by error order by count desc, error limit ${MAX_ERRORS}`;
+  return { ...counts, errors: [...errors] };
+}

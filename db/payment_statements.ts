@@ -1,0 +1,289 @@
+/** The statements that read and write payments. */
+
+import { MAX, NIL } from "uuid";
+import type { Batched } from "./batched.ts";
+import { columnNames, mutableNames } from "./columns.ts";
+import type { Sql } from "./database.ts";
+import {
+  type GatewayPayment,
+  type GatewayRefund,
+  type Owner,
+  PAYMENT_COLUMNS,
+  PAYMENT_ITEM_COLUMNS,
+  PAYMENT_STATUSES,
+} from "./payments.ts";
+import { batchedInsert, batchedUpdate } from "./record_writes.ts";
+import type { DueCheck } from "./records.ts";
+import {
+  type BuildRecordWrite,
+  type SideEffects,
+  type WriteResult,
+  writeWithSideEffects,
+} from "./side_effects.ts";
+import { Statement } from "./statement.ts";
+
+export const paymentInserts = batchedInsert<GatewayPayment>({
+  resource: "payment",
+  table: "payments",
+  columns: columnNames(PAYMENT_COLUMNS),
+  status: "transaction_status",
+  source: "charge",
+  orderOf: ({ order_id }) => order_id,
+  items: {
+    table: "payment_items",
+    columns: columnNames(PAYMENT_ITEM_COLUMNS),
+    of: ({ items }) => items,
+  },
+});
+
+export const paymentWrites = batchedUpdate<GatewayPayment>(
+  "payments",
+  mutableNames(PAYMENT_COLUMNS),
+);
+
+const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");
+
+/**
+ * Inserts a payment for a transaction that was created outside of the service. If the transaction has
+ * a payment already, nothing is written: of several concurrent calls, one succeeds.
+ */
+export async function adoptPayment(
+  sql: Sql,
+  write: SideEffects & { record: GatewayPayment },
+): Promise<WriteResult> {
+  const buildInsert: BuildRecordWrite = (statement, condition) => [
+    `changed as (
+      insert into gateway.payments (${COLUMN_LIST})
+      select ${COLUMN_LIST} from ${statement.rows("payments", [write.record])}
+      where true ${condition}
+      on conflict (transaction_id) do nothing
+      returning id
+    )`,
+  ];
+  const [written] = await writeWithSideEffects(sql, buildInsert, [write]);
+  return written!;
+}
+
+/**
+ * A payment with its items and refunds, selected from `gateway.payments payment`. Refunds are ordered
+ * by one row value: ordered by `created_at, id`, PostgreSQL 18 reads the whole primary key index of
+ * refunds for each payment if the table was tiny when it was analyzed.
+ */
+const WHOLE_PAYMENT = `payment.*,
+      coalesce((select json_agg(item order by item.position)
+        from gateway.payment_items item where item.payment_id = payment.id), '[]') as items,
+      coalesce((select json_agg(refund order by (refund.created_at, refund.id))
+        from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds`;
+
+/** Changes the row in place: copying its 50 columns would take longer than reading them. */
+function parsePayment(row: GatewayPayment): GatewayPayment {
+  row.refunds = row.refunds.map(parseRefund);
+  return row;
+}
+
+/** Refunds arrive as JSON in their payment's row, with times as text. */
+function parseRefund(row: GatewayRefund): GatewayRefund {
+  return { ...row, created_at: new Date(row.created_at), updated_at: new Date(row.updated_at) };
+}
+
+export async function findPayment(
+  sql: Sql,
+  id: string,
+  owner: Owner = null,
+): Promise<GatewayPayment | null> {
+  const [row] = await sql<[GatewayPayment?]>`
+    select ${sql.unsafe(WHOLE_PAYMENT)}
+    from gateway.payments payment
+    where id = ${id} and (${owner}::text is null or user_id = ${owner})`;
+  return row ? parsePayment(row) : null;
+}
+
+/** What a notification says about the payment it reports on. */
+export interface PaymentReference {
+  order_id: string;
+  transaction_id: string | null;
+  /** The payment id that the service sent with the charge; null: not in the notification. */
+  payment_ref: string | null;
+}
+
+/**
+ * Finds the payment of each notification: by its transaction id, if that has the same order id; or by
+ * its order id, if the payment has no transaction id yet.
+ */
+export const paymentLookups: Batched<PaymentReference, GatewayPayment | null> = {
+  name: "find payment",
+  conflictKeys: () => [],
+  run: findReferencedPayments,
+};
+
+async function findReferencedPayments(
+  sql: Sql,
+  references: PaymentReference[],
+): Promise<(GatewayPayment | null)[]> {
+  const statement = new Statement();
+  const numbered = references.map((each, number) => ({ ...each, number }));
+  const json = statement.value(JSON.stringify(numbered));
+  // Returns one row per reference, in their order; all columns are null if there is no payment.
+  const rows = await statement.run<GatewayPayment | { id: null }>(
+    sql,
+    `select ${WHOLE_PAYMENT}
+    from json_to_recordset(${json}::text::json) as wanted(
+      number integer, order_id text, transaction_id text, payment_ref uuid)
+    left join lateral (
+      select * from (
+        select * from gateway.payments known
+        where known.transaction_id = wanted.transaction_id and known.order_id = wanted.order_id
+        union all
+        select * from gateway.payments known
+        where known.order_id = wanted.order_id and known.transaction_id is null and not is_refused
+      ) candidate
+      order by transaction_id, coalesce(id = wanted.payment_ref, false) desc, id desc limit 1
+    ) payment on true
+    order by wanted.number`,
+  );
+  return rows.map((row) => row.id === null ? null : parsePayment(row));
+}
+
+/** Whether a payment that is linked to the invoice was paid at or after `since`. */
+export async function hasPaymentOfInvoice(
+  sql: Sql,
+  invoiceId: string,
+  since: Date,
+): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.payments
+    where invoice_id = ${invoiceId} and paid_at >= ${since} limit 1`;
+  return rows.length > 0;
+}
+
+/** Null stands for any value. */
+export interface PaymentFilter {
+  owner: Owner;
+  /** Empty: any order, invoice and subscription. */
+  parents: Partial<Record<"order_id" | "invoice_id" | "subscription_id", string>>;
+  paymentType: string | null;
+  status: string | null;
+  /** Only payments created before this one. */
+  before: string | null;
+  limit: number;
+}
+
+const SUMMARY_COLUMNS = [
+  "id",
+  "order_id",
+  "payment_type",
+  "gross_amount",
+  "transaction_status",
+  "fraud_status",
+  "customer_email",
+  "created_at",
+] as const;
+
+export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY_COLUMNS)[number]>;
+
+/** Newest first. */
+export async function listPayments(
+  sql: Sql,
+  { parents, ...filter }: PaymentFilter,
+): Promise<PaymentSummaryRow[]> {
+  return Object.keys(parents).length === 0
+    ? await listByIndex(sql, filter)
+    : await listOfParents(sql, { parents, ...filter });
+}
+
+/**
+ * An order, invoice or subscription has few payments: all are read by its index and then filtered.
+ * The CTE is materialized so that the other conditions cannot make PostgreSQL choose another index.
+ */
+async function listOfParents(
+  sql: Sql,
+  { owner, parents, paymentType, status, before, limit }: PaymentFilter,
+): Promise<PaymentSummaryRow[]> {
+  const [[kind, parent]] = Object.entries(parents) as [[string, string]];
+  const { order_id = null, invoice_id = null, subscription_id = null } = parents;
+  return await sql<PaymentSummaryRow[]>`
+    with found as materialized (select * from gateway.payments where ${sql(kind)} = ${parent})
+    select ${sql(SUMMARY_COLUMNS)} from found
+    where id < ${before ?? MAX}
+      and (${owner}::text is null or user_id = ${owner})
+      and (${order_id}::text is null or order_id = ${order_id})
+      and (${invoice_id}::uuid is null or invoice_id = ${invoice_id})
+      and (${subscription_id}::uuid is null or subscription_id = ${subscription_id})
+      and (${paymentType}::text is null or payment_type = ${paymentType})
+      and (${status}::text is null or transaction_status = ${status})
+    order by id desc limit ${limit}`;
+}
+
+/**
+ * Each combination of filters has its own index, and a page reads only that many rows of it. The
+ * filtered columns are compared as one row value and are part of the order, because then only that
+ * index fits: with `status = …` PostgreSQL may instead walk the primary key backwards until enough
+ * rows match, which reads the whole table if few do.
+ */
+async function listByIndex(
+  sql: Sql,
+  { owner, paymentType, status, before, limit }: Omit<PaymentFilter, "parents">,
+): Promise<PaymentSummaryRow[]> {
+  const [ownerColumn, ownerValue, ownerOrder] = owner === null
+    ? [sql``, sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  const end = before ?? MAX;
+  if (paymentType === null) {
+    const [statusColumn, statusValue, statusOrder] = status === null
+      ? [sql``, sql``, sql``]
+      : [sql`transaction_status,`, sql`${status}::text,`, sql`transaction_status desc,`];
+    return await sql<PaymentSummaryRow[]>`
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where (${ownerColumn} ${statusColumn} id) < (${ownerValue} ${statusValue} ${end}::uuid)
+        and (${ownerColumn} ${statusColumn} id) >= (${ownerValue} ${statusValue} ${NIL}::uuid)
+      order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
+  }
+  // The index has the status before the id: read a page of each status, and merge them.
+  const statuses = status === null ? PAYMENT_STATUSES : [status];
+  return await sql<PaymentSummaryRow[]>`
+    select found.*
+    from unnest(${sql.array([...statuses])}::text[]) wanted_status
+    cross join lateral (
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where (${ownerColumn} payment_type, transaction_status, id)
+          < (${ownerValue} ${paymentType}::text, wanted_status, ${end}::uuid)
+        and (${ownerColumn} payment_type, transaction_status, id)
+          >= (${ownerValue} ${paymentType}::text, wanted_status, ${NIL}::uuid)
+      order by ${ownerOrder} payment_type desc, transaction_status desc, id desc limit ${limit}
+    ) found
+    order by found.id desc limit ${limit}`;
+}
+
+export interface DuePayments {
+  now: Date;
+  /** A pending payment is stale if it could not be paid after this time. */
+  staleSince: Date;
+  limit: number;
+}
+
+/**
+ * Payments due for a check, the most overdue first. Without stale ones, which another sweep expires,
+ * unless they have been due since `leftSince`: then that sweep does not run.
+ */
+export async function listDuePayments(
+  sql: Sql,
+  { now, staleSince, leftSince, limit }: DuePayments & { leftSince: Date },
+): Promise<DueCheck[]> {
+  return await sql<DueCheck[]>`
+    select id, user_id, created_at, expiry_time from gateway.payments
+    where check_at <= ${now}
+      and (check_at <= ${leftSince} or transaction_status <> 'pending' or expiry_time is null
+        or expiry_time > ${staleSince})
+    order by check_at limit ${limit}`;
+}
+
+/** Stale payments. They are due for a check as well, so the index of due checks finds them. */
+export async function listStalePayments(
+  sql: Sql,
+  { now, staleSince, limit }: DuePayments,
+): Promise<DueCheck[]> {
+  return await sql<DueCheck[]>`
+    select id, user_id, created_at, expiry_time from gateway.payments
+    where check_at <= ${now} and transaction_status = 'pending' and expiry_time <= ${staleSince}
+    order by check_at limit ${limit}`;
+}

@@ -1,0 +1,255 @@
+/** Inserts and updates of records, each in one statement with everything that belongs to it. */
+
+import type { Batched } from "./batched.ts";
+import type { Sql } from "./database.ts";
+import { type ClaimedKey, claimKeysSql, type KeyId, nameOf } from "./idempotency_keys.ts";
+import type { RecordTable, Resource } from "./records.ts";
+import {
+  type BuildRecordWrite,
+  type SideEffects,
+  type WriteResult,
+  writeWithSideEffects,
+} from "./side_effects.ts";
+import { Statement } from "./statement.ts";
+
+export interface RecordInsert<R> {
+  record: R;
+  /** Null: the request has no idempotency key. */
+  key: ClaimedKey | null;
+  /** Keys created before this have expired. */
+  keysSince: Date;
+  /** The record of an earlier attempt with the same key, which this one replaces. */
+  replaces: string | null;
+}
+
+export interface Inserted {
+  /** False: the key is in use. */
+  isClaimed: boolean;
+  /** False: the order id is in use. */
+  isOrdered: boolean;
+}
+
+/** How records of a table are inserted. */
+export interface InsertOptions<R> {
+  resource: Resource;
+  table: RecordTable;
+  columns: readonly (keyof R & string)[];
+  /** The column with the record's state. */
+  status: keyof R & string;
+  /** The source of the first history entry. */
+  source: string;
+  /** The order id that the record reserves; null: none. */
+  orderOf: (record: R) => string | null;
+  items: ItemOptions<R> | null;
+}
+
+export interface ItemOptions<R> {
+  table: "payment_items" | "invoice_items";
+  /** The first is the item's id, the second its record's id. */
+  columns: readonly string[];
+  of(record: R): object[];
+}
+
+/**
+ * Inserts records with their items, reserves their order ids and claims their idempotency keys. If the
+ * key or the order id is in use, nothing of that record is written.
+ */
+export function batchedInsert<R extends { id: string }>(
+  options: InsertOptions<R>,
+): Batched<RecordInsert<R>, Inserted> {
+  return {
+    name: `insert ${options.resource}`,
+    conflictKeys({ record, key }) {
+      const order = options.orderOf(record);
+      return [
+        ...order === null ? [] : [`order ${order}`],
+        ...key ? [`key ${nameOf(key)}`] : [],
+      ];
+    },
+    run: (sql, inserts) => insertRecords(sql, inserts, options),
+  };
+}
+
+async function insertRecords<R extends { id: string }>(
+  sql: Sql,
+  inserts: RecordInsert<R>[],
+  { resource, table, columns, status, source, orderOf, items: itemOptions }: InsertOptions<R>,
+): Promise<Inserted[]> {
+  const statement = new Statement();
+  const records = inserts.map(({ record }) => record);
+  const keys = inserts.flatMap(({ key }) => key ?? []);
+  const items = itemOptions ? records.flatMap((record) => itemOptions.of(record)) : [];
+  const hasKeys = keys.length > 0;
+  const hasOrders = orderOf(records[0]!) !== null;
+  const names = columns.join(", ");
+  const isClaimed = hasKeys ? isClaimedSql(statement, keys) : "true";
+  const text = `
+    with new_record as (select * from ${statement.rows(table, records)})
+    ${hasKeys ? `, claimed as (${claimKeysOf(statement, inserts, keys)})` : ""}
+    ${hasOrders ? `, ordered as (${reserveOrdersSql(isClaimed)})` : ""}
+    , inserted as (
+      insert into gateway.${table} (${names})
+      select ${names} from new_record
+      where ${hasOrders ? "id in (select holder_id from ordered)" : isClaimed}
+      returning id, ${status}, created_at
+    ), with_history as (
+      insert into gateway.history (resource, resource_id, to_status, source, created_at)
+      select '${resource}', id, ${status}, '${source}', created_at from inserted
+    )
+    ${items.length > 0 ? `, with_items as (${insertItemsSql(statement, itemOptions!, items)})` : ""}
+    select array(select id from inserted) as inserted,
+      ${hasKeys ? "array(select resource_id from claimed)" : "'{}'::uuid[]"} as claimed`;
+  const [result] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
+  return inserts.map(({ record, key }) => ({
+    isClaimed: key === null || result!.claimed.includes(record.id),
+    isOrdered: result!.inserted.includes(record.id),
+  }));
+}
+
+function claimKeysOf<R>(
+  statement: Statement,
+  inserts: RecordInsert<R>[],
+  keys: ClaimedKey[],
+): string {
+  const { keysSince } = inserts[0]!;
+  return claimKeysSql(statement, keys, {
+    keysSince,
+    replaced: inserts.flatMap(({ replaces }) => replaces ?? []),
+  });
+}
+
+function isClaimedSql(statement: Statement, keys: ClaimedKey[]): string {
+  const keyed = statement.ids(keys.map(({ resource_id }) => resource_id));
+  return `(id <> all(${keyed}) or id in (select resource_id from claimed))`;
+}
+
+function reserveOrdersSql(isClaimed: string): string {
+  return `
+      insert into gateway.order_ids as taken (order_id, user_id, holder_id)
+      select order_id, user_id, id from new_record
+      where ${isClaimed}
+        -- The gateway accepts either id in its paths: an order id must not equal a transaction id.
+        and not exists (
+          select from gateway.payments known where known.transaction_id = new_record.order_id)
+      order by order_id
+      -- Only a failed record frees its order id, and only for the same user.
+      on conflict (order_id) do update set holder_id = excluded.holder_id
+      where taken.user_id = excluded.user_id and (
+        exists (select from gateway.payments holder
+          where holder.id = taken.holder_id and holder.transaction_status = 'failure')
+        or exists (select from gateway.invoices holder
+          where holder.id = taken.holder_id and holder.status = 'failed'))
+      returning holder_id`;
+}
+
+function insertItemsSql<R>(
+  statement: Statement,
+  { table, columns }: ItemOptions<R>,
+  items: object[],
+): string {
+  const names = columns.join(", ");
+  return `
+      insert into gateway.${table} (${names})
+      select ${names} from ${statement.rows(table, items)}
+      where ${columns[1]} in (select id from inserted)`;
+}
+
+/** An update of a record, and the rows that are written with it. */
+export interface RecordWrite<R> extends SideEffects {
+  /** With the version it was read with; if the stored one differs by now, nothing is written. */
+  record: R;
+  /** What to store with the request's idempotency key, if the request still holds it. */
+  key: KeyUpdate | null;
+  /** True: the record is only updated if the request still holds its key. */
+  isFenced: boolean;
+}
+
+export interface KeyUpdate extends KeyId {
+  /** The lease by which the request holds the key; a request that took the key over has another. */
+  held_until: Date;
+  resource_id: string;
+  refund_id: string | null;
+  reply: object | null;
+  lease_until: Date;
+}
+
+interface Versioned {
+  id: string;
+  version: number;
+}
+
+/** The only statement that updates records of a table. */
+export function batchedUpdate<R extends Versioned>(
+  table: RecordTable,
+  columns: readonly (keyof R & string)[],
+): Batched<RecordWrite<R>, WriteResult> {
+  const assignments = columns.map((name) => `${name} = wanted.${name}`).join(", ");
+  return {
+    name: `write ${table.slice(0, -1)}`,
+    conflictKeys: ({ record }) => [record.id],
+    run: (sql, writes) =>
+      updateRecords(sql, writes, { table, assignments, columns: ["id", "version", ...columns] }),
+  };
+}
+
+interface Target<R> {
+  table: RecordTable;
+  assignments: string;
+  columns: (keyof R & string)[];
+}
+
+/**
+ * One statement, so that row locks are held no longer than it runs. It contains only the parts that
+ * this write needs: an empty part costs time as well, and most writes need two or three.
+ */
+async function updateRecords<R extends Versioned>(
+  sql: Sql,
+  writes: RecordWrite<R>[],
+  { table, assignments, columns }: Target<R>,
+): Promise<WriteResult[]> {
+  // Every statement that locks several rows does so in the order of their ids: no deadlocks.
+  const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
+  const keys = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
+  const isFenced = keys.some(({ isFenced }) => isFenced);
+  const buildUpdate: BuildRecordWrite = (statement, condition) => [
+    `wanted as (select * from ${statement.rows(table, records, columns)})`,
+    ...keys.length > 0 ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],
+    ...isFenced ? [`held as (${LOCK_FENCED_KEYS})`] : [],
+    `changed as (
+      update gateway.${table} record set version = record.version + 1, ${assignments}
+      from wanted
+      where record.id = wanted.id and record.version = wanted.version
+        ${isFenced ? `and ${IS_HELD}` : ""} ${condition}
+      returning record.id
+    )`,
+    ...keys.length > 0 ? [`with_keys as (${UPDATE_KEYS})`] : [],
+  ];
+  return await writeWithSideEffects(sql, buildUpdate, writes);
+}
+
+function keyUpdateRows(statement: Statement, keys: (KeyUpdate & { isFenced: boolean })[]): string {
+  const json = statement.value(JSON.stringify(keys));
+  return `select * from json_to_recordset(${json}::text::json) as key_update(
+        user_id text, scope text, key text, held_until timestamptz, resource_id uuid, refund_id uuid,
+        reply json, lease_until timestamptz, "isFenced" boolean)`;
+}
+
+const IS_KEY_OF_UPDATE = `known.user_id = key_update.user_id and known.scope = key_update.scope
+        and known.key = key_update.key and known.lease_until = key_update.held_until
+        and known.reply is null`;
+
+/** The lock keeps another request from taking the key over before this statement commits. */
+const LOCK_FENCED_KEYS = `
+      select key_update.resource_id
+      from key_update join gateway.idempotency_keys known on ${IS_KEY_OF_UPDATE}
+      where "isFenced" for update of known`;
+
+const IS_HELD = `(wanted.id in (select resource_id from held)
+          or wanted.id not in (select resource_id from key_update where "isFenced"))`;
+
+const UPDATE_KEYS = `
+      update gateway.idempotency_keys known
+      set resource_id = key_update.resource_id, refund_id = key_update.refund_id,
+        reply = key_update.reply, lease_until = key_update.lease_until
+      from key_update
+      where ${IS_KEY_OF_UPDATE} and key_update.resource_id in (select id from changed)`;

@@ -1,0 +1,97 @@
+/** What payments, invoices and subscriptions have in common: history, list pages and due checks. */
+
+import { MAX, NIL } from "uuid";
+import { fixed, type RowOf } from "./columns.ts";
+import type { Sql } from "./database.ts";
+import { Statement } from "./statement.ts";
+
+/** A record that has a state at the gateway. */
+export type Resource = "payment" | "invoice" | "subscription";
+
+export type RecordTable = "payments" | "invoices" | "subscriptions";
+
+/** One transition of a record. The table has a generated id as well, which orders the entries. */
+export const HISTORY_COLUMNS = {
+  resource: fixed<Resource>(),
+  resource_id: fixed<string>(),
+  /** Null: the record was created. */
+  from_status: fixed<string | null>(),
+  to_status: fixed<string>(),
+  /** Only payments have one. */
+  fraud_status: fixed<string | null>(),
+  /** What caused the transition. */
+  source: fixed<string>(),
+  created_at: fixed<Date>(),
+};
+
+export interface NewHistory extends RowOf<typeof HISTORY_COLUMNS> {}
+
+export interface History extends NewHistory {
+  id: number;
+}
+
+/** Oldest first. */
+export async function listHistory(sql: Sql, resourceId: string): Promise<History[]> {
+  return await sql<History[]>`
+    select id, resource, resource_id, from_status, to_status, fraud_status, source, created_at
+    from gateway.history where resource_id = ${resourceId} order by id`;
+}
+
+/** Null stands for any value. */
+export interface RecordFilter {
+  owner: string | null;
+  status: string | null;
+  /** Only records created before this one. */
+  before: string | null;
+  limit: number;
+}
+
+/** A page of a list, newest first; see `listByIndex` in `payment_statements.ts` for its form. */
+export function pageOf(
+  sql: Sql,
+  table: "invoices" | "subscriptions",
+  { owner, status, before, limit }: RecordFilter,
+) {
+  const [ownerColumn, ownerValue, ownerOrder] = owner === null
+    ? [sql``, sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  const [statusColumn, statusValue, statusOrder] = status === null
+    ? [sql``, sql``, sql``]
+    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
+  return sql`
+    select * from gateway.${sql.unsafe(table)}
+    where (${ownerColumn} ${statusColumn} id)
+        < (${ownerValue} ${statusValue} ${before ?? MAX}::uuid)
+      and (${ownerColumn} ${statusColumn} id) >= (${ownerValue} ${statusValue} ${NIL}::uuid)
+    order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
+}
+
+/** Tables whose rows have a time of their next check. Subscriptions are checked by their age. */
+export type CheckedTable = "payments" | "invoices";
+
+/** A record that is due for a check at the gateway. */
+export interface DueCheck {
+  id: string;
+  user_id: string | null;
+  created_at: Date;
+  /** Only payments have one: when they can no longer be paid. */
+  expiry_time: Date | null;
+}
+
+/** Schedules the next check of records that are due. This is no update: their versions stay. */
+export async function postponeChecks(
+  sql: Sql,
+  table: CheckedTable,
+  now: Date,
+  checks: { id: string; check_at: Date }[],
+): Promise<void> {
+  const statement = new Statement();
+  // In the order in which every other statement locks several rows: no deadlocks.
+  const sorted = checks.toSorted((a, b) => a.id < b.id ? -1 : 1);
+  await statement.run(
+    sql,
+    `update gateway.${table} record set check_at = next.check_at
+    from ${statement.rows(table, sorted)} next
+    where record.id = next.id and record.check_at <= ${statement.value(now)}`,
+  );
+}
