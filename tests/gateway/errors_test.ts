@@ -262,7 +262,7 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
       assert.equal(error.failure, "unreachable");
       assert.equal(error.outcome, "unknown");
       assert.equal(error.statusCode, null);
-      // Deno's fetch would have sent it again.
+      // Deno would have sent it again by itself.
       assert.equal(server.connections(), number + 1);
     }
   });
