@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "./example.ts";
-import { nullIsLeftOut, object } from "./fields.ts";
+import { nullIsLeftOut, object } from "../core/input_fields.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
 
 /** For actions that need no input; whatever is in the body is ignored. */

@@ -4,15 +4,13 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/answers.ts";
 import { amountOf } from "./gateway_word.ts";
 import { newPayment } from "./new_payment.ts";
-import type { PaymentType } from "./charge_input.ts";
 
 /** Its answer has an order, a transaction and an amount. */
 export function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
   const input = {
     order_id: answer.order_id!,
     gross_amount: amountOf(answer)!,
-    // The gateway has more types than can be charged here.
-    payment_type: (answer.payment_type ?? "unknown") as PaymentType,
+    payment_type: answer.payment_type ?? "unknown",
     authorize: answer.transaction_status === "authorize",
     metadata: answer.metadata ?? undefined,
   };

@@ -3,10 +3,26 @@
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayPaymentItem } from "../../db/payments.ts";
 import { newId } from "../new_id.ts";
-import type { ChargeInput, ItemInput } from "./charge_input.ts";
+import type { CustomerInput, ItemInput } from "./charge_parts.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 
-export function newPayment(input: ChargeInput, userId: string | null, now: Date): GatewayPayment {
+/** What a payment takes over from its charge, or from a transaction created outside the service. */
+export interface NewPayment {
+  /** The gateway has more types than can be charged here. */
+  payment_type: string;
+  gross_amount: number;
+  order_id?: string;
+  bank?: string;
+  store?: string;
+  acquirer?: string;
+  authorize?: boolean;
+  customer_details?: CustomerInput;
+  item_details?: ItemInput[];
+  metadata?: Record<string, unknown>;
+  custom_fields?: string[];
+}
+
+export function newPayment(input: NewPayment, userId: string | null, now: Date): GatewayPayment {
   const id = newId(now);
   const customer = input.customer_details;
   const [custom_field1 = null, custom_field2 = null, custom_field3 = null] = input.custom_fields ??

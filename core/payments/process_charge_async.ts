@@ -9,7 +9,7 @@ import type { Task } from "../jobs/task.ts";
 import type { JobView } from "../jobs/views.ts";
 import type { SecretBox } from "../secret_box.ts";
 import { createCharge } from "./charge.ts";
-import type { ChargeInput } from "./charge_input.ts";
+import type { ChargeInput, CreditCardInput } from "./charge_input.ts";
 import type { PaymentDeps } from "./deps.ts";
 import type { PaymentView } from "./views.ts";
 
@@ -20,22 +20,24 @@ export interface AsyncChargeDeps extends PaymentDeps {
   secrets: SecretBox;
 }
 
+/** A charge as its job stores it: the token of a card is kept apart, encrypted. */
+type StoredCharge = Exclude<ChargeInput, CreditCardInput> | Omit<CreditCardInput, "token_id">;
+
 export async function askForCharge(
   deps: AskDeps & Pick<AsyncChargeDeps, "secrets">,
   caller: Caller,
-  { token_id, ...input }: ChargeInput,
+  input: ChargeInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
 ): Promise<Outcome<JobView>> {
-  return await askAsync(deps, caller, {
-    ...request,
-    task: PROCESS_CHARGE_ASYNC,
-    input,
-    secret: token_id === undefined ? undefined : (jobId) => deps.secrets.seal(token_id, jobId),
-  });
+  const job = { ...request, task: PROCESS_CHARGE_ASYNC };
+  if (input.payment_type !== "credit_card") return await askAsync(deps, caller, { ...job, input });
+  const { token_id, ...stored } = input;
+  const secret = (jobId: string) => deps.secrets.seal(token_id, jobId);
+  return await askAsync(deps, caller, { ...job, input: stored, secret });
 }
 
 export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
-  return askedTask<ChargeInput>(deps, {
+  return askedTask<StoredCharge>(deps, {
     answer: (asked, job) => processChargeAsync(deps, asked, job),
     resultOf: (payment) => ({ payment }),
   });
@@ -43,19 +45,20 @@ export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
 
 export async function processChargeAsync(
   deps: AsyncChargeDeps,
-  { caller, input, attempt }: Asked<ChargeInput>,
+  { caller, input, attempt }: Asked<StoredCharge>,
   job: GatewayJob,
 ): Promise<PaymentView> {
-  const token = tokenOf(deps, job);
-  const whole = token === null ? input : { ...input, token_id: token };
-  return (await createCharge(deps, caller, whole, attempt)).body;
+  return (await createCharge(deps, caller, withToken(deps, input, job), attempt)).body;
 }
 
-/** Null: it needs none. */
-function tokenOf({ secrets }: AsyncChargeDeps, { id, secret }: GatewayJob): string | null {
-  if (secret === null) return null;
-  const token = secrets.open(secret, id);
-  if (token !== null) return token;
+function withToken(
+  { secrets }: AsyncChargeDeps,
+  input: StoredCharge,
+  { id, secret }: GatewayJob,
+): ChargeInput {
+  if (input.payment_type !== "credit_card") return input;
+  const token_id = secret && secrets.open(secret, id);
+  if (token_id) return { ...input, token_id };
   throw new NoLongerPossible(
     "The card token can no longer be read: the gateway's server key was changed since.",
   );

@@ -13,8 +13,8 @@ import { PaymentSchema } from "../payments/schemas.ts";
 import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
-import { EXAMPLES } from "./examples.ts";
-import { ChargeSchema } from "./schema.ts";
+import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
+import { ChargeSchema } from "../../core/payments/charge_input.ts";
 
 const path = "/charge/";
 
@@ -43,7 +43,7 @@ const chargeRoute = createRoute({
     headers: AsyncHeaders,
     body: {
       required: true,
-      content: { "application/json": { schema: ChargeSchema, examples: EXAMPLES } },
+      content: { "application/json": { schema: ChargeSchema, examples: CHARGE_EXAMPLES } },
     },
   },
   responses: {

@@ -6,7 +6,7 @@ import { voidInvoice } from "../../core/invoices/void.ts";
 import { actionRequest, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { nullIsLeftOut, object, text } from "../fields.ts";
+import { nullIsLeftOut, object, text } from "../../core/input_fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { idOf } from "../path_id.ts";

@@ -1,17 +1,18 @@
 /** `GET /payments/`: the caller's payments, newest first. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf, text } from "../../core/input_fields.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { listPayments } from "../../core/payments/read.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
-import { anId, oneOf, text } from "../fields.ts";
+import { OF_CALLERS } from "../codes.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { anId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
-import { OF_CALLERS } from "../codes.ts";
 import { PAYMENT_PAGE } from "./examples.ts";
 import { PaymentSummarySchema } from "./schemas.ts";
 

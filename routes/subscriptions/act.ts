@@ -7,7 +7,7 @@ import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import { actionRequest, NOTHING, scopeOf } from "../action.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { oneOf } from "../fields.ts";
+import { oneOf } from "../../core/input_fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
 import { optionalBody } from "../optional_body.ts";
 import { idOf } from "../path_id.ts";

@@ -7,7 +7,7 @@ import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { oneOf } from "../fields.ts";
+import { oneOf } from "../../core/input_fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";

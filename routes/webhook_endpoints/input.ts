@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { EVENT_NAMES } from "../events/event_name.ts";
-import { flag, nullIsLeftOut, object, oneOf, text } from "../fields.ts";
+import { flag, nullIsLeftOut, object, oneOf, text } from "../../core/input_fields.ts";
 
 const url = text(2000).openapi({
   description: "`https://`, and on the public internet. Where the setting " +

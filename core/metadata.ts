@@ -1,7 +1,15 @@
 /** `metadata`: a JSON object of the caller's own, kept and sent along. */
 
-import { RESERVED_METADATA } from "../core/payments/charge_input.ts";
-import { anyObject } from "./fields.ts";
+import { anyObject } from "./input_fields.ts";
+
+/** Taken for what the gateway and we ourselves put there. */
+export const RESERVED_METADATA = [
+  "payment_ref",
+  "invoice_ref",
+  "subscription_ref",
+  "midtrans_invoice_id",
+  "extra_info",
+] as const;
 
 /** As JSON; leaves room for the service's own entries where 16,000 are taken. */
 const MAX_LENGTH = 15_000;

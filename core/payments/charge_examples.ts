@@ -1,12 +1,5 @@
 /** A charge of each payment type, as the document shows it and a newcomer can send it. */
 
-import type { PaymentType } from "../../core/payments/charge_input.ts";
-
-interface Example {
-  summary: string;
-  value: { payment_type: PaymentType; gross_amount: number; [name: string]: unknown };
-}
-
 const customer_details = {
   first_name: "Budi",
   last_name: "Utomo",
@@ -23,7 +16,7 @@ const item_details = [{
   url: "https://shop.example/coffee",
 }];
 
-export const EXAMPLES = {
+export const CHARGE_EXAMPLES = {
   bank_transfer: {
     summary: "Virtual account at BCA",
     value: {
@@ -111,4 +104,4 @@ export const EXAMPLES = {
       item_details,
     },
   },
-} as const satisfies Record<PaymentType, Example>;
+} as const;
