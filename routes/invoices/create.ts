@@ -10,7 +10,7 @@ import { locationHeader } from "../location.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { INVOICE_REQUESTS, INVOICES } from "./examples.ts";
-import { InvoiceInputSchema } from "./input.ts";
+import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import { InvoiceSchema } from "./schemas.ts";
 
 const path = "/invoices/";

@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
-import type { InvoiceInputSchema } from "./input.ts";
+import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { InvoiceSchema } from "./schemas.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;

@@ -10,7 +10,7 @@ import { locationHeader } from "../location.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
-import { SubscriptionInputSchema } from "./input.ts";
+import { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
 import { SubscriptionSchema } from "./schemas.ts";
 
 const path = "/subscriptions/";

@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
-import type { SubscriptionInputSchema } from "./input.ts";
+import type { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
 import type { SubscriptionSchema } from "./schemas.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
