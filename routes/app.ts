@@ -19,7 +19,7 @@ import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
 import type { AppEnv } from "./app_env.ts";
-import { createChargeRoutes } from "./charge/routes.ts";
+import { createChargeRoutes } from "./payments/charge.ts";
 import { createAdmit } from "./door/admit.ts";
 import { envelop, type Fetch } from "./door/envelope.ts";
 import { createLimit } from "./door/limit.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PaymentSchema } from "../../routes/payments/schemas.ts";
-import { RefundedSchema } from "../../routes/payments/refund.ts";
+import { RefundedSchema } from "../../routes/payments/actions.ts";
 import { createRandom, seededState } from "../../sandbox/world/random.ts";
 import { assertBooksAgree } from "../support/payments/books.ts";
 import { type Packet, textOf } from "../support/database/wire.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
 import { findJob, type GatewayJob } from "../../../db/jobs.ts";
 import { JobSchema } from "../../../routes/jobs/schemas.ts";
-import { RefundedSchema } from "../../../routes/payments/refund.ts";
+import { RefundedSchema } from "../../../routes/payments/actions.ts";
 import { PaymentSchema } from "../../../routes/payments/schemas.ts";
 import { ask } from "../database/database.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";

@@ -1,20 +1,20 @@
-/** `POST /charge/`: a new payment, of any type. */
+/** `POST /charge/`: creates a payment of any type. */
 
 import { createRoute } from "@hono/zod-openapi";
 import { createCharge } from "../../core/payments/charge.ts";
+import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
+import { ChargeSchema } from "../../core/payments/charge_input.ts";
 import { askForCharge, type AsyncChargeDeps } from "../../core/payments/process_charge_async.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { JOBS } from "../jobs/examples.ts";
-import { locationHeader } from "../location.ts";
 import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { CHARGED } from "../payments/examples.ts";
-import { PaymentSchema } from "../payments/schemas.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { locationHeader } from "../location.ts";
 import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
-import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
-import { ChargeSchema } from "../../core/payments/charge_input.ts";
+import { CHARGED } from "./examples.ts";
+import { QUEUED_JOBS } from "./requests.ts";
+import { PaymentSchema } from "./schemas.ts";
 
 const path = "/charge/";
 
@@ -24,20 +24,22 @@ const chargeRoute = createRoute({
   operationId: "createCharge",
   summary: "Create a charge",
   description:
-    "Starts a payment at the gateway and answers with all that the customer needs to pay: a " +
-    "virtual account, a bill key, a payment code, a QR code, a link. Most payments are " +
-    "`pending` then and paid minutes or days later; a card can be paid at once. A bank that " +
-    'says no is an answer too: 201 with `transaction_status: "deny"`.\n\n' +
-    "Give it an `Idempotency-Key`. The payment is stored before the gateway is asked, and an " +
-    "error that comes after that names it. With `outcome: refused` nothing happened: mend the " +
-    "request and send it anew, with a new key. With `outcome: unknown` (`gateway_timeout`, " +
-    "`gateway_unreachable`, `gateway_error`) the charge may have gone through: read the " +
-    "payment at `payment_id`, or send the same request with the same key again, which never " +
-    "makes a second one. `duplicate_order` means that the `order_id` was used before: look for " +
-    "that payment (`GET /payments/?order_id=…`) before you take another id.\n\n" +
-    "With `Prefer: respond-async` all that is done by a job, whose `result` holds the payment; " +
-    "the token of a card waits encrypted, and is erased when the job ends. Where the job fails " +
-    "with an unknown outcome, the same request with the same key has it run again.",
+    "Creates a payment at the gateway and returns what the customer needs to pay it: a virtual " +
+    "account number, bill key, payment code, QR code or redirect URL. Most payments are " +
+    "`pending` at first and are paid minutes or days later; a card payment can complete " +
+    "immediately. A declined card is not an API error: the response is 201 with " +
+    '`transaction_status: "deny"`.\n\n' +
+    "Send an `Idempotency-Key`. The payment is stored before the gateway is called, and errors " +
+    "after that point include its `payment_id`. If `outcome` is `refused`, nothing was charged: " +
+    "fix the request and send it with a new key. If `outcome` is `unknown` (`gateway_timeout`, " +
+    "`gateway_unreachable`, `gateway_error`), the charge may have succeeded: read the payment, " +
+    "or resend the same request with the same key, which never charges twice. " +
+    "`duplicate_order` means that the `order_id` is already in use: look up that payment " +
+    "(`GET /payments/?order_id=…`) before you send another id.\n\n" +
+    "With `Prefer: respond-async` a background job performs the charge, and its `result` " +
+    "contains the payment. A card token is stored encrypted until the job ends, then erased. " +
+    "If the job fails with an unknown outcome, resend the same request with the same key to run " +
+    "it again.",
   tags: ["Charges"],
   request: {
     headers: AsyncHeaders,
@@ -55,7 +57,7 @@ const chargeRoute = createRoute({
       },
       content: { "application/json": { schema: PaymentSchema, examples: CHARGED } },
     },
-    ...answeredLater({ queued_charge: JOBS.queued_charge }),
+    ...answeredLater({ queued_charge: QUEUED_JOBS.queued_charge }),
     ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
   },
 });
