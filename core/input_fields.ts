@@ -1,43 +1,43 @@
-/** What request schemas are made of; each says what is wrong with its value in words for people. */
+/** Building blocks of request schemas, each with a message that says what a valid value is. */
 
 import { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "./money.ts";
 
-/** Says that a value is missing, or else what it has to be; one complaint a value is enough. */
-function must(be: string) {
+/** "is required" for a missing value, else the given message; later checks of it are skipped. */
+function must(message: string) {
   return {
-    error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : be,
+    error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
     abort: true,
   };
 }
 
-/** One line of text: neither control characters nor half characters, which no database stores. */
-export function text(most: number) {
-  return z.string(must("must be text"))
+/** One line of text. Lone surrogates are rejected, too: PostgreSQL cannot store them. */
+export function text(max: number) {
+  return z.string(must("must be a string"))
     .min(1, must("must not be empty"))
-    .max(most, must(`must have at most ${most} characters`))
-    .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), must("must not hold control characters"));
+    .max(max, must(`must be at most ${max} characters`))
+    .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), must("must not contain control characters"));
 }
 
 /** Text of several lines. */
-export function note(most: number) {
-  return z.string(must("must be text"))
+export function note(max: number) {
+  return z.string(must("must be a string"))
     .min(1, must("must not be empty"))
-    .max(most, must(`must have at most ${most} characters`))
+    .max(max, must(`must be at most ${max} characters`))
     .refine(
       (value) => !/[\p{Cc}\p{Cs}]/u.test(value.replace(/[\n\r\t]/g, "")),
-      must("must not hold control characters"),
+      must("must not contain control characters"),
     );
 }
 
 export function email() {
-  return text(255).regex(/^[^\s@]+@[^\s@]+$/, must("must be an e-mail address"))
+  return text(255).regex(/^[^\s@]+@[^\s@]+$/, must("must be an email address"))
     .openapi({ format: "email", example: "budi@example.com" });
 }
 
-/** An address that a browser or a phone can follow, an app's own (`shop://done`) included. */
+/** A URL; custom schemes of mobile apps (`shop://done`) are allowed. */
 export function link() {
-  return text(2000).refine(URL.canParse, must("must be an address such as https://shop.example/"))
+  return text(2000).refine(URL.canParse, must("must be a URL such as https://shop.example/"))
     .openapi({ format: "uri" });
 }
 
@@ -49,53 +49,53 @@ export function flag() {
   return z.boolean(must("must be true or false"));
 }
 
-export function wholeNumber(least: number, most: number) {
-  const be = must(`must be a whole number from ${least} to ${most}`);
-  return z.int(be).min(least, be).max(most, be);
+export function wholeNumber(min: number, max: number) {
+  const rule = must(`must be a whole number from ${min} to ${max}`);
+  return z.int(rule).min(min, rule).max(max, rule);
 }
 
-export function orderId(most: number) {
-  // A dot or two alone would be another path where the gateway is asked for the order.
-  return text(most).regex(
+export function orderId(max: number) {
+  // The id is part of a gateway path, where "." and ".." would lead to another path.
+  return text(max).regex(
     /^(?!\.{1,2}$)[A-Za-z0-9_~.-]+$/,
-    "must be made of letters, digits, - _ ~ and ., and not of dots alone",
+    "must contain only letters, digits, - _ ~ and ., and not be . or ..",
   );
 }
 
-/** Rupiah to be paid, or paid back. */
+/** An amount to charge, capture or refund, in rupiah. */
 export function amount() {
-  const tooMuch = `must be at most ${MAX_AMOUNT}`;
-  const be = must("must be a whole number above 0");
+  const tooLarge = `must be at most ${MAX_AMOUNT}`;
+  const rule = must("must be a whole number above 0");
   return z.int({
-    ...be,
-    error: (issue) => issue.code === "too_big" ? tooMuch : be.error(issue),
-  }).min(1, be).max(MAX_AMOUNT, tooMuch);
+    ...rule,
+    error: (issue) => issue.code === "too_big" ? tooLarge : rule.error(issue),
+  }).min(1, rule).max(MAX_AMOUNT, tooLarge);
 }
 
 export function object<const T extends z.ZodRawShape>(shape: T) {
   return z.object(shape, must("must be an object"));
 }
 
-export function list<T extends z.ZodType>(item: T, most: number) {
-  return z.array(item, must("must be a list"))
+export function list<T extends z.ZodType>(item: T, max: number) {
+  return z.array(item, must("must be an array"))
     .min(1, must("must not be empty"))
-    .max(most, must(`must have at most ${most} entries`));
+    .max(max, must(`must have at most ${max} elements`));
 }
 
-/** A JSON object of the caller's own. */
+/** A JSON object with any content. */
 export function anyObject() {
   return z.record(z.string(), z.unknown(), must("must be an object"));
 }
 
 /**
- * Reads a body in which null stands for what is left out. `metadata` is the caller's own and stays
- * as it is; so does what lies deeper than any input goes, for a body can be nested without end.
+ * Treats null as an omitted field. `metadata` may contain null and is left unchanged, and so is
+ * everything below the depth of any input: a body can be nested arbitrarily deep.
  */
-export function nullIsLeftOut<T extends z.ZodType>(schema: T) {
+export function omitNulls<T extends z.ZodType>(schema: T) {
   return z.preprocess((body) => withoutNulls(body, INPUT_DEPTH), schema);
 }
 
-/** As deep as `item_details[0].price` and `customer_details.billing_address.city`. */
+/** The depth of `item_details[0].price` and `customer_details.billing_address.city`. */
 const INPUT_DEPTH = 3;
 
 function withoutNulls(value: unknown, depth: number): unknown {

@@ -6,8 +6,8 @@ import {
   email,
   list,
   note,
-  nullIsLeftOut,
   object,
+  omitNulls,
   orderId,
   text,
   wholeNumber,
@@ -15,31 +15,38 @@ import {
 import { MetadataSchema } from "../metadata.ts";
 import { MAX_AMOUNT } from "../money.ts";
 
+// Limits of the gateway.
 const MAX_ITEMS = 100;
-const MOST = 99_999_999;
+const MAX_ITEM_NUMBER = 99_999_999;
 
 const InvoiceItemInputSchema = object({
-  item_id: text(30).optional().openapi({ description: "Your id of it.", example: "sku-7" }),
-  description: text(150).openapi({ description: "What it is.", example: "Coffee beans, 1 kg" }),
-  price: wholeNumber(0, MOST).openapi({ description: "Of one, in rupiah.", example: 75000 }),
-  quantity: wholeNumber(1, MOST).openapi({ description: "How many of it.", example: 2 }),
-}).openapi("InvoiceItemRequest", { description: "One line of an invoice." });
+  item_id: text(30).optional().openapi({ description: "Your id of the item.", example: "sku-7" }),
+  description: text(150).openapi({
+    description: "Description.",
+    example: "Coffee beans, 1 kg",
+  }),
+  price: wholeNumber(0, MAX_ITEM_NUMBER).openapi({
+    description: "Unit price in rupiah.",
+    example: 75000,
+  }),
+  quantity: wholeNumber(1, MAX_ITEM_NUMBER).openapi({ description: "Quantity.", example: 2 }),
+}).openapi("InvoiceItemRequest", { description: "A line item of an invoice." });
 
 const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, context) => {
   const total = totalOf(items);
-  const refuse = (message: string) => context.addIssue({ code: "custom", message });
-  if (total === 0n) refuse("must come to more than 0");
-  if (total > BigInt(MAX_AMOUNT)) refuse(`must come to at most ${MAX_AMOUNT}`);
+  const reject = (message: string) => context.addIssue({ code: "custom", message });
+  if (total === 0n) reject("must add up to more than 0");
+  if (total > BigInt(MAX_AMOUNT)) reject(`must add up to at most ${MAX_AMOUNT}`);
 });
 
-export const InvoiceInputSchema = nullIsLeftOut(object({
-  customer_name: text(40).openapi({ description: "Whom it is for.", example: "Budi Utomo" }),
-  customer_email: email().optional().openapi({ description: "The customer's address." }),
+export const InvoiceInputSchema = omitNulls(object({
+  customer_name: text(40).openapi({ description: "Customer's name.", example: "Budi Utomo" }),
+  customer_email: email().optional().openapi({ description: "Customer's email address." }),
   customer_phone: text(15).regex(
     /^\+?[1-9]\d+$/,
-    "must be digits, with the country first (62812…) and no 0 before it",
+    "must be digits starting with the country code (62812…), without a leading 0",
   ).optional().openapi({
-    description: "The customer's number, with the country first and no 0 before it.",
+    description: "Customer's phone number, starting with the country code, without a leading 0.",
     example: "628123456789",
   }),
   customer_id: text(36).optional().openapi({
@@ -51,30 +58,30 @@ export const InvoiceInputSchema = nullIsLeftOut(object({
     "must be a date such as 2026-12-31",
   ).openapi({
     format: "date",
-    description: "To be paid until the end of this day, in Western Indonesia (UTC+7). Today is " +
-      "the earliest.",
+    description: "Last day to pay, until its end in Western Indonesia Time (UTC+7); today or " +
+      "later.",
     example: "2099-12-31",
   }),
-  items: items.openapi({ description: "What is billed." }),
+  items: items.openapi({ description: "Line items." }),
   notes: note(1000).optional().openapi({
-    description: "What is to stand below the items.",
+    description: "Text shown below the line items.",
     example: "Thank you for your order.",
   }),
   order_id: orderId(36).optional().openapi({
-    description: "Your number of the order; made up where left out. It is taken for good, unless " +
-      "the gateway refuses the invoice: then you may use it again.",
+    description: "Your order id; generated if omitted. An id can be used once, unless the " +
+      "gateway rejects the invoice: then you can use it again.",
     example: "order-1893",
   }),
   invoice_number: text(40).optional().openapi({
-    description: "What the customer knows it by; made up where left out, and never used twice.",
+    description: "Invoice number shown to the customer; unique, and generated if omitted.",
     example: "2026/11/0042",
   }),
   metadata: MetadataSchema.optional(),
-})).openapi("InvoiceRequest", { description: "Whom to bill, for what, and until when." });
+})).openapi("InvoiceRequest", { description: "The invoice to create." });
 
 export type InvoiceInput = z.output<typeof InvoiceInputSchema>;
 
-/** Whole rupiah, exact whatever the numbers: the products of large ones outgrow a number. */
+/** In whole rupiah. BigInt: price times quantity can exceed 2^53. */
 export function totalOf(items: { price: number; quantity: number }[]): bigint {
   return items.reduce((sum, { price, quantity }) => sum + BigInt(price) * BigInt(quantity), 0n);
 }

@@ -1,4 +1,4 @@
-/** A charge of each payment type, as the document shows it and a newcomer can send it. */
+/** An example charge of each payment type, for the OpenAPI document; each one can be sent. */
 
 const customer_details = {
   first_name: "Budi",
@@ -18,7 +18,7 @@ const item_details = [{
 
 export const CHARGE_EXAMPLES = {
   bank_transfer: {
-    summary: "Virtual account at BCA",
+    summary: "BCA virtual account",
     value: {
       payment_type: "bank_transfer",
       bank: "bca",
@@ -37,7 +37,7 @@ export const CHARGE_EXAMPLES = {
     },
   },
   echannel: {
-    summary: "Mandiri bill",
+    summary: "Mandiri bill payment",
     value: {
       payment_type: "echannel",
       gross_amount: 150000,
@@ -70,7 +70,7 @@ export const CHARGE_EXAMPLES = {
     value: { payment_type: "dana", gross_amount: 150000 },
   },
   qris: {
-    summary: "QRIS, for two hours",
+    summary: "QRIS, valid for two hours",
     value: {
       payment_type: "qris",
       gross_amount: 150000,
@@ -79,7 +79,7 @@ export const CHARGE_EXAMPLES = {
     },
   },
   cstore: {
-    summary: "Indomaret",
+    summary: "Cash at Indomaret",
     value: { payment_type: "cstore", store: "indomaret", gross_amount: 150000 },
   },
   akulaku: {

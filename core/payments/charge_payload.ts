@@ -15,7 +15,7 @@ export function chargePayload(input: ChargeInput, payment: GatewayPayment): Char
     ...Object.fromEntries(
       (input.custom_fields ?? []).map((text, index) => [`custom_field${index + 1}`, text]),
     ),
-    // Identifies the transaction as this payment's even if its order id is used elsewhere, too.
+    // Proves that a transaction belongs to this payment; an order id alone may be reused.
     metadata: { ...input.metadata, payment_ref: payment.id },
     ...Object.keys(typeOptions).length > 0 && { [payment_type]: typeOptions },
   };

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
-import { email, nullIsLeftOut, object, oneOf, text, wholeNumber } from "../input_fields.ts";
+import { email, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 
 /** Bytes as JSON; the gateway takes 1,024, of which the service needs some itself. */
@@ -23,7 +23,7 @@ const RetryScheduleSchema = object({
     "out. After the last one the gateway ends the subscription.",
 });
 
-export const SubscriptionInputSchema = nullIsLeftOut(
+export const SubscriptionInputSchema = omitNulls(
   object({
     name: text(40).regex(
       /^[A-Za-z0-9_~. -]+$/,
