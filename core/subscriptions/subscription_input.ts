@@ -5,60 +5,64 @@ import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
 import { email, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 
-/** Bytes as JSON; the gateway takes 1,024, of which the service needs some itself. */
+/** Bytes as JSON; the gateway accepts 1,024, of which the service's own entries need some. */
 const MAX_METADATA = 900;
 
 const RetryScheduleSchema = object({
   interval: wholeNumber(1, 1000).openapi({
-    description: "So many units lie between two tries.",
+    description: "Number of units between two retries.",
     example: 1,
   }),
   interval_unit: oneOf(["minute", "hour", "day"]).openapi({
-    description: "Of `interval`.",
+    description: "Unit of `interval`.",
     example: "day",
   }),
-  max_interval: wholeNumber(0, 3).openapi({ description: "How often; 0: never.", example: 3 }),
+  max_interval: wholeNumber(0, 3).openapi({
+    description: "Maximum number of retries; 0 disables them.",
+    example: 3,
+  }),
 }).openapi("RetrySchedule", {
-  description: "When a charge that failed is tried again; three times, an hour apart, where left " +
-    "out. After the last one the gateway ends the subscription.",
+  description: "When to retry a failed charge; defaults to three retries, one hour apart. After " +
+    "the last retry the gateway ends the subscription.",
 });
 
 export const SubscriptionInputSchema = omitNulls(
   object({
     name: text(40).regex(
       /^[A-Za-z0-9_~. -]+$/,
-      "must be made of letters, digits, spaces, - _ ~ and .",
+      "must contain only letters, digits, spaces, - _ ~ and .",
     ).openapi({
-      description: "The orders of its charges begin with it.",
+      description: "Name of the subscription; prefix of the order ids of its charges.",
       example: "coffee-club",
     }),
     amount: wholeNumber(1, 99_999_999_999).openapi({
-      description: "Charged in each cycle, in whole rupiah.",
+      description: "Amount to charge each cycle, in whole rupiah.",
       example: 150000,
     }),
     payment_type: oneOf(["credit_card", "gopay"]).openapi({
-      description: "What is charged: a saved card or a linked account.",
+      description: "Payment method: a saved card or a linked GoPay account.",
       example: "credit_card",
     }),
     token: text(2000).openapi({
-      description: "Of a saved card (`saved_token_id`) or of a linked wallet. It goes to the " +
-        "gateway and is kept nowhere.",
+      description:
+        "Token of a saved card (`saved_token_id`) or a linked wallet. It is sent to the " +
+        "gateway and never stored.",
       example: "481111xDUgxnnredRMAXuklkvAON1114",
     }),
     gopay_account_id: text(255).optional().openapi({
-      description: "`gopay`: the linked account.",
+      description: "Id of the linked account; required for `gopay`.",
       example: "00000269-7836-49e5-bc65-e592afafec14",
     }),
     interval: wholeNumber(1, 1000).openapi({
-      description: "So many units are one cycle.",
+      description: "Number of units per cycle.",
       example: 1,
     }),
     interval_unit: oneOf(INTERVAL_UNITS).openapi({
-      description: "Of `interval`.",
+      description: "Unit of `interval`.",
       example: "month",
     }),
     max_interval: wholeNumber(0, 10_000).optional().openapi({
-      description: "Cycles at most; without end where left out.",
+      description: "Maximum number of cycles; unlimited if omitted.",
       example: 12,
     }),
     start_time: z.iso.datetime({
@@ -68,48 +72,50 @@ export const SubscriptionInputSchema = omitNulls(
       .transform((time) => new Date(time)).optional().openapi({
         type: "string",
         format: "date-time",
-        description: "When the first cycle begins; one interval from now where left out.",
+        description: "When the first cycle starts; defaults to one interval from now.",
         example: "2099-01-01T02:00:00Z",
       }),
     retry_schedule: RetryScheduleSchema.optional(),
     customer_details: object({
       first_name: text(255).optional().openapi({
-        description: "Their first name.",
+        description: "First name.",
         example: "Budi",
       }),
       last_name: text(255).optional().openapi({
-        description: "Their last name.",
+        description: "Last name.",
         example: "Utomo",
       }),
-      email: email().optional().openapi({ description: "Their e-mail address." }),
+      email: email().optional().openapi({ description: "Email address." }),
       phone: text(255).optional().openapi({
-        description: "Their phone number.",
+        description: "Phone number.",
         example: "+628123456789",
       }),
-    }).openapi("SubscriptionCustomer", { description: "Who is charged." }).optional(),
+    }).openapi("SubscriptionCustomer", { description: "The customer who is charged." }).optional(),
     metadata: MetadataSchema.refine(
       (metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAX_METADATA,
-      `must have at most ${MAX_METADATA} bytes as JSON`,
+      `must be at most ${MAX_METADATA} bytes as JSON`,
     ).optional(),
   }).refine(
     ({ payment_type, gopay_account_id }) => payment_type !== "gopay" || gopay_account_id,
     { path: ["gopay_account_id"], message: "is required" },
   ),
 ).openapi("SubscriptionRequest", {
-  description: "What to charge, how much, and how often.",
+  description: "The subscription to create.",
 });
 
 export type SubscriptionInput = z.output<typeof SubscriptionInputSchema>;
 
 export type RetrySchedule = z.output<typeof RetryScheduleSchema>;
 
-/** What can be changed of a subscription; the gateway wants the token again, whatever it is. */
+/** A change of a subscription; the gateway requires the token with every change. */
 export interface SubscriptionUpdate {
   token: string;
   name?: string;
   amount?: number;
-  /** From the cycle after the next on. */
+  /** Takes effect from the cycle after the next. */
   interval?: number;
   retry_schedule?: RetrySchedule;
   gopay_account_id?: string;
 }
+
+export { INTERVAL_UNITS };
