@@ -1,6 +1,8 @@
 /** Notifications as staff see them. */
 
-import type { GatewayNotification } from "../../db/notifications.ts";
+import { type GatewayNotification, NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+
+export { NOTIFICATION_STATUSES };
 
 export type NotificationView = ReturnType<typeof viewNotification>;
 
