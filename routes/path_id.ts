@@ -1,4 +1,4 @@
-/** Ids in paths. */
+/** Ids in paths, queries and headers. */
 
 import { z } from "@hono/zod-openapi";
 import { ServiceError } from "../core/errors.ts";
@@ -22,7 +22,7 @@ export function idOf(text: string): string {
   throw new ServiceError("not_found");
 }
 
-/** An id in a query or a header; in a path what is none is 404, see `pathId`. */
+/** An id in a query or a header. In a path, an invalid id is 404 instead: see `pathId`. */
 export function anId(description: string) {
   return z.guid("must be an id").toLowerCase().optional().openapi({
     type: "string",

@@ -174,7 +174,7 @@ Deno.test("an order, invoice or subscription that cannot be is 400", async () =>
   await using payments = await openPayments();
   const cases = [
     ["order_id", "", "must not be empty"],
-    ["order_id", "%00", "must not hold control characters"],
+    ["order_id", "%00", "must not contain control characters"],
     ["invoice_id", "17", "must be an id"],
     ["subscription_id", "", "must be an id"],
   ] as const;
