@@ -2,11 +2,11 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "./example.ts";
-import { nullIsLeftOut, object } from "./fields.ts";
+import { object, omitNulls } from "../core/input_fields.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
 
 /** For actions that need no input; whatever is in the body is ignored. */
-const NothingSchema = nullIsLeftOut(object({}));
+const NothingSchema = omitNulls(object({}));
 
 /** The request of such an action. */
 export const NOTHING = {

@@ -1,7 +1,8 @@
-/** Ids in paths. */
+/** Ids in paths, queries and headers. */
 
 import { z } from "@hono/zod-openapi";
 import { ServiceError } from "../core/errors.ts";
+import { unsent } from "../openapi/components.ts";
 
 /** Any text at first, for what is no id is 404 and not 400; `idOf` makes an id of it. */
 export function pathId(description: string) {
@@ -19,4 +20,14 @@ export function idOf(text: string): string {
   const id = text.toLowerCase();
   if (UUID.test(id)) return id;
   throw new ServiceError("not_found");
+}
+
+/** An id in a query or a header. In a path, an invalid id is 404 instead: see `pathId`. */
+export function anId(description: string) {
+  return z.guid("must be an id").toLowerCase().optional().openapi({
+    type: "string",
+    format: "uuid",
+    description,
+    param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
+  });
 }

@@ -1,29 +1,87 @@
-/** What an invoice is asked for with; checked by whoever takes it in. */
+/** The body of a request for an invoice, and the type inferred from it. */
 
-export interface InvoiceInput {
-  customer_name: string;
-  customer_email?: string;
-  customer_phone?: string;
-  customer_id?: string;
-  /** A day of Western Indonesia, YYYY-MM-DD: the invoice is to be paid until its end. */
-  due_date: string;
-  items: InvoiceItemInput[];
-  notes?: string;
-  /** Made up where left out. */
-  order_id?: string;
-  /** Made up where left out. */
-  invoice_number?: string;
-  metadata?: Record<string, unknown>;
-}
+import type { z } from "@hono/zod-openapi";
+import { endOfDayInWib } from "../gateway/times.ts";
+import {
+  email,
+  list,
+  note,
+  object,
+  omitNulls,
+  orderId,
+  text,
+  wholeNumber,
+} from "../input_fields.ts";
+import { MetadataSchema } from "../metadata.ts";
+import { MAX_AMOUNT } from "../money.ts";
 
-export interface InvoiceItemInput {
-  item_id?: string;
-  description: string;
-  price: number;
-  quantity: number;
-}
+// Limits of the gateway.
+const MAX_ITEMS = 100;
+const MAX_ITEM_NUMBER = 99_999_999;
 
-/** Whole rupiah, exact whatever the numbers: the products of large ones outgrow a number. */
-export function totalOf(items: Pick<InvoiceItemInput, "price" | "quantity">[]): bigint {
+const InvoiceItemInputSchema = object({
+  item_id: text(30).optional().openapi({ description: "Your id of the item.", example: "sku-7" }),
+  description: text(150).openapi({
+    description: "Description.",
+    example: "Coffee beans, 1 kg",
+  }),
+  price: wholeNumber(0, MAX_ITEM_NUMBER).openapi({
+    description: "Unit price in rupiah.",
+    example: 75000,
+  }),
+  quantity: wholeNumber(1, MAX_ITEM_NUMBER).openapi({ description: "Quantity.", example: 2 }),
+}).openapi("InvoiceItemRequest", { description: "A line item of an invoice." });
+
+const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, context) => {
+  const total = totalOf(items);
+  const reject = (message: string) => context.addIssue({ code: "custom", message });
+  if (total === 0n) reject("must add up to more than 0");
+  if (total > BigInt(MAX_AMOUNT)) reject(`must add up to at most ${MAX_AMOUNT}`);
+});
+
+export const InvoiceInputSchema = omitNulls(object({
+  customer_name: text(40).openapi({ description: "Customer's name.", example: "Budi Utomo" }),
+  customer_email: email().optional().openapi({ description: "Customer's email address." }),
+  customer_phone: text(15).regex(
+    /^\+?[1-9]\d+$/,
+    "must be digits starting with the country code (62812…), without a leading 0",
+  ).optional().openapi({
+    description: "Customer's phone number, starting with the country code, without a leading 0.",
+    example: "628123456789",
+  }),
+  customer_id: text(36).optional().openapi({
+    description: "Your id of the customer.",
+    example: "customer-12",
+  }),
+  due_date: text(10).refine(
+    (day) => endOfDayInWib(day) !== null,
+    "must be a date such as 2026-12-31",
+  ).openapi({
+    format: "date",
+    description: "Last day to pay, until its end in Western Indonesia Time (UTC+7); today or " +
+      "later.",
+    example: "2099-12-31",
+  }),
+  items: items.openapi({ description: "Line items." }),
+  notes: note(1000).optional().openapi({
+    description: "Text shown below the line items.",
+    example: "Thank you for your order.",
+  }),
+  order_id: orderId(36).optional().openapi({
+    description: "Your order id; generated if omitted. An id can be used once, unless the " +
+      "gateway rejects the invoice: then you can use it again.",
+    example: "order-1893",
+  }),
+  invoice_number: text(40).optional().openapi({
+    description: "Invoice number shown to the customer; unique, and generated if omitted.",
+    example: "2026/11/0042",
+  }),
+  metadata: MetadataSchema.optional(),
+})).openapi("InvoiceRequest", { description: "The invoice to create." });
+
+export type InvoiceInput = z.output<typeof InvoiceInputSchema>;
+
+/** In whole rupiah. BigInt: price times quantity can exceed 2^53. */
+export function totalOf(items: { price: number; quantity: number }[]): bigint {
   return items.reduce((sum, { price, quantity }) => sum + BigInt(price) * BigInt(quantity), 0n);
 }

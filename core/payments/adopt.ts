@@ -6,7 +6,7 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { NewHistory } from "../../db/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
-import { adoptedPayment } from "./adopted_payment.ts";
+import { newPayment } from "./new_payment.ts";
 import {
   type AppliedReport,
   applyReport,
@@ -74,6 +74,24 @@ async function insertAdopted(
     notification,
     isNotificationWritten: notification !== undefined,
     isOutdated: false,
+  };
+}
+
+/** The response has an order id, a transaction id and an amount (`canAdopt`). */
+function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
+  const input = {
+    order_id: answer.order_id!,
+    gross_amount: amountOf(answer)!,
+    payment_type: answer.payment_type ?? "unknown",
+    authorize: answer.transaction_status === "authorize",
+    metadata: answer.metadata ?? undefined,
+  };
+  return {
+    ...newPayment(input, null, now),
+    currency: answer.currency ?? "IDR",
+    custom_field1: answer.custom_field1,
+    custom_field2: answer.custom_field2,
+    custom_field3: answer.custom_field3,
   };
 }
 

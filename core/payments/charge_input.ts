@@ -1,4 +1,17 @@
-/** A charge as callers ask for it, whatever its type. */
+/** The body of a charge: one schema for each payment type, and the types inferred from them. */
+
+import { z } from "@hono/zod-openapi";
+import { email, flag, link, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
+import { CHARGE_EXAMPLES } from "./charge_examples.ts";
+import {
+  AddressSchema,
+  checkItemTotal,
+  commonFields,
+  CustomerSchema,
+  expiryFields,
+  itemList,
+  ItemSchema,
+} from "./charge_parts.ts";
 
 export const PAYMENT_TYPES = [
   "credit_card",
@@ -16,65 +29,228 @@ export const PAYMENT_TYPES = [
 
 export type PaymentType = (typeof PAYMENT_TYPES)[number];
 
-/** Taken for what the gateway and we ourselves put there. */
-export const RESERVED_METADATA = [
-  "payment_ref",
-  "invoice_ref",
-  "subscription_ref",
-  "midtrans_invoice_id",
-  "extra_info",
-] as const;
-
-export interface AddressInput {
-  first_name?: string;
-  last_name?: string;
-  phone?: string;
-  address?: string;
-  city?: string;
-  postal_code?: string;
-  country_code?: string;
+/** The discriminator of the union. */
+function paymentType<const T extends PaymentType>(type: T) {
+  return z.literal(type).openapi({ description: "Payment method." });
 }
 
-export interface CustomerInput {
-  first_name?: string;
-  last_name?: string;
-  email?: string;
-  phone?: string;
-  billing_address?: AddressInput;
-  shipping_address?: AddressInput;
-}
+const CreditCardCharge = object({
+  payment_type: paymentType("credit_card"),
+  ...commonFields,
+  token_id: text(255).openapi({
+    description: "Card token, created by the gateway's script in the customer's browser, or a " +
+      "saved token. Never send a card number.",
+    example: "48111111-1114-d8a4b7c9-6c3b-4d4f-8f2e-1c9a7d2b5e60",
+  }),
+  authentication: flag().default(true).openapi({
+    description: "3-D Secure: the cardholder authenticates at `redirect_url`. Without it, the " +
+      "merchant is liable for fraud losses.",
+  }),
+  authorize: flag().default(false).openapi({
+    description: "Authorize only: hold the amount now and `capture` it within 7 days.",
+  }),
+  save_token_id: flag().default(false).openapi({
+    description: "Request a reusable token for this card. The service does not store it: read " +
+      "it from `gateway_response` of `check_status`.",
+  }),
+  installment_term: wholeNumber(1, 60).optional().openapi({
+    description: "Number of months of an installment plan offered by the card's bank.",
+    example: 6,
+  }),
+}).superRefine(checkItemTotal).openapi("CreditCardCharge", {
+  description: "A card charge. With 3-D Secure the payment is `pending`: redirect the customer " +
+    "to `redirect_url`. Without it, the response has the final result.",
+  example: CHARGE_EXAMPLES.credit_card.value,
+});
 
-export interface ItemInput {
-  id?: string;
-  name: string;
-  price: number;
-  quantity: number;
-  brand?: string;
-  category?: string;
-  merchant_name?: string;
-  url?: string;
-}
+const BankTransferCharge = object({
+  payment_type: paymentType("bank_transfer"),
+  ...commonFields,
+  ...expiryFields,
+  bank: oneOf(["bca", "bni", "bri", "permata", "cimb"]).openapi({
+    description: "Bank that issues the virtual account. Customers of any bank can transfer to it.",
+    example: "bca",
+  }),
+  va_number: text(18).regex(/^\d+$/, "must contain only digits").optional().openapi({
+    description: "Preferred account number. The bank may pad, truncate or replace it: always " +
+      "use the `va_number` of the response.",
+    example: "111111",
+  }),
+}).superRefine(checkItemTotal).openapi("BankTransferCharge", {
+  description: "A transfer to a virtual account: show the customer `bank` and `va_number`.",
+  example: CHARGE_EXAMPLES.bank_transfer.value,
+});
 
-export interface ChargeInput {
-  payment_type: PaymentType;
-  gross_amount: number;
-  order_id?: string;
-  customer_details?: CustomerInput;
-  item_details?: ItemInput[];
-  custom_expiry?: { expiry_duration: number; unit: "second" | "minute" | "hour" | "day" };
-  metadata?: Record<string, unknown>;
-  custom_fields?: string[];
-  bank?: string;
-  va_number?: string;
-  /** Passed on, and kept nowhere. */
-  token_id?: string;
-  authentication?: boolean;
-  authorize?: boolean;
-  save_token_id?: boolean;
-  installment_term?: number;
-  store?: string;
-  acquirer?: string;
-  callback_url?: string;
-  bill_info1?: string;
-  bill_info2?: string;
-}
+const EchannelCharge = object({
+  payment_type: paymentType("echannel"),
+  ...commonFields,
+  ...expiryFields,
+  bill_info1: text(255).optional().openapi({
+    description: "Label shown on the bill (the bank displays 10 characters); defaults to " +
+      "`Payment`.",
+    example: "Payment",
+  }),
+  bill_info2: text(255).optional().openapi({
+    description: "Value shown on the bill (the bank displays 30 characters); defaults to " +
+      "`order_id`.",
+    example: "Order 1893",
+  }),
+}).superRefine(checkItemTotal).openapi("EchannelCharge", {
+  description: "A Mandiri bill payment: show the customer `biller_code` and `bill_key`.",
+  example: CHARGE_EXAMPLES.echannel.value,
+});
+
+const CstoreCharge = object({
+  payment_type: paymentType("cstore"),
+  ...commonFields,
+  ...expiryFields,
+  store: oneOf(["indomaret", "alfamart"]).openapi({
+    description: "Convenience store where the customer pays.",
+    example: "indomaret",
+  }),
+}).superRefine(checkItemTotal).openapi("CstoreCharge", {
+  description: "A cash payment at a convenience store: show the customer `payment_code`.",
+  example: CHARGE_EXAMPLES.cstore.value,
+});
+
+const callback_url = link().optional().openapi({
+  description: "URL the wallet's app returns the customer to. A visit to it does not prove " +
+    "payment: read the payment.",
+  example: "https://shop.example/thanks",
+});
+
+const GopayCharge = object({
+  payment_type: paymentType("gopay"),
+  ...commonFields,
+  ...expiryFields,
+  callback_url,
+}).superRefine(checkItemTotal).openapi("GopayCharge", {
+  description: "A GoPay charge: open `deeplink_url` on the customer's phone, or show the QR code " +
+    "at `qr_url`.",
+  example: CHARGE_EXAMPLES.gopay.value,
+});
+
+const ShopeepayCharge = object({
+  payment_type: paymentType("shopeepay"),
+  ...commonFields,
+  ...expiryFields,
+  callback_url,
+}).superRefine(checkItemTotal).openapi("ShopeepayCharge", {
+  description: "A ShopeePay charge: open `deeplink_url` on the customer's phone.",
+  example: CHARGE_EXAMPLES.shopeepay.value,
+});
+
+const OvoCharge = object({
+  payment_type: paymentType("ovo"),
+  ...commonFields,
+  customer_details: CustomerSchema.extend({
+    phone: text(20).regex(/^\+?\d{8,15}$/, "must be a phone number such as +628123456789").openapi({
+      description: "Phone number of the customer's OVO account.",
+      example: "+628123456789",
+    }),
+  }).openapi("OvoCustomerDetails"),
+}).superRefine(checkItemTotal).openapi("OvoCharge", {
+  description: "An OVO charge: the customer's phone asks for the PIN at once, for less than a " +
+    "minute.",
+  example: CHARGE_EXAMPLES.ovo.value,
+});
+
+const DanaCharge = object({
+  payment_type: paymentType("dana"),
+  ...commonFields,
+  ...expiryFields,
+}).superRefine(checkItemTotal).openapi("DanaCharge", {
+  description: "A DANA charge: open `deeplink_url` on the customer's phone. The gateway's public " +
+    "documentation does not describe this charge; the request is passed on unchanged, and the " +
+    "gateway may reject it.",
+  example: CHARGE_EXAMPLES.dana.value,
+});
+
+const QrisCharge = object({
+  payment_type: paymentType("qris"),
+  ...commonFields,
+  ...expiryFields,
+  acquirer: oneOf(["gopay", "airpay shopee"]).optional().openapi({
+    description: "Acquirer that processes the payment; defaults to `gopay`.",
+  }),
+}).superRefine(checkItemTotal).openapi("QrisCharge", {
+  description: "A QR code that every Indonesian wallet can pay: show the image at `qr_url`, or " +
+    "render `qr_string`.",
+  example: CHARGE_EXAMPLES.qris.value,
+});
+
+/** Lenders assess the buyer and the goods, so they require more details. */
+const PayLaterCustomer = CustomerSchema.extend({
+  first_name: text(255).openapi({ description: "First name.", example: "Budi" }),
+  email: email().openapi({ description: "Email address." }),
+  phone: text(255).openapi({ description: "Phone number.", example: "+628123456789" }),
+}).openapi("PayLaterCustomerDetails");
+
+const AkulakuItem = ItemSchema.extend({
+  id: text(50).openapi({
+    description: "Your id of the item; unique within the charge.",
+    example: "sku-7",
+  }),
+}).openapi("AkulakuItemDetails", { description: "An item of the order." });
+
+const AkulakuCharge = object({
+  payment_type: paymentType("akulaku"),
+  ...commonFields,
+  ...expiryFields,
+  customer_details: PayLaterCustomer,
+  item_details: itemList(AkulakuItem).superRefine((items, context) => {
+    const ids = items.map(({ id }) => id);
+    const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+    if (repeated === -1) return;
+    context.addIssue({ code: "custom", path: [repeated, "id"], message: "must be unique" });
+  }).openapi({ description: "Items of the order; the total must equal `gross_amount`." }),
+}).superRefine(checkItemTotal).openapi("AkulakuCharge", {
+  description: "An Akulaku charge: redirect the customer to `redirect_url`.",
+  example: CHARGE_EXAMPLES.akulaku.value,
+});
+
+const KredivoItem = ItemSchema.extend({
+  id: text(50).openapi({ description: "Your id of the item.", example: "sku-7" }),
+  category: text(50).openapi({ description: "Category.", example: "Groceries" }),
+  url: text(2000).openapi({
+    description: "Product page URL.",
+    example: "https://shop.example/coffee",
+  }),
+}).openapi("KredivoItemDetails", { description: "An item of the order." });
+
+const KredivoCharge = object({
+  payment_type: paymentType("kredivo"),
+  ...commonFields,
+  ...expiryFields,
+  customer_details: PayLaterCustomer.extend({ shipping_address: AddressSchema })
+    .openapi("KredivoCustomerDetails"),
+  item_details: itemList(KredivoItem).openapi({
+    description: "Items of the order; the total must equal `gross_amount`.",
+  }),
+}).superRefine(checkItemTotal).openapi("KredivoCharge", {
+  description: "A Kredivo charge: redirect the customer to `redirect_url`.",
+  example: CHARGE_EXAMPLES.kredivo.value,
+});
+
+export const ChargeSchema = omitNulls(z.discriminatedUnion("payment_type", [
+  BankTransferCharge,
+  CreditCardCharge,
+  EchannelCharge,
+  GopayCharge,
+  ShopeepayCharge,
+  OvoCharge,
+  DanaCharge,
+  QrisCharge,
+  CstoreCharge,
+  AkulakuCharge,
+  KredivoCharge,
+], {
+  error: ({ code }) =>
+    code === "invalid_union" ? `must be one of ${PAYMENT_TYPES.join(", ")}` : "must be an object",
+})).openapi("ChargeRequest", {
+  description: "The charge to create; `payment_type` determines which fields it has.",
+});
+
+export type ChargeInput = z.output<typeof ChargeSchema>;
+
+export type CreditCardInput = z.output<typeof CreditCardCharge>;

@@ -1,4 +1,4 @@
-/** Builds a payment from a charge request, before the gateway knows of it. */
+/** Builds a new payment, before it is sent to the gateway. */
 
 import { v7 as uuidv7 } from "uuid";
 import { defaultsOf } from "../../db/columns.ts";
@@ -9,11 +9,27 @@ import {
 } from "../../db/payments.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import type { ChargeInput, ItemInput } from "./charge_input.ts";
+import type { CustomerInput, ItemInput } from "./charge_parts.ts";
 
 const DEFAULTS = defaultsOf(PAYMENT_COLUMNS);
 
-export function newPayment(input: ChargeInput, userId: string | null, now: Date): GatewayPayment {
+/** The members that come from a charge, or from a transaction created outside the service. */
+export interface NewPayment {
+  /** The gateway has more types than can be charged here. */
+  payment_type: string;
+  gross_amount: number;
+  order_id?: string;
+  bank?: string;
+  store?: string;
+  acquirer?: string;
+  authorize?: boolean;
+  customer_details?: CustomerInput;
+  item_details?: ItemInput[];
+  metadata?: Record<string, unknown>;
+  custom_fields?: string[];
+}
+
+export function newPayment(input: NewPayment, userId: string | null, now: Date): GatewayPayment {
   const id = newId(now);
   const customer = input.customer_details;
   const [custom_field1 = null, custom_field2 = null, custom_field3 = null] = input.custom_fields ??

@@ -15,7 +15,7 @@ import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
 import type { SecretBox } from "../secret_box.ts";
 import { createCharge } from "./charge.ts";
-import type { ChargeInput } from "./charge_input.ts";
+import type { ChargeInput, CreditCardInput } from "./charge_input.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import type { PaymentView } from "./views.ts";
 
@@ -26,22 +26,26 @@ export interface AsyncChargeDeps extends PaymentDeps {
   secrets: SecretBox;
 }
 
-export async function askForCharge(
+/** A charge as its job stores it: the card token is stored separately, encrypted. */
+type StoredCharge = Exclude<ChargeInput, CreditCardInput> | Omit<CreditCardInput, "token_id">;
+
+export async function requestCharge(
   deps: AsyncRequestDeps & Pick<AsyncChargeDeps, "secrets">,
   caller: Caller,
-  { token_id, ...input }: ChargeInput,
+  input: ChargeInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
 ): Promise<RequestResult<JobView>> {
-  return await acceptAsyncRequest(deps, caller, {
-    ...request,
-    task: PROCESS_CHARGE_ASYNC,
-    input,
-    secret: token_id === undefined ? undefined : (jobId) => deps.secrets.seal(token_id, jobId),
-  });
+  const job = { ...request, task: PROCESS_CHARGE_ASYNC };
+  if (input.payment_type !== "credit_card") {
+    return await acceptAsyncRequest(deps, caller, { ...job, input });
+  }
+  const { token_id, ...stored } = input;
+  const secret = (jobId: string) => deps.secrets.seal(token_id, jobId);
+  return await acceptAsyncRequest(deps, caller, { ...job, input: stored, secret });
 }
 
 export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
-  return asyncRequestTask<ChargeInput>(deps, {
+  return asyncRequestTask<StoredCharge>(deps, {
     answer: (request, job) => processChargeAsync(deps, request, job),
     resultOf: (payment) => ({ payment }),
   });
@@ -49,19 +53,20 @@ export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
 
 export async function processChargeAsync(
   deps: AsyncChargeDeps,
-  { caller, input, attempt }: DeferredRequest<ChargeInput>,
+  { caller, input, attempt }: DeferredRequest<StoredCharge>,
   job: GatewayJob,
 ): Promise<PaymentView> {
-  const token = tokenOf(deps, job);
-  const whole = token === null ? input : { ...input, token_id: token };
-  return (await createCharge(deps, caller, whole, attempt)).body;
+  return (await createCharge(deps, caller, withToken(deps, input, job), attempt)).body;
 }
 
-/** Null: the charge has no card token. */
-function tokenOf({ secrets }: AsyncChargeDeps, { id, secret }: GatewayJob): string | null {
-  if (secret === null) return null;
-  const token = secrets.open(secret, id);
-  if (token !== null) return token;
+function withToken(
+  { secrets }: AsyncChargeDeps,
+  input: StoredCharge,
+  { id, secret }: GatewayJob,
+): ChargeInput {
+  if (input.payment_type !== "credit_card") return input;
+  const token_id = secret && secrets.open(secret, id);
+  if (token_id) return { ...input, token_id };
   throw new NoLongerPossible(
     "The card token can no longer be decrypted, because the gateway server key has changed.",
   );

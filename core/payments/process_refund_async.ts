@@ -21,7 +21,7 @@ interface AskedRefund extends RefundInput {
 }
 
 /** The owner is checked now; the payment's state is checked when the job runs. */
-export async function askForRefund(
+export async function requestRefund(
   deps: PaymentDeps,
   caller: Caller,
   paymentId: string,

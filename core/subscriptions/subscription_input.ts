@@ -1,52 +1,121 @@
-/** What a subscription is asked for with; checked by whoever takes it in. */
+/** The body of a request for a subscription, and the types inferred from it. */
 
-import type { IntervalUnit } from "../../db/subscriptions.ts";
+import { z } from "@hono/zod-openapi";
+import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
+import { email, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
+import { MetadataSchema } from "../metadata.ts";
 
-export interface SubscriptionInput {
-  name: string;
-  amount: number;
-  payment_type: SubscriptionPaymentType;
-  /** Of a saved card, or of a linked wallet; passed on and kept nowhere. */
-  token: string;
-  /** Of the wallet. */
-  gopay_account_id?: string;
-  interval: number;
-  interval_unit: IntervalUnit;
-  /** Without end where left out. */
-  max_interval?: number;
-  /** One interval from now where left out. */
-  start_time?: Date;
-  retry_schedule?: RetrySchedule;
-  customer_details?: {
-    first_name?: string;
-    last_name?: string;
-    email?: string;
-    phone?: string;
-  };
-  metadata?: Record<string, unknown>;
-}
+/** Bytes as JSON; the gateway accepts 1,024, of which the service's own entries need some. */
+const MAX_METADATA = 900;
 
-export const SUBSCRIPTION_PAYMENT_TYPES = ["credit_card", "gopay"] as const;
+const RetryScheduleSchema = object({
+  interval: wholeNumber(1, 1000).openapi({
+    description: "Number of units between two retries.",
+    example: 1,
+  }),
+  interval_unit: oneOf(["minute", "hour", "day"]).openapi({
+    description: "Unit of `interval`.",
+    example: "day",
+  }),
+  max_interval: wholeNumber(0, 3).openapi({
+    description: "Maximum number of retries; 0 disables them.",
+    example: 3,
+  }),
+}).openapi("RetrySchedule", {
+  description: "When to retry a failed charge; defaults to three retries, one hour apart. After " +
+    "the last retry the gateway ends the subscription.",
+});
 
-export type SubscriptionPaymentType = (typeof SUBSCRIPTION_PAYMENT_TYPES)[number];
+export const SubscriptionInputSchema = omitNulls(
+  object({
+    name: text(40).regex(
+      /^[A-Za-z0-9_~. -]+$/,
+      "must contain only letters, digits, spaces, - _ ~ and .",
+    ).openapi({
+      description: "Name of the subscription; prefix of the order ids of its charges.",
+      example: "coffee-club",
+    }),
+    amount: wholeNumber(1, 99_999_999_999).openapi({
+      description: "Amount to charge each cycle, in whole rupiah.",
+      example: 150000,
+    }),
+    payment_type: oneOf(["credit_card", "gopay"]).openapi({
+      description: "Payment method: a saved card or a linked GoPay account.",
+      example: "credit_card",
+    }),
+    token: text(2000).openapi({
+      description:
+        "Token of a saved card (`saved_token_id`) or a linked wallet. It is sent to the " +
+        "gateway and never stored.",
+      example: "481111xDUgxnnredRMAXuklkvAON1114",
+    }),
+    gopay_account_id: text(255).optional().openapi({
+      description: "Id of the linked account; required for `gopay`.",
+      example: "00000269-7836-49e5-bc65-e592afafec14",
+    }),
+    interval: wholeNumber(1, 1000).openapi({
+      description: "Number of units per cycle.",
+      example: 1,
+    }),
+    interval_unit: oneOf(INTERVAL_UNITS).openapi({
+      description: "Unit of `interval`.",
+      example: "month",
+    }),
+    max_interval: wholeNumber(0, 10_000).optional().openapi({
+      description: "Maximum number of cycles; unlimited if omitted.",
+      example: 12,
+    }),
+    start_time: z.iso.datetime({
+      offset: true,
+      error: "must be a time such as 2026-12-31T09:00:00Z",
+    })
+      .transform((time) => new Date(time)).optional().openapi({
+        type: "string",
+        format: "date-time",
+        description: "When the first cycle starts; defaults to one interval from now.",
+        example: "2099-01-01T02:00:00Z",
+      }),
+    retry_schedule: RetryScheduleSchema.optional(),
+    customer_details: object({
+      first_name: text(255).optional().openapi({
+        description: "First name.",
+        example: "Budi",
+      }),
+      last_name: text(255).optional().openapi({
+        description: "Last name.",
+        example: "Utomo",
+      }),
+      email: email().optional().openapi({ description: "Email address." }),
+      phone: text(255).optional().openapi({
+        description: "Phone number.",
+        example: "+628123456789",
+      }),
+    }).openapi("SubscriptionCustomer", { description: "The customer who is charged." }).optional(),
+    metadata: MetadataSchema.refine(
+      (metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAX_METADATA,
+      `must be at most ${MAX_METADATA} bytes as JSON`,
+    ).optional(),
+  }).refine(
+    ({ payment_type, gopay_account_id }) => payment_type !== "gopay" || gopay_account_id,
+    { path: ["gopay_account_id"], message: "is required" },
+  ),
+).openapi("SubscriptionRequest", {
+  description: "The subscription to create.",
+});
 
-export const RETRY_UNITS = ["minute", "hour", "day"] as const;
+export type SubscriptionInput = z.output<typeof SubscriptionInputSchema>;
 
-/** When a charge that failed is tried again. */
-export interface RetrySchedule {
-  interval: number;
-  interval_unit: (typeof RETRY_UNITS)[number];
-  /** How often; 0: never. */
-  max_interval: number;
-}
+export type RetrySchedule = z.output<typeof RetryScheduleSchema>;
 
-/** What can be changed of a subscription; the gateway wants the token again, whatever it is. */
+/** A change of a subscription; the gateway requires the token with every change. */
 export interface SubscriptionUpdate {
   token: string;
   name?: string;
   amount?: number;
-  /** From the cycle after the next on. */
+  /** Takes effect from the cycle after the next. */
   interval?: number;
   retry_schedule?: RetrySchedule;
   gopay_account_id?: string;
 }
+
+export { INTERVAL_UNITS };

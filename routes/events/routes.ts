@@ -3,13 +3,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
+import { oneOf } from "../../core/input_fields.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { EventOf } from "../../core/subscribers/subscribe.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { anId, oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { anId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
 import { EventNameSchema } from "./event_name.ts";

@@ -1,11 +1,12 @@
 /** `GET /events/stream/`: what happens, told as it happens. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { unsent } from "../../openapi/components.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
+import { list, oneOf } from "../../core/input_fields.ts";
+import { unsent } from "../../openapi/components.ts";
 import { callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { anId, list, oneOf } from "../fields.ts";
+import { anId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";
 import { EventNameSchema } from "./event_name.ts";

@@ -1,15 +1,15 @@
-/** Invoices as the document shows them, asked for and answered. */
+/** Example requests for invoices, and invoices, for the OpenAPI document. */
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
-import type { InvoiceInputSchema } from "./input.ts";
+import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { InvoiceSchema } from "./schemas.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;
 
 export const INVOICE_REQUESTS = {
   simple: {
-    summary: "The least there is",
+    summary: "Required fields only",
     value: {
       customer_name: "Budi Utomo",
       due_date: "2099-12-31",
@@ -17,7 +17,7 @@ export const INVOICE_REQUESTS = {
     },
   },
   complete: {
-    summary: "With all that you know",
+    summary: "All fields",
     value: {
       customer_name: "Budi Utomo",
       customer_email: "budi@example.com",
@@ -84,10 +84,10 @@ const PAID: Invoice = {
 };
 
 export const INVOICES = {
-  sent_invoice: { summary: "Waits for the customer", value: SENT },
+  sent_invoice: { summary: "Awaiting payment", value: SENT },
   paid_invoice: { summary: "Paid", value: PAID },
   voided_invoice: {
-    summary: "Taken back",
+    summary: "Voided",
     value: {
       ...SENT,
       status: "void",

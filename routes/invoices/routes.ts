@@ -1,17 +1,182 @@
-/** `/invoices/…` */
+/** `/invoices/…`: lists, creates, reads and voids invoices. */
 
+import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
+import { createInvoice } from "../../core/invoices/create.ts";
+import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
+import { listInvoices, readInvoice } from "../../core/invoices/read.ts";
+import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import { voidInvoice } from "../../core/invoices/void.ts";
+import { unsent } from "../../openapi/components.ts";
+import { actionRequest, scopeOf } from "../action.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { locationHeader } from "../location.ts";
+import { optionalBody } from "../optional_body.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { idOf, pathId } from "../path_id.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
-import { addCreate } from "./create.ts";
-import { addList } from "./list.ts";
-import { addRead } from "./read.ts";
-import { addVoid } from "./void.ts";
+import { INVOICE_PAGE, INVOICE_REQUESTS, INVOICES } from "./examples.ts";
+import { InvoiceSchema, VoidInputSchema } from "./schemas.ts";
+
+const path = "/invoices/";
+
+const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listInvoices",
+  summary: "List invoices",
+  description: "Returns your invoices, newest first; staff see the invoices of all users. Use " +
+    "`status=overdue` to find invoices that need a reminder. Follow `Link` for the next page " +
+    "until it is absent; new invoices do not shift later pages. An invalid filter, `limit` or " +
+    "`cursor` is a `validation_error`, and `errors` names the parameter.",
+  tags: ["Invoices"],
+  request: {
+    query: z.object({
+      status: oneOf(INVOICE_STATUSES).optional().openapi({
+        description: "Only invoices with this `status`.",
+        param: { examples: unsent("overdue") },
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of invoices",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": { schema: z.array(InvoiceSchema), examples: INVOICE_PAGE },
+      },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+const createInvoiceRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createInvoice",
+  summary: "Create an invoice",
+  description:
+    "Creates an invoice at the gateway, with a hosted page where the customer chooses a payment " +
+    "method: send them `payment_link_url`. Use it when you do not know how the customer wants to " +
+    "pay. When the customer pays, the invoice becomes `paid`, and the payment has its " +
+    "`invoice_id`.\n\n" +
+    "The invoice is stored before the gateway is called. An error with `outcome: refused` means " +
+    "that nothing was created: fix the request and resend it with a new key. With " +
+    "`outcome: unknown` the invoice may have been created: read it at `invoice_id`, or resend " +
+    "the same request with the same `Idempotency-Key`, which never creates a second one. " +
+    "`duplicate_order` means that the `order_id` is already in use; an `invoice_number` that is " +
+    "already in use is a `validation_error`.",
+  tags: ["Invoices"],
+  request: {
+    headers: IdempotencyHeaders,
+    body: {
+      required: true,
+      content: { "application/json": { schema: InvoiceInputSchema, examples: INVOICE_REQUESTS } },
+    },
+  },
+  responses: {
+    201: {
+      description: "The invoice",
+      headers: { ...locationHeader("invoice", path), ...REPLAY_HEADER },
+      content: {
+        "application/json": {
+          schema: InvoiceSchema,
+          examples: { sent_invoice: INVOICES.sent_invoice },
+        },
+      },
+    },
+    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/invoices/{pk}/",
+  operationId: "getInvoice",
+  summary: "Get an invoice",
+  description:
+    "Returns the invoice as stored by the service: whether it is paid, and where the customer " +
+    "can pay it. The gateway's notification of a payment usually arrives within seconds; the " +
+    "event `invoice_paid` informs you. Another user's invoice is `not_found`.",
+  tags: ["Invoices"],
+  request: { params: InvoicePath },
+  responses: {
+    200: {
+      description: "The invoice",
+      content: { "application/json": { schema: InvoiceSchema, examples: INVOICES } },
+    },
+    ...problems("not_found", ...OF_CALLERS),
+  },
+});
+
+const voidRoute = createRoute({
+  method: "post",
+  path: "/invoices/{pk}/void/",
+  operationId: "voidInvoice",
+  summary: "Void an invoice",
+  description:
+    "Voids a `sent` or `overdue` invoice, so that it can no longer be paid. In any other state " +
+    "the error is `invalid_state` with its `invoice_status`; to return money, refund the payment " +
+    "of the invoice. If the customer pays at the same moment, the gateway decides, and the " +
+    "invoice may end as `paid`.\n\n" +
+    "An error with `outcome: unknown` means that the gateway did not confirm whether it " +
+    "processed the request: read the invoice, or resend the same request with the same " +
+    "`Idempotency-Key`.",
+  tags: ["Invoices"],
+  middleware: [optionalBody],
+  request: actionRequest(InvoicePath, {
+    schema: VoidInputSchema,
+    description: "Omit it to give no reason.",
+    examples: { reason: { summary: "With a reason", value: { reason: "Ordered twice" } } },
+  }),
+  responses: {
+    200: {
+      description: "The voided invoice",
+      headers: REPLAY_HEADER,
+      content: {
+        "application/json": {
+          schema: InvoiceSchema,
+          examples: { voided_invoice: INVOICES.voided_invoice },
+        },
+      },
+    },
+    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
 
 export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   const router = createRouter();
-  addList(router, deps);
-  addCreate(router, deps);
-  addRead(router, deps);
-  addVoid(router, deps);
+  router.openapi(listRoute, async (c) => {
+    const { status, limit, cursor } = c.req.valid("query");
+    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { invoices, next } = await listInvoices(deps, callerOf(c), filter);
+    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    return c.json(invoices, 200, link);
+  });
+  router.openapi(createInvoiceRoute, async (c) => {
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, attempt);
+    const Location = `${basePathOf(c, path)}${path}${body.id}/`;
+    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+  });
+  router.openapi(readRoute, async (c) => {
+    const id = idOf(c.req.valid("param").pk);
+    return c.json(await readInvoice(deps, callerOf(c), id), 200);
+  });
+  router.openapi(voidRoute, async (c) => {
+    const id = idOf(c.req.valid("param").pk);
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
+    const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
   return router;
 }

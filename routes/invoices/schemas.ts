@@ -1,103 +1,112 @@
-/** Invoices as they are answered with. */
+/** Schemas of invoices in responses, and of the body of a void request. */
 
 import { z } from "@hono/zod-openapi";
+import { object, omitNulls, text } from "../../core/input_fields.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { id, money, nullableText, timestamp } from "../../core/response_fields.ts";
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [
-    "- `pending`: the gateway has not answered yet; the service finds out",
-    "- `draft`, `sent`: waits for the customer",
-    "- `partial`: paid in part",
-    "- `overdue`: past its due date, and not paid; the customer still can",
-    "- `paid`",
-    "- `void`: taken back",
-    "- `failed`: refused by the gateway",
+    "- `pending`: not confirmed by the gateway yet; the service checks automatically",
+    "- `draft`, `sent`: awaiting payment",
+    "- `partial`: partially paid",
+    "- `overdue`: unpaid past its due date; the customer can still pay",
+    "- `paid`: fully paid",
+    "- `void`: voided; can no longer be paid",
+    "- `failed`: rejected by the gateway",
   ].join("\n"),
   example: "sent",
 });
 
 const InvoiceItemSchema = z.object({
   id,
-  item_id: nullableText.openapi({ description: "Your id of it.", example: "sku-7" }),
+  item_id: nullableText.openapi({ description: "Your id of the item.", example: "sku-7" }),
   description: z.string().openapi({
-    description: "What it is.",
+    description: "Description.",
     example: "Coffee beans, 1 kg",
   }),
   quantity: z.int().openapi({
-    description: "How many of it.",
+    description: "Quantity.",
     example: 2,
   }),
-  price: money("Of one.", "75000.00"),
+  price: money("Unit price.", "75000.00"),
   subtotal: money("Price times quantity."),
-}).openapi("InvoiceItem", { description: "One line of an invoice." });
+}).openapi("InvoiceItem", { description: "A line item of an invoice." });
 
 export const InvoiceSchema = z.object({
   id,
   invoice_number: z.string().openapi({
-    description: "What the customer knows it by.",
+    description: "Invoice number shown to the customer.",
     example: "INV-20261115-7K3M9QXD",
   }),
   order_id: z.string().openapi({
-    description: "Your number of the order, or the one that was made up.",
+    description: "Your order id, or the generated one.",
     example: "order-1893",
   }),
   gateway_invoice_id: nullableText.openapi({
-    description: "The gateway's; null until it has answered.",
+    description: "The gateway's id of the invoice; null until the gateway responds.",
     example: "6b1f0e9d7c428d2a7b138c5e",
   }),
   status: InvoiceStatusSchema,
   customer_name: z.string().openapi({
-    description: "Whom it is for.",
+    description: "Customer's name.",
     example: "Budi Utomo",
   }),
   customer_email: nullableText.openapi({
-    description: "The customer's address.",
+    description: "Customer's email address.",
     example: "budi@example.com",
   }),
   customer_phone: nullableText.openapi({
-    description: "The customer's number.",
+    description: "Customer's phone number.",
     example: "628123456789",
   }),
   customer_id: nullableText.openapi({
     description: "Your id of the customer.",
     example: "customer-12",
   }),
-  total_amount: money("What is to be paid: the sum of its items."),
+  total_amount: money("Amount to pay: the sum of the line items."),
   currency: z.string().openapi({
-    description: "Always rupiah.",
+    description: "Currency; always `IDR`.",
     example: "IDR",
   }),
   due_date: z.iso.date().openapi({
-    description: "To be paid until the end of this day, in Western Indonesia (UTC+7).",
+    description: "Last day to pay, until its end in Western Indonesia Time (UTC+7).",
     example: "2026-12-31",
   }),
-  paid_at: timestamp("When it was known to be paid.").nullable().openapi({ example: null }),
+  paid_at: timestamp("When the service learned that it was paid; null if unpaid.").nullable()
+    .openapi({ example: null }),
   notes: nullableText.openapi({
-    description: "What stands below the items.",
+    description: "Text shown below the line items.",
     example: "Thank you for your order.",
   }),
-  void_reason: nullableText.openapi({ description: "Why it was taken back." }),
+  void_reason: nullableText.openapi({ description: "Why the invoice was voided." }),
   payment_link_url: nullableText.openapi({
-    description: "Where the customer pays: send it to them.",
+    description: "Page where the customer pays; send it to them.",
     example: "https://app.midtrans.com/payment-links/6b1f0e9d7c428d2a7b138c5e",
   }),
   pdf_url: nullableText.openapi({
-    description: "The invoice on paper.",
+    description: "The invoice as a PDF.",
     example: "https://app.midtrans.com/invoices/6b1f0e9d7c428d2a7b138c5e.pdf",
   }),
-  items: z.array(InvoiceItemSchema).openapi({ description: "What is billed." }),
+  items: z.array(InvoiceItemSchema).openapi({ description: "Line items." }),
   is_overdue: z.boolean().openapi({
-    description: "Past its due date, and not paid.",
+    description: "True if it is unpaid past its due date.",
     example: false,
   }),
   metadata: z.record(z.string(), z.unknown()).nullable().openapi({
-    description: "Yours, as it was sent.",
+    description: "Your `metadata`, unchanged.",
     example: { cart: "c-1893" },
   }),
-  created_at: timestamp("When it was made."),
-  updated_at: timestamp("When it last changed."),
+  created_at: timestamp("When it was created."),
+  updated_at: timestamp("When it was last updated."),
 }).openapi("Invoice", {
-  description: "A bill with a page to pay it on. What is paid there are payments with its " +
-    "`invoice_id`. Every member is always there; what is absent is null.",
+  description: "An invoice with a hosted payment page. Its payments have its `invoice_id`. Every " +
+    "field is always present; fields without a value are null.",
 });
+
+export const VoidInputSchema = omitNulls(object({
+  reason: text(255).optional().openapi({
+    description: "Why it is voided; stored with the invoice and sent to the gateway.",
+    example: "Ordered twice",
+  }),
+})).openapi("VoidRequest", { description: "Why the invoice is voided." });

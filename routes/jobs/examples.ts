@@ -3,20 +3,12 @@
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
 import { CHARGED, REFUND_RESULTS } from "../payments/examples.ts";
+import { QUEUED_JOBS } from "../payments/requests.ts";
 import type { JobSchema } from "./schemas.ts";
 
 type Job = z.output<typeof JobSchema>;
 
-const QUEUED: Job = {
-  id: "0197a3f0-2d58-7b94-8c0e-5f6a1d3b7e28",
-  task: "process_charge_async",
-  status: "queued",
-  attempts: 0,
-  result: null,
-  error: null,
-  created_at: "2026-03-05T04:12:09.114Z",
-  updated_at: "2026-03-05T04:12:09.114Z",
-};
+const QUEUED: Job = QUEUED_JOBS.queued_charge.value;
 
 const DONE: Job = {
   ...QUEUED,
@@ -36,11 +28,7 @@ const FAILED: Job = {
 };
 
 export const JOBS = {
-  queued_charge: { summary: "A charge that waits for its turn", value: QUEUED },
-  queued_refund: {
-    summary: "A refund that waits for its turn",
-    value: { ...QUEUED, task: "process_refund_async" },
-  },
+  ...QUEUED_JOBS,
   charged: { summary: "The charge was made", value: DONE },
   refunded: {
     summary: "The refund was made",

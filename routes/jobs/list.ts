@@ -6,7 +6,7 @@ import { JOB_STATUSES } from "../../db/jobs.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS } from "../codes.ts";
-import { oneOf, text } from "../fields.ts";
+import { oneOf, text } from "../../core/input_fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { problems } from "../problem_answers.ts";
 import type { Router } from "../router.ts";

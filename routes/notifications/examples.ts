@@ -1,9 +1,34 @@
-/** Notifications as the document shows them to staff. */
+/** Example notifications for the OpenAPI document: as received, as acknowledged, as shown to staff. */
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
 import { SETTLED_TRANSACTION } from "../transaction_example.ts";
-import type { NotificationSchema } from "./schemas.ts";
+import type {
+  NotificationPayloadSchema,
+  NotificationReceiptSchema,
+  NotificationSchema,
+} from "./schemas.ts";
+
+/** Signed with the sandbox's public server key, `SB-Mid-server-sandbox`, so it can be verified. */
+export const PAYLOADS = {
+  settlement: {
+    summary: "A virtual account was paid",
+    value: {
+      ...SETTLED_TRANSACTION,
+      signature_key:
+        "0e2b63199ce53f7b5e306264061788fd12b5a0511a43c36cbaefb202b3164bcab0f37f657c0310449be0" +
+        "3483626ebb51a68461509bf7750323ae6a97524164f2",
+    },
+  },
+} satisfies Examples<z.output<typeof NotificationPayloadSchema>>;
+
+export const RECEIPTS = {
+  taken: {
+    summary: "Received and stored",
+    value: { status: "ok", notification_id: "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02" },
+  },
+  hint: { summary: "Unsigned hint; not stored", value: { status: "ok", notification_id: null } },
+} satisfies Examples<z.output<typeof NotificationReceiptSchema>>;
 
 type Notification = z.output<typeof NotificationSchema>;
 
@@ -40,9 +65,9 @@ const UNMATCHED: Notification = {
 };
 
 export const NOTIFICATIONS = {
-  processed: { summary: "It changed its payment", value: PROCESSED },
+  processed: { summary: "Changed the payment", value: PROCESSED },
   duplicate: {
-    summary: "It told nothing new",
+    summary: "Contained nothing new",
     value: { ...PROCESSED, status: "duplicate" },
   },
 } satisfies Examples<Notification>;

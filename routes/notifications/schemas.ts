@@ -1,60 +1,134 @@
-/** Notifications as staff see them. */
+/** Schemas of the gateway's notifications: as received, as acknowledged, and as shown to staff. */
 
 import { z } from "@hono/zod-openapi";
-import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+
+/**
+ * For the document only. The core reads the payload as received, because the signature covers the
+ * exact strings that were sent.
+ */
+export const NotificationPayloadSchema = z.looseObject({
+  order_id: z.string().openapi({
+    description: "Order id; signed.",
+    example: "order-1893",
+  }),
+  transaction_status: z.string().openapi({
+    description: "Transaction status; not signed.",
+    example: "settlement",
+  }),
+  signature_key: z.string().openapi({
+    description: "Hex SHA-512 of `order_id`, `status_code`, `gross_amount` and the server key, " +
+      "concatenated.",
+    example:
+      "0e2b63199ce53f7b5e306264061788fd12b5a0511a43c36cbaefb202b3164bcab0f37f657c0310449be0" +
+      "3483626ebb51a68461509bf7750323ae6a97524164f2",
+  }),
+  status_code: z.string().openapi({
+    description: "The gateway's status code; signed.",
+    example: "200",
+  }),
+  gross_amount: z.string().openapi({
+    description: "Amount with two decimals; signed.",
+    example: "150000.00",
+  }),
+  transaction_id: z.string().optional().openapi({
+    description: "The gateway's id of the transaction; not signed.",
+    example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  }),
+  fraud_status: z.string().optional().openapi({
+    description: "Result of the gateway's fraud detection.",
+    example: "accept",
+  }),
+  payment_type: z.string().optional().openapi({
+    description: "Payment method.",
+    example: "bank_transfer",
+  }),
+  currency: z.string().optional().openapi({
+    description: "Currency; always `IDR`.",
+    example: "IDR",
+  }),
+  merchant_id: z.string().optional().openapi({
+    description: "Merchant account at the gateway.",
+    example: "G812785002",
+  }),
+  status_message: z.string().optional().openapi({
+    description: "Human-readable message.",
+    example: "midtrans payment notification",
+  }),
+  transaction_time: z.string().optional().openapi({
+    description: "When the transaction was created, in Western Indonesia Time (UTC+7), like all " +
+      "times of the gateway.",
+    example: "2026-03-05 11:12:09",
+  }),
+  settlement_time: z.string().optional().openapi({
+    description: "When the transaction was settled.",
+    example: "2026-03-05 11:15:40",
+  }),
+}).openapi("NotificationPayload", {
+  description: "The gateway's notification of a transaction. Each payment type adds its own " +
+    "fields; all of them are stored. Notifications of subscriptions and linked accounts have " +
+    "another shape; they are unsigned hints and are not stored.",
+});
+
+export const NotificationReceiptSchema = z.object({
+  status: z.literal("ok").openapi({ description: "The notification was received." }),
+  notification_id: id.nullable().openapi({
+    description: "Id of the stored notification; null for an unsigned hint, which is not stored.",
+  }),
+}).openapi("NotificationReceipt", { description: "Acknowledges a notification." });
 
 export const NotificationSchema = z.object({
   id,
   payment_id: id.nullable().openapi({
-    description: "The payment it is about; null where none is known here.",
+    description: "The payment of the notification; null if there is none.",
   }),
   order_id: z.string().openapi({
-    description: "The order it is about.",
+    description: "Order id in the notification.",
     example: "order-1893",
   }),
   transaction_id: nullableText.openapi({
-    description: "The gateway's.",
+    description: "The gateway's id of the transaction.",
     example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
   }),
   transaction_status: z.string().openapi({
-    description: "What the gateway told, which need not be what was believed.",
+    description: "Status in the notification. It is not signed, so the payment may have another.",
     example: "settlement",
   }),
   fraud_status: nullableText.openapi({
-    description: "What the gateway told.",
+    description: "Fraud status in the notification.",
     example: "accept",
   }),
   payment_type: nullableText.openapi({
-    description: "What the gateway told.",
+    description: "Payment method in the notification.",
     example: "bank_transfer",
   }),
   status_code: z.string().openapi({
-    description: "What the gateway told.",
+    description: "Status code in the notification.",
     example: "200",
   }),
   gross_amount: z.string().openapi({
-    description: "As it was signed, word for word.",
+    description: "Amount in the notification, exactly as signed.",
     example: "150000.00",
   }),
   status: z.enum(NOTIFICATION_STATUSES).openapi({
     description: [
-      "What came of it:",
-      "- `received`: the gateway is still to be asked about it",
-      "- `processed`: it changed something",
-      "- `duplicate`: it told nothing new",
-      "- `stale`: it told something that was over",
-      "- `unmatched`: the gateway itself knows nothing of it",
-      "- `failed`: nothing could be made of it",
+      "Result of processing:",
+      "- `received`: not yet checked with the gateway",
+      "- `processed`: changed the payment",
+      "- `duplicate`: contained nothing new",
+      "- `stale`: out of date",
+      "- `unmatched`: the gateway has no such transaction",
+      "- `failed`: could not be processed",
     ].join("\n"),
     example: "processed",
   }),
   error_message: nullableText.openapi({
-    description: "Why it was not processed, for people.",
+    description: "Why it was not processed, for humans.",
     example: null,
   }),
   raw_payload: z.record(z.string(), z.unknown()).openapi({
-    description: "All that was sent, without its signature and without tokens.",
+    description: "The payload as received, without its signature and without tokens.",
     example: {
       order_id: "order-1893",
       transaction_status: "settlement",
@@ -62,5 +136,5 @@ export const NotificationSchema = z.object({
       gross_amount: "150000.00",
     },
   }),
-  created_at: timestamp("When it came."),
-}).openapi("Notification", { description: "One call of the gateway's that was accepted." });
+  created_at: timestamp("When it was received."),
+}).openapi("Notification", { description: "A notification received from the gateway." });

@@ -1,23 +1,187 @@
-/** `/payments/…`: read-only but for its actions. */
+/** `/payments/…`: lists and reads payments, and checks their status at the gateway. */
 
+import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf, text } from "../../core/input_fields.ts";
+import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { listPayments, readPayment } from "../../core/payments/read.ts";
+import { PaymentSchema, PaymentSummarySchema } from "../../core/payments/schema.ts";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { unsent } from "../../openapi/components.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
+import type { Examples } from "../example.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { anId } from "../path_id.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
-import { addCancel } from "./cancel.ts";
-import { addCapture } from "./capture.ts";
-import { addCheckStatus } from "./check_status.ts";
-import { addExpire } from "./expire.ts";
-import { addList } from "./list.ts";
-import { addRead } from "./read.ts";
-import { addRefund } from "./refund.ts";
+import { SETTLED_TRANSACTION } from "../transaction_example.ts";
+import { addPaymentActions } from "./actions.ts";
+import { CHARGED, PAYMENT_PAGE, PAYMENTS } from "./examples.ts";
+import { paymentIdOf, PaymentPath } from "./requests.ts";
+
+const listPath = "/payments/";
+
+const listRoute = createRoute({
+  method: "get",
+  path: listPath,
+  operationId: "listPayments",
+  summary: "List payments",
+  description:
+    "Returns summaries of your payments, newest first; staff see the payments of all users. Use " +
+    "it for overviews and reconciliation, and to find a payment by your own `order_id`. To learn " +
+    "of changes, subscribe to events instead of polling. Follow `Link` for the next page until " +
+    "it is absent; new payments do not shift later pages. An invalid filter, `limit` or `cursor` " +
+    "is a `validation_error`, and `errors` names the parameter.",
+  tags: ["Payments"],
+  request: {
+    query: z.object({
+      payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
+        description: "Only payments of this type.",
+        param: { examples: unsent("bank_transfer") },
+      }),
+      status: oneOf(PAYMENT_STATUSES).optional().openapi({
+        description: "Only payments with this `transaction_status`.",
+        param: { examples: unsent("settlement") },
+      }),
+      order_id: text(255).optional().openapi({
+        description: "Only payments of this order. An order has one payment, unless it belongs " +
+          "to an invoice.",
+        param: { examples: unsent("order-1017") },
+      }),
+      invoice_id: anId("Only payments of this invoice, including unsuccessful ones."),
+      subscription_id: anId("Only payments created by this subscription."),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of payments",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": {
+          schema: z.array(PaymentSummarySchema),
+          examples: { page: PAYMENT_PAGE },
+        },
+      },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/payments/{pk}/",
+  operationId: "getPayment",
+  summary: "Get a payment",
+  description: "Returns the payment as stored by the service, without calling the gateway, whose " +
+    "notifications usually arrive within seconds. Read it when the customer returns from a bank " +
+    "or wallet, and check `is_paid` before you ship. Another user's payment is `not_found`.",
+  tags: ["Payments"],
+  request: { params: PaymentPath },
+  responses: {
+    200: {
+      description: "The payment",
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: {
+            pending_virtual_account: CHARGED.pending_virtual_account,
+            paid_virtual_account: PAYMENTS.paid_virtual_account,
+            partly_refunded_gopay: PAYMENTS.partly_refunded_gopay,
+            refunded_gopay: PAYMENTS.refunded_gopay,
+            denied_card: CHARGED.denied_card,
+          },
+        },
+      },
+    },
+    ...problems("not_found", ...OF_CALLERS),
+  },
+});
+
+export const PaymentStatusCheckSchema = z.object({
+  payment: PaymentSchema,
+  gateway_response: z.record(z.string(), z.unknown()).nullable().openapi({
+    description: "The gateway's response, unchanged except that its signature is removed; null " +
+      "if the gateway has no such transaction.",
+    example: {
+      status_code: "200",
+      transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+      transaction_status: "settlement",
+      gross_amount: "150000.00",
+    },
+  }),
+}).openapi("PaymentStatusCheck", {
+  description: "A payment, and the gateway's response about it.",
+});
+
+const STATUS_CHECKS = {
+  paid: {
+    summary: "Paid",
+    value: {
+      payment: PAYMENTS.paid_virtual_account.value,
+      gateway_response: {
+        ...SETTLED_TRANSACTION,
+        status_message: "Success, transaction is found",
+      },
+    },
+  },
+  unknown: {
+    summary: "The gateway has no such transaction",
+    value: { payment: PAYMENTS.failed_qris.value, gateway_response: null },
+  },
+} satisfies Examples<z.output<typeof PaymentStatusCheckSchema>>;
+
+const checkStatusRoute = createRoute({
+  method: "get",
+  path: "/payments/{pk}/check_status/",
+  operationId: "checkPaymentStatus",
+  summary: "Check a payment's status at the gateway",
+  description:
+    "Fetches the payment's current state from the gateway, updates the payment, and returns " +
+    "both. Use it when you cannot wait for the gateway's notification, for example when the " +
+    "customer says they have paid. Do not poll with it: the service checks payments with missing " +
+    "notifications automatically. It also returns the saved token of a card " +
+    "(`gateway_response.saved_token_id`).\n\n" +
+    "If the gateway does not respond (`gateway_timeout`, `gateway_unreachable`) or limits the " +
+    "request rate (`gateway_rate_limited`, with `Retry-After`), nothing changes: " +
+    "`GET /payments/{pk}/` still returns the stored payment.",
+  tags: ["Payments"],
+  request: { params: PaymentPath },
+  responses: {
+    200: {
+      description: "The updated payment, and the gateway's response",
+      content: {
+        "application/json": { schema: PaymentStatusCheckSchema, examples: STATUS_CHECKS },
+      },
+    },
+    ...problems("not_found", ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
 
 export function createPaymentRoutes(deps: PaymentDeps): Router {
   const router = createRouter();
-  addList(router, deps);
-  addRead(router, deps);
-  addCheckStatus(router, deps);
-  addCancel(router, deps);
-  addExpire(router, deps);
-  addRefund(router, deps);
-  addCapture(router, deps);
+  router.openapi(listRoute, async (c) => {
+    const { cursor, ...query } = c.req.valid("query");
+    const { payment_type, status, limit, ...parents } = query;
+    const { payments, next } = await listPayments(deps, callerOf(c), {
+      parents,
+      paymentType: payment_type ?? null,
+      status: status ?? null,
+      limit,
+      before: cursor ?? null,
+    });
+    return c.json(payments, 200, linkHeader(basePathOf(c, listPath) + listPath, query, next));
+  });
+  router.openapi(readRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    return c.json(await readPayment(deps, callerOf(c), id), 200);
+  });
+  router.openapi(checkStatusRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    return c.json(await getStatus(deps, callerOf(c), id), 200);
+  });
+  addPaymentActions(router, deps);
   return router;
 }

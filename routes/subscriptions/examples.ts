@@ -1,20 +1,20 @@
-/** Subscriptions as the document shows them, asked for and answered. */
+/** Example requests for subscriptions, and subscriptions, for the OpenAPI document. */
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../example.ts";
-import type { SubscriptionInputSchema } from "./input.ts";
+import type { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
 import type { SubscriptionSchema } from "./schemas.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
 
-/** As it is sent: a time is text. */
+/** As sent: a time is a string. */
 type Request = Omit<z.output<typeof SubscriptionInputSchema>, "start_time"> & {
   start_time?: string;
 };
 
 export const SUBSCRIPTION_REQUESTS = {
   card: {
-    summary: "A saved card, every month for a year",
+    summary: "Saved card, monthly for a year",
     value: {
       name: "coffee-club",
       amount: 150000,
@@ -35,7 +35,7 @@ export const SUBSCRIPTION_REQUESTS = {
     },
   },
   gopay: {
-    summary: "A linked GoPay account, every week without end",
+    summary: "Linked GoPay account, weekly, unlimited",
     value: {
       name: "coffee-club",
       amount: 40000,
@@ -72,7 +72,7 @@ const ACTIVE: Subscription = {
 };
 
 export const SUBSCRIPTIONS = {
-  active_subscription: { summary: "Waits for its first cycle", value: ACTIVE },
+  active_subscription: { summary: "Before its first cycle", value: ACTIVE },
   charged_subscription: {
     summary: "In its third cycle",
     value: {
@@ -87,7 +87,7 @@ export const SUBSCRIPTIONS = {
     value: { ...ACTIVE, status: "disabled", updated_at: "2026-03-20T08:01:15.366Z" },
   },
   cancelled_subscription: {
-    summary: "Ended",
+    summary: "Cancelled",
     value: { ...ACTIVE, status: "cancelled", updated_at: "2026-03-20T08:01:15.366Z" },
   },
 } satisfies Examples<Subscription>;

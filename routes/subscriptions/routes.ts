@@ -1,17 +1,208 @@
-/** `/subscriptions/…` */
+/** `/subscriptions/…`: lists, creates, reads, disables, enables and cancels subscriptions. */
 
+import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import type { RecordDeps } from "../../core/records/record.ts";
+import {
+  cancelSubscription,
+  disableSubscription,
+  enableSubscription,
+} from "../../core/subscriptions/actions.ts";
+import { createSubscription } from "../../core/subscriptions/create.ts";
+import { listSubscriptions, readSubscription } from "../../core/subscriptions/read.ts";
+import { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
+import { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
+import { unsent } from "../../openapi/components.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { locationHeader } from "../location.ts";
+import { optionalBody } from "../optional_body.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
+import { idOf, pathId } from "../path_id.ts";
+import { problems } from "../problem_answers.ts";
 import { createRouter, type Router } from "../router.ts";
-import { addAct } from "./act.ts";
-import { addCreate } from "./create.ts";
-import { addList } from "./list.ts";
-import { addRead } from "./read.ts";
+import { SUBSCRIPTION_PAGE, SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
+import { SubscriptionSchema } from "./schemas.ts";
+
+const path = "/subscriptions/";
+
+const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listSubscriptions",
+  summary: "List subscriptions",
+  description:
+    "Returns your subscriptions, newest first; staff see the subscriptions of all users. Use " +
+    "`status=inactive` to find those that the gateway ended. Follow `Link` for the next page " +
+    "until it is absent; new subscriptions do not shift later pages. An invalid filter, `limit` " +
+    "or `cursor` is a `validation_error`, and `errors` names the parameter.",
+  tags: ["Subscriptions"],
+  request: {
+    query: z.object({
+      status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
+        description: "Only subscriptions with this `status`.",
+        param: { examples: unsent("active") },
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of subscriptions",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
+      },
+    },
+    ...problems("validation_error", ...OF_CALLERS),
+  },
+});
+
+const createSubscriptionRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createSubscription",
+  summary: "Create a subscription",
+  description: "Creates a recurring charge at the gateway: on a card saved by a charge with " +
+    "`save_token_id`, or on a linked GoPay account. Each charge, successful or not, becomes a " +
+    "payment with its `subscription_id`; each successful one emits the event " +
+    "`subscription_charged`.\n\n" +
+    "The subscription is stored before the gateway is called; its token is not stored. An error " +
+    "with `outcome: refused` means that nothing was created; `gateway_validation` means that the " +
+    "gateway rejected the token or the schedule. With `outcome: unknown` the subscription may " +
+    "have been created: read it at `subscription_id`, or resend the same request with the same " +
+    "`Idempotency-Key`, which never creates a second one.",
+  tags: ["Subscriptions"],
+  request: {
+    headers: IdempotencyHeaders,
+    body: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: SubscriptionInputSchema,
+          examples: SUBSCRIPTION_REQUESTS,
+        },
+      },
+    },
+  },
+  responses: {
+    201: {
+      description: "The subscription",
+      headers: { ...locationHeader("subscription", path), ...REPLAY_HEADER },
+      content: {
+        "application/json": {
+          schema: SubscriptionSchema,
+          examples: { active_subscription: SUBSCRIPTIONS.active_subscription },
+        },
+      },
+    },
+    ...problems(...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/subscriptions/{pk}/",
+  operationId: "getSubscription",
+  summary: "Get a subscription",
+  description:
+    "Returns the subscription as stored by the service: its status, the current cycle, and when " +
+    "the next one starts. The gateway's notifications of charges usually arrive within seconds; " +
+    "its charges are payments with its `subscription_id`. Another user's subscription is " +
+    "`not_found`.",
+  tags: ["Subscriptions"],
+  request: { params: SubscriptionPath },
+  responses: {
+    200: {
+      description: "The subscription",
+      content: { "application/json": { schema: SubscriptionSchema, examples: SUBSCRIPTIONS } },
+    },
+    ...problems("not_found", ...OF_CALLERS),
+  },
+});
+
+const ActionPath = SubscriptionPath.extend({
+  action_name: oneOf(SUBSCRIPTION_ACTIONS).openapi({
+    description: "- `disable`: pauses an `active` subscription\n" +
+      "- `enable`: resumes a `disabled` subscription; missed cycles are not charged\n" +
+      "- `cancel`: ends the subscription permanently",
+    example: "disable",
+  }),
+});
+
+const ACTIONS = {
+  disable: disableSubscription,
+  enable: enableSubscription,
+  cancel: cancelSubscription,
+};
+
+const actionPath = "/subscriptions/{pk}/{action_name}/";
+
+const actionRoute = createRoute({
+  method: "post",
+  path: actionPath,
+  operationId: "changeSubscription",
+  summary: "Disable, enable or cancel a subscription",
+  description:
+    "Pauses, resumes or permanently ends a subscription. An action that its status does not " +
+    "allow is `invalid_state`, with its `subscription_status`: only an `active` subscription can " +
+    "be disabled, only a `disabled` one can be enabled, and a `cancelled` one cannot be changed. " +
+    "Retries of a failed charge continue after `disable`; `cancel` stops them.\n\n" +
+    "With `outcome: unknown` the gateway did not respond in time. You do not have to do " +
+    "anything: the service repeats the request until the gateway responds.",
+  tags: ["Subscriptions"],
+  middleware: [optionalBody],
+  request: actionRequest(ActionPath, NOTHING),
+  responses: {
+    200: {
+      description: "The updated subscription",
+      headers: REPLAY_HEADER,
+      content: {
+        "application/json": {
+          schema: SubscriptionSchema,
+          examples: {
+            disabled_subscription: SUBSCRIPTIONS.disabled_subscription,
+            active_subscription: SUBSCRIPTIONS.active_subscription,
+            cancelled_subscription: SUBSCRIPTIONS.cancelled_subscription,
+          },
+        },
+      },
+    },
+    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
 
 export function createSubscriptionRoutes(deps: RecordDeps): Router {
   const router = createRouter();
-  addList(router, deps);
-  addCreate(router, deps);
-  addRead(router, deps);
-  addAct(router, deps);
+  router.openapi(listRoute, async (c) => {
+    const { status, limit, cursor } = c.req.valid("query");
+    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { subscriptions, next } = await listSubscriptions(deps, callerOf(c), filter);
+    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    return c.json(subscriptions, 200, link);
+  });
+  router.openapi(createSubscriptionRoute, async (c) => {
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, attempt);
+    const Location = `${basePathOf(c, path)}${path}${body.id}/`;
+    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+  });
+  router.openapi(readRoute, async (c) => {
+    const id = idOf(c.req.valid("param").pk);
+    return c.json(await readSubscription(deps, callerOf(c), id), 200);
+  });
+  router.openapi(actionRoute, async (c) => {
+    const { pk, action_name } = c.req.valid("param");
+    const id = idOf(pk);
+    const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
+    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await ACTIONS[action_name](deps, callerOf(c), id, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
   return router;
 }

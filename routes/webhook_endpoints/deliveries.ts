@@ -1,13 +1,13 @@
 /** `/webhook-endpoints/{id}/deliveries/`: what was sent to an endpoint, or is to be. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import { listWebhookDeliveries, resendWebhookDelivery } from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
 import { unsent } from "../../openapi/components.ts";
 import { basePathOf, callerOf } from "../app_env.ts";
 import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
-import { oneOf } from "../fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
 import { idOf, pathId } from "../path_id.ts";
 import { problems } from "../problem_answers.ts";

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { EVENT_NAMES } from "../events/event_name.ts";
-import { flag, nullIsLeftOut, object, oneOf, text } from "../fields.ts";
+import { flag, object, omitNulls, oneOf, text } from "../../core/input_fields.ts";
 
 const url = text(2000).openapi({
   description: "`https://`, and on the public internet. Where the setting " +
@@ -24,7 +24,7 @@ const description = text(500).openapi({
   example: "The shop's order system",
 });
 
-export const WebhookEndpointInputSchema = nullIsLeftOut(
+export const WebhookEndpointInputSchema = omitNulls(
   object({
     url,
     event_names: event_names.optional().openapi({

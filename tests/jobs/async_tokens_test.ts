@@ -123,7 +123,7 @@ Deno.test("card token: after a change of the server key the job fails and says w
   assert.deepEqual([status, attempts, secret], ["failed", 1, ""]);
   assert.match(
     error!,
-    /^invalid_state: The card token can no longer be read.+send a new request\.$/,
+    /^invalid_state: The card token can no longer be decrypted.+send a new request\.$/,
   );
   assert.equal(payments.relay.received.length, 0);
 });
@@ -144,7 +144,7 @@ Deno.test("card token: after a change of the server key a job with unknown outco
   await runDueJobs(rotated);
   const { status, error } = await jobOf(payments, id);
   assert.equal(status, "failed");
-  assert.match(error!, /can no longer be read.+outcome unknown: payment [0-9a-f-]{36}/);
+  assert.match(error!, /can no longer be decrypted.+outcome unknown: payment [0-9a-f-]{36}/);
   assert.doesNotMatch(error!, /new request/);
 });
 
@@ -178,7 +178,7 @@ Deno.test("card token: cannot be decrypted in the row of another job", async () 
   );
   await runDueJobs(payments.app);
   assert.equal((await jobOf(payments, one.id)).status, "succeeded");
-  assert.match((await jobOf(payments, two.id)).error!, /can no longer be read/);
+  assert.match((await jobOf(payments, two.id)).error!, /can no longer be decrypted/);
 });
 
 Deno.test("secret box: opens a secret only with the same key and the same context", () => {

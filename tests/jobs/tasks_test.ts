@@ -80,6 +80,8 @@ Deno.test("process_charge_async: charges once, as the caller of the request and 
     payment_type: "credit_card" as const,
     authentication: false,
     gross_amount: AMOUNT,
+    authorize: false,
+    save_token_id: false,
     order_id: "by-task",
   });
   const charged = await processChargeAsync(deps, request, job);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { NotificationReceiptSchema } from "../../routes/notification/schemas.ts";
+import { NotificationReceiptSchema } from "../../routes/notifications/schemas.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { EventSchema } from "../../routes/events/schemas.ts";
-import { NotificationReceiptSchema } from "../../routes/notification/schemas.ts";
-import { NotificationSchema } from "../../routes/notifications/schemas.ts";
+import {
+  NotificationReceiptSchema,
+  NotificationSchema,
+} from "../../routes/notifications/schemas.ts";
 import { sign } from "../../sandbox/transactions/signature.ts";
 import { askService } from "../support/client.ts";
 import { openCollector } from "../support/collector.ts";

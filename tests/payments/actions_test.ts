@@ -3,7 +3,7 @@ import type { Caller } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { approvePayment, denyPayment } from "../../core/payments/actions.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { PaymentStatusCheckSchema } from "../../routes/payments/check_status.ts";
+import { PaymentStatusCheckSchema } from "../../routes/payments/routes.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openProxiedPayments, type ProxiedPayments } from "../support/gateway/proxy.ts";

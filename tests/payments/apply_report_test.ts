@@ -5,7 +5,7 @@ import {
   applyReport,
   type GatewayReport,
 } from "../../core/payments/apply_report.ts";
-import type { ChargeInput } from "../../core/payments/charge_input.ts";
+import type { PaymentType } from "../../core/payments/charge_input.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
 import { batched } from "../../db/batched.ts";
@@ -686,7 +686,7 @@ async function cardLife({ charge, sandbox }: TestPayments): Promise<Json[]> {
 /** A payment that waits for its first answer. */
 async function writtenOnly(
   { app }: TestPayments,
-  input: Pick<ChargeInput, "payment_type">,
+  input: { payment_type: PaymentType },
 ): Promise<GatewayPayment> {
   const payment = newPayment({ gross_amount: AMOUNT, ...input }, "alice", new Date());
   const insert = { record: payment, key: null, keysSince: new Date(0), replaces: null };

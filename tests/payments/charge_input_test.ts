@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
+import { ACCEPTED_CARD, type Json, merge } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { ACCEPTED_CARD, type Json, merge } from "../support/gateway/sandbox.ts";
 
 const CHARGE = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000 };
 
@@ -182,7 +182,7 @@ Deno.test("items have to add up to the amount, to the last rupiah", async () => 
   });
   for (const off of [44_001, 43_999, 0, -44_000]) {
     assert.deepEqual(await charges.refused(priced([off, 1])), {
-      item_details: `must add up to gross_amount: they come to ${off}, not to 44000`,
+      item_details: `must add up to gross_amount: the items total ${off}, not 44000`,
     });
   }
   // In floating point the large ones would swallow the small one.
@@ -190,7 +190,7 @@ Deno.test("items have to add up to the amount, to the last rupiah", async () => 
   const swallowed = await charges.refused({
     ...priced([large, 900], [-large, 900], [44_001, 1]),
   });
-  assert.match(swallowed.item_details!, /come to 44001, not to 44000/);
+  assert.match(swallowed.item_details!, /total 44001, not 44000/);
 
   const { items } = await charges.charged(priced([25_000, 2], [-6_000, 1], [0, 3]));
   assert.deepEqual(
@@ -209,7 +209,7 @@ Deno.test("an item comes to at most 13 digits, whatever its price and quantity",
       ITEM,
     ],
   });
-  const message = "must come to at most 9999999999999, price times quantity";
+  const message = "price times quantity must be at most 9999999999999";
   assert.deepEqual(said, { "item_details.0": message, "item_details.1": message });
 });
 
@@ -238,9 +238,9 @@ Deno.test("what is wrong with an item is told by its place", async () => {
   }
   const lists: [unknown, string][] = [
     [[], "must not be empty"],
-    [{}, "must be a list"],
-    [Array(1001).fill(ITEM), "must have at most 1000 entries"],
-    [Array(50_000).fill(0), "must have at most 1000 entries"],
+    [{}, "must be an array"],
+    [Array(1001).fill(ITEM), "must have at most 1000 elements"],
+    [Array(50_000).fill(0), "must have at most 1000 elements"],
   ];
   for (const [item_details, message] of lists) {
     assert.deepEqual(await charges.refused({ ...CHARGE, item_details }), { item_details: message });
@@ -329,7 +329,7 @@ Deno.test("text is one line of whole characters, everywhere", async () => {
   for (const [field, place] of places) {
     for (const text of ["\u0000", "a\u0000b", "a\nb", "\u007f", "\ud83d", "\udc00b"]) {
       const said = await charges.refused({ ...CHARGE, ...place(text) });
-      assert.deepEqual(said, { [field]: "must not hold control characters" }, field);
+      assert.deepEqual(said, { [field]: "must not contain control characters" }, field);
     }
   }
   const { customer_first_name, custom_field1 } = await charges.charged({
@@ -373,13 +373,13 @@ Deno.test("metadata that cannot be kept is refused", async () => {
   const cases: [metadata: string, field: string, message: RegExp][] = [
     ["[]", "metadata", /object/],
     ['"text"', "metadata", /object/],
-    ['{"payment_ref":1}', "metadata.payment_ref", /for itself/],
-    ['{"midtrans_invoice_id":1}', "metadata.midtrans_invoice_id", /for itself/],
-    ['{"extra_info":null}', "metadata.extra_info", /for itself/],
+    ['{"payment_ref":1}', "metadata.payment_ref", /reserved/],
+    ['{"midtrans_invoice_id":1}', "metadata.midtrans_invoice_id", /reserved/],
+    ['{"extra_info":null}', "metadata.extra_info", /reserved/],
     ['{"a":"\\u0000"}', "metadata", /NUL/],
     ['{"a":{"b\\u0000":1}}', "metadata", /NUL/],
-    ['{"a":["\\ud83d"]}', "metadata", /half/],
-    ['{"a\\udc00":1}', "metadata", /half/],
+    ['{"a":["\\ud83d"]}', "metadata", /surrogates/],
+    ['{"a\\udc00":1}', "metadata", /surrogates/],
     ['{"a":1e400}', "metadata", /infinite/],
     [`{"a":"${"x".repeat(15_000)}"}`, "metadata", /15000 characters/],
     ['{"a":'.repeat(21) + "1" + "}".repeat(21), "metadata", /20 levels/],

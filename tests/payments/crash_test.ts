@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { RefundedSchema } from "../../routes/payments/refund.ts";
+import { RefundedSchema } from "../../routes/payments/actions.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { type Packet, textOf } from "../support/database/wire.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";

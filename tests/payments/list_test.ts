@@ -1,9 +1,9 @@
 import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { listPayments } from "../../db/payment_statements.ts";
-import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
@@ -174,7 +174,7 @@ Deno.test("an order, invoice or subscription that cannot be is 400", async () =>
   await using payments = await openPayments();
   const cases = [
     ["order_id", "", "must not be empty"],
-    ["order_id", "%00", "must not hold control characters"],
+    ["order_id", "%00", "must not contain control characters"],
     ["invoice_id", "17", "must be an id"],
     ["subscription_id", "", "must be an id"],
   ] as const;

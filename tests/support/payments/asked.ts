@@ -2,11 +2,11 @@
 
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
+import { PaymentSchema } from "../../../core/payments/schema.ts";
 import { findJob } from "../../../db/job_queries.ts";
 import type { GatewayJob } from "../../../db/jobs.ts";
 import { JobSchema } from "../../../routes/jobs/schemas.ts";
-import { RefundedSchema } from "../../../routes/payments/refund.ts";
-import { PaymentSchema } from "../../../core/payments/schema.ts";
+import { RefundedSchema } from "../../../routes/payments/actions.ts";
 import { ask } from "../database/database.ts";
 import type { RelayedPayments } from "../gateway/relay.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";

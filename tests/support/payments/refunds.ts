@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
-import { RefundedSchema } from "../../../routes/payments/refund.ts";
+import { RefundedSchema } from "../../../routes/payments/actions.ts";
 import type { Payment } from "./payments.ts";
 import { nameOf, type RelayedPayments } from "../gateway/relay.ts";
 import type { Json } from "../gateway/sandbox.ts";

@@ -1,11 +1,4 @@
-/** A charge of each payment type, as the document shows it and a newcomer can send it. */
-
-import type { PaymentType } from "../../core/payments/charge_input.ts";
-
-interface Example {
-  summary: string;
-  value: { payment_type: PaymentType; gross_amount: number; [name: string]: unknown };
-}
+/** An example charge of each payment type, for the OpenAPI document; each one can be sent. */
 
 const customer_details = {
   first_name: "Budi",
@@ -23,9 +16,9 @@ const item_details = [{
   url: "https://shop.example/coffee",
 }];
 
-export const EXAMPLES = {
+export const CHARGE_EXAMPLES = {
   bank_transfer: {
-    summary: "Virtual account at BCA",
+    summary: "BCA virtual account",
     value: {
       payment_type: "bank_transfer",
       bank: "bca",
@@ -44,7 +37,7 @@ export const EXAMPLES = {
     },
   },
   echannel: {
-    summary: "Mandiri bill",
+    summary: "Mandiri bill payment",
     value: {
       payment_type: "echannel",
       gross_amount: 150000,
@@ -77,7 +70,7 @@ export const EXAMPLES = {
     value: { payment_type: "dana", gross_amount: 150000 },
   },
   qris: {
-    summary: "QRIS, for two hours",
+    summary: "QRIS, valid for two hours",
     value: {
       payment_type: "qris",
       gross_amount: 150000,
@@ -86,7 +79,7 @@ export const EXAMPLES = {
     },
   },
   cstore: {
-    summary: "Indomaret",
+    summary: "Cash at Indomaret",
     value: { payment_type: "cstore", store: "indomaret", gross_amount: 150000 },
   },
   akulaku: {
@@ -111,4 +104,4 @@ export const EXAMPLES = {
       item_details,
     },
   },
-} as const satisfies Record<PaymentType, Example>;
+} as const;

@@ -1,0 +1,126 @@
+/** The fields that charges of several payment types share: customer, items, expiry, order. */
+
+import type { z } from "@hono/zod-openapi";
+import { amount, email, list, object, oneOf, orderId, text, wholeNumber } from "../input_fields.ts";
+import { MetadataSchema } from "../metadata.ts";
+import { MAX_AMOUNT } from "../money.ts";
+
+export const AddressSchema = object({
+  first_name: text(255).optional().openapi({ description: "First name.", example: "Budi" }),
+  last_name: text(255).optional().openapi({ description: "Last name.", example: "Utomo" }),
+  phone: text(255).optional().openapi({ description: "Phone number.", example: "+628123456789" }),
+  address: text(255).optional().openapi({
+    description: "Street and number.",
+    example: "Jalan Merdeka 17",
+  }),
+  city: text(255).optional().openapi({ description: "City.", example: "Jakarta" }),
+  postal_code: text(10).optional().openapi({ description: "Postal code.", example: "10110" }),
+  country_code: text(3).optional().openapi({
+    description: "Three-letter country code (ISO 3166-1); the gateway accepts `IDN` only.",
+    example: "IDN",
+  }),
+}).openapi("Address", { description: "A billing or shipping address." });
+
+export const CustomerSchema = object({
+  first_name: text(255).optional().openapi({ description: "First name.", example: "Budi" }),
+  last_name: text(255).optional().openapi({ description: "Last name.", example: "Utomo" }),
+  email: email().optional().openapi({ description: "Email address." }),
+  phone: text(255).optional().openapi({ description: "Phone number.", example: "+628123456789" }),
+  billing_address: AddressSchema.optional(),
+  shipping_address: AddressSchema.optional(),
+}).openapi("CustomerDetails", {
+  description: "The customer. Banks display the name; the gateway's fraud detection uses the " +
+    "other fields.",
+});
+
+export type CustomerInput = z.output<typeof CustomerSchema>;
+
+const MAX_ITEMS = 1000;
+
+export const ItemSchema = object({
+  id: text(50).optional().openapi({ description: "Your id of the item.", example: "sku-7" }),
+  name: text(50).openapi({ description: "Name.", example: "Coffee beans, 1 kg" }),
+  price: wholeNumber(-MAX_AMOUNT, MAX_AMOUNT).openapi({
+    description: "Unit price in rupiah; negative for a discount.",
+    example: 75000,
+  }),
+  quantity: wholeNumber(1, 99_999_999).openapi({ description: "Quantity.", example: 2 }),
+  brand: text(50).optional().openapi({ description: "Brand." }),
+  category: text(50).optional().openapi({ description: "Category.", example: "Groceries" }),
+  merchant_name: text(50).optional().openapi({ description: "Seller." }),
+  url: text(2000).optional().openapi({
+    description: "Product page URL.",
+    example: "https://shop.example/coffee",
+  }),
+}).openapi("ItemDetails", { description: "An item of the order." });
+
+export type ItemInput = z.output<typeof ItemSchema>;
+
+export function itemList<T extends z.ZodType>(item: T) {
+  return list(item, MAX_ITEMS);
+}
+
+interface Priced {
+  gross_amount: number;
+  item_details?: { price: number; quantity: number }[];
+}
+
+const MAX_SUBTOTAL = BigInt(MAX_AMOUNT);
+
+/** Rejects items that do not sum to the charge's amount. BigInt: products can exceed 2^53. */
+export function checkItemTotal(
+  { gross_amount, item_details }: Priced,
+  context: z.RefinementCtx,
+): void {
+  if (!item_details) return;
+  let sum = 0n;
+  for (const [index, { price, quantity }] of item_details.entries()) {
+    const subtotal = BigInt(price) * BigInt(quantity);
+    sum += subtotal;
+    if (subtotal <= MAX_SUBTOTAL && subtotal >= -MAX_SUBTOTAL) continue;
+    const message = `price times quantity must be at most ${MAX_AMOUNT}`;
+    context.addIssue({ code: "custom", path: ["item_details", index], message });
+  }
+  if (sum === BigInt(gross_amount)) return;
+  const message = `must add up to gross_amount: the items total ${sum}, not ${gross_amount}`;
+  context.addIssue({ code: "custom", path: ["item_details"], message });
+}
+
+export const commonFields = {
+  gross_amount: amount().openapi({
+    description: "Amount to charge, in whole rupiah.",
+    example: 150000,
+  }),
+  order_id: orderId(50).optional().openapi({
+    description: "Your order id; generated if omitted. An id can be used once, unless the " +
+      "gateway rejects the charge: then you can use it again.",
+    example: "order-1893",
+  }),
+  customer_details: CustomerSchema.optional(),
+  item_details: itemList(ItemSchema).optional().openapi({
+    description: "Items of the order. If present, the total must equal `gross_amount`.",
+  }),
+  metadata: MetadataSchema.optional(),
+  custom_fields: list(text(255), 3).optional().openapi({
+    description: "Up to three values that also appear in the gateway's own reports.",
+    example: ["branch 12", "register 3"],
+  }),
+};
+
+/** For all types except cards and OVO, where the gateway sets the expiry. */
+export const expiryFields = {
+  custom_expiry: object({
+    expiry_duration: wholeNumber(1, 15_552_000).openapi({
+      description: "Number of units.",
+      example: 2,
+    }),
+    unit: oneOf(["second", "minute", "hour", "day"]).default("minute").openapi({
+      description: "Unit of `expiry_duration`.",
+      example: "hour",
+    }),
+  }).openapi("CustomExpiry", {
+    description: "How long the customer can pay, counted from now; at least 20 seconds. The " +
+      "maximum is 180 days, and less for wallets. Values above the method's maximum are shortened " +
+      "or rejected by the gateway.",
+  }).optional(),
+};

@@ -1,0 +1,131 @@
+/** `POST /notification/`: receives the gateway's notifications. */
+
+import { createRoute, type z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { AddressList } from "../../core/address_list.ts";
+import { type ErrorCode, ServiceError } from "../../core/errors.ts";
+import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
+import { countRefusedNotification } from "../../core/telemetry.ts";
+import type { AppEnv } from "../app_env.ts";
+import { clientAddress } from "../door/client_address.ts";
+import type { Limit } from "../door/limit.ts";
+import { problems } from "../problem_answers.ts";
+import { createRouter, type Router } from "../router.ts";
+import { PAYLOADS, RECEIPTS } from "./examples.ts";
+import { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
+
+const REQUEST = {
+  body: {
+    required: true,
+    content: { "application/json": { schema: NotificationPayloadSchema, examples: PAYLOADS } },
+  },
+};
+
+/** Errors of requests that do not come from the gateway; these count towards the rate limit. */
+const REJECTIONS = [
+  "signature_invalid",
+  "validation_error",
+  "malformed_json",
+] as const satisfies ErrorCode[];
+
+const receiveRoute = createRoute({
+  method: "post",
+  path: "/notification/",
+  operationId: "receiveNotification",
+  summary: "Receive a gateway notification",
+  description:
+    "Called by the gateway, not by you: set this URL as its notification URL. The service " +
+    "verifies the signature, stores the notification and updates the payment. If the signed " +
+    "fields are not sufficient, it checks the transaction with the gateway first. Duplicate, " +
+    "outdated and unmatched notifications are acknowledged, too, so that the gateway stops " +
+    "resending them: `GET /notifications/` shows the result of each.\n\n" +
+    "An invalid signature is `signature_invalid`; usually the service's server key is not that " +
+    "of the gateway account. Requests with a valid signature are never rate limited; others are, " +
+    "per client address (`rate_limited`). The gateway resends notifications that do not get a " +
+    "2xx response.",
+  tags: ["Notifications"],
+  security: [],
+  request: REQUEST,
+  responses: {
+    200: {
+      description: "Received",
+      content: { "application/json": { schema: NotificationReceiptSchema, examples: RECEIPTS } },
+    },
+    ...problems(
+      ...REJECTIONS,
+      "payload_too_large",
+      "unsupported_media_type",
+      "rate_limited",
+      "unavailable",
+    ),
+  },
+});
+
+export interface NotificationRouteDeps extends ReceiveDeps {
+  limit: Limit;
+  trustedProxies: AddressList | null;
+}
+
+export function createNotificationRoute(deps: NotificationRouteDeps): Router {
+  const { limit, trustedProxies } = deps;
+  const router = createRouter();
+  // Not validated by its schema: that would change the payload, which is stored as received.
+  router.openAPIRegistry.registerPath(receiveRoute);
+  router.post(receiveRoute.path, async (c) => {
+    try {
+      const { notificationId } = await receiveNotification(deps, await payloadOf(c));
+      const receipt: Receipt = { status: "ok", notification_id: notificationId };
+      return c.json(receipt, 200);
+    } catch (thrown) {
+      if (isRejection(thrown)) {
+        countRefusedNotification(thrown.code);
+        limit(`address:${clientAddress(c, trustedProxies)}`);
+      }
+      throw thrown;
+    }
+  });
+  return router;
+}
+
+type Receipt = z.output<typeof NotificationReceiptSchema>;
+
+async function payloadOf(c: Context<AppEnv>): Promise<unknown> {
+  const text = await c.req.text();
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ServiceError("malformed_json", { cause });
+  }
+}
+
+function isRejection(thrown: unknown): thrown is ServiceError {
+  return thrown instanceof ServiceError && REJECTIONS.some((code) => code === thrown.code);
+}
+
+/** Describes the same request as a webhook of the gateway, for callers who emulate the gateway. */
+export function describeGatewayMessage({ openAPIRegistry }: Router): void {
+  openAPIRegistry.registerWebhook({
+    method: "post",
+    path: "gateway_notification",
+    operationId: "onGatewayNotification",
+    summary: "gateway_notification",
+    description:
+      "Sent by the gateway to `POST /notification/` of this service when a transaction changes. " +
+      "You only need it to emulate the gateway, for example in a test. It has no credential but a " +
+      "signature: `signature_key` is the hex SHA-512 of `order_id`, `status_code`, `gross_amount` " +
+      "and the server key, concatenated exactly as they appear in the body. The example is signed " +
+      "with `SB-Mid-server-sandbox`, the sandbox's server key.\n\n" +
+      "The signature covers no other field. The service therefore applies a notification directly " +
+      "only if it is consistent with the stored payment, and otherwise checks the transaction with " +
+      "the gateway. Notifications can be duplicated, delayed and out of order; the service handles " +
+      "all of these.",
+    tags: ["Notifications"],
+    security: [],
+    request: REQUEST,
+    responses: {
+      200: { description: "Received; the gateway does not resend it." },
+      "4XX": { description: "Rejected: not sent by the gateway, or not a valid notification." },
+      "5XX": { description: "Temporarily unavailable; the gateway resends it." },
+    },
+  });
+}

@@ -1,0 +1,219 @@
+/** `POST /payments/{pk}/…`: cancels, expires, refunds or captures a payment. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { cancelPayment, capturePayment, expirePayment } from "../../core/payments/actions.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { requestRefund } from "../../core/payments/process_refund_async.ts";
+import { refundPayment } from "../../core/payments/refund.ts";
+import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
+import { actionRequest, NOTHING, scopeOf } from "../action.ts";
+import { callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { optionalBody } from "../optional_body.ts";
+import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
+import { problems } from "../problem_answers.ts";
+import type { Router } from "../router.ts";
+import { PAYMENTS, REFUND_RESULTS } from "./examples.ts";
+import {
+  CAPTURES,
+  CaptureSchema,
+  paymentIdOf,
+  PaymentPath,
+  QUEUED_JOBS,
+  REFUND_REQUESTS,
+  RefundInputSchema,
+} from "./requests.ts";
+
+const UNKNOWN_OUTCOME =
+  "An error with `outcome: unknown` means that the gateway did not confirm whether it processed " +
+  "the request: read the payment, or resend the same request with the same `Idempotency-Key`";
+
+const cancelRoute = createRoute({
+  method: "post",
+  path: "/payments/{pk}/cancel/",
+  operationId: "cancelPayment",
+  summary: "Cancel a payment",
+  description: "Cancels a payment before money moves: a `pending` payment, an `authorize` (the " +
+    "authorization is released) or a `capture` that is not settled yet (the card is not " +
+    "charged). A settled payment cannot be cancelled: the error is `invalid_state` with the " +
+    "payment's `transaction_status`; refund it instead. If the customer pays at the same " +
+    "moment, the gateway decides, and the response shows the result.\n\n" +
+    `${UNKNOWN_OUTCOME}.`,
+  tags: ["Payments"],
+  middleware: [optionalBody],
+  request: actionRequest(PaymentPath, NOTHING),
+  responses: {
+    200: {
+      description: "The cancelled payment",
+      headers: REPLAY_HEADER,
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: { cancelled_virtual_account: PAYMENTS.cancelled_virtual_account },
+        },
+      },
+    },
+    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+const expireRoute = createRoute({
+  method: "post",
+  path: "/payments/{pk}/expire/",
+  operationId: "expirePayment",
+  summary: "Expire a payment",
+  description:
+    "Expires a `pending` payment now instead of at its `expiry_time`, so that the customer can " +
+    "no longer pay it: for example when the item is sold out or the cart has changed. If the " +
+    "customer paid first, the error is `invalid_state`, and the payment shows its new state. " +
+    "Payments that reach their `expiry_time` expire without this call.\n\n" +
+    `${UNKNOWN_OUTCOME}.`,
+  tags: ["Payments"],
+  middleware: [optionalBody],
+  request: actionRequest(PaymentPath, NOTHING),
+  responses: {
+    200: {
+      description: "The expired payment",
+      headers: REPLAY_HEADER,
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: { expired_virtual_account: PAYMENTS.expired_virtual_account },
+        },
+      },
+    },
+    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export const RefundedSchema = z.object({
+  payment: PaymentSchema,
+  refund: RefundSchema,
+}).openapi("RefundResult", { description: "A refund, and the payment after it." });
+
+const refundRoute = createRoute({
+  method: "post",
+  path: "/payments/{pk}/refund/",
+  operationId: "refundPayment",
+  summary: "Refund a payment",
+  description:
+    "Refunds a payment in state `settlement` or `partial_refund`, in full or in several parts. " +
+    "The refunds of a payment never exceed the amount paid, even if they are requested " +
+    "concurrently (`validation_error`). In any other state the error is `invalid_state`; cancel " +
+    "a `capture` that is not settled yet. Partial refunds: cards, GoPay, ShopeePay, DANA, QRIS, " +
+    "Akulaku and Kredivo. Full refunds only: OVO. Not refundable: bank transfers, Mandiri bills " +
+    "and convenience stores.\n\n" +
+    "If the bank declines (`refund_denied`), `refund` has the details and the payment is " +
+    "unchanged. With `outcome: unknown` the amount stays reserved until the service has checked " +
+    "the result with the gateway, which it does automatically; resending the same request with " +
+    "the same `Idempotency-Key` never refunds twice.\n\n" +
+    "With `Prefer: respond-async` a background job performs the refund, and its `result` " +
+    "contains this response.",
+  tags: ["Payments"],
+  middleware: [optionalBody],
+  request: {
+    ...actionRequest(PaymentPath, {
+      schema: RefundInputSchema,
+      description: "Omit it to refund the full remaining amount.",
+      examples: REFUND_REQUESTS,
+    }),
+    headers: AsyncHeaders,
+  },
+  responses: {
+    200: {
+      description: "The refund, and the payment after it",
+      headers: REPLAY_HEADER,
+      content: { "application/json": { schema: RefundedSchema, examples: REFUND_RESULTS } },
+    },
+    ...answeredLater({ queued_refund: QUEUED_JOBS.queued_refund }),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      "refund_denied",
+      ...OF_INPUT,
+      ...OF_GATEWAY,
+      ...OF_CALLERS,
+    ),
+  },
+});
+
+const captureRoute = createRoute({
+  method: "post",
+  path: "/payments/{pk}/capture/",
+  operationId: "capturePayment",
+  summary: "Capture an authorized payment",
+  description:
+    "Captures a `credit_card` payment in state `authorize`, typically when the goods ship. A " +
+    "charge with `authorize: true` creates one. It can be captured once, in full or in part, " +
+    "within the 7 days that an authorization lasts. In any other state the error is " +
+    "`invalid_state`; an amount above the authorized one is `validation_error`. If the bank " +
+    "declines (`capture_denied`), the payment is unchanged: retry or cancel it.\n\n" +
+    `${UNKNOWN_OUTCOME}, which never captures twice.`,
+  tags: ["Payments"],
+  middleware: [optionalBody],
+  request: actionRequest(PaymentPath, {
+    schema: CaptureSchema,
+    description: "Omit it to capture the full authorized amount.",
+    examples: CAPTURES,
+  }),
+  responses: {
+    200: {
+      description: "The captured payment",
+      headers: REPLAY_HEADER,
+      content: {
+        "application/json": {
+          schema: PaymentSchema,
+          examples: { captured_card: PAYMENTS.captured_card },
+        },
+      },
+    },
+    ...problems(
+      "not_found",
+      "invalid_state",
+      "capture_denied",
+      ...OF_INPUT,
+      ...OF_GATEWAY,
+      ...OF_CALLERS,
+    ),
+  },
+});
+
+export function addPaymentActions(router: Router, deps: PaymentDeps): void {
+  router.openapi(cancelRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    const scope = scopeOf(cancelRoute.path, id);
+    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
+  router.openapi(expireRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    const scope = scopeOf(expireRoute.path, id);
+    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
+  router.openapi(refundRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    const input = c.req.valid("json");
+    const headers = c.req.valid("header");
+    const scope = scopeOf(refundRoute.path, id);
+    if (prefersAsync(headers)) {
+      const key = headers["Idempotency-Key"] ?? null;
+      const request = { key, ...questionOf(scope, input) };
+      const asked = await requestRefund(deps, callerOf(c), id, input, request);
+      return accepted(c, refundRoute.getRoutingPath(), asked);
+    }
+    const attempt = attemptOf(headers, scope, input);
+    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
+  router.openapi(captureRoute, async (c) => {
+    const id = paymentIdOf(c.req.valid("param"));
+    const input = c.req.valid("json");
+    const attempt = attemptOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
+    const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, attempt);
+    return c.json(body, 200, replayHeader(isReplayed));
+  });
+}

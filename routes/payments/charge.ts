@@ -1,0 +1,82 @@
+/** `POST /charge/`: creates a payment of any type. */
+
+import { createRoute } from "@hono/zod-openapi";
+import { createCharge } from "../../core/payments/charge.ts";
+import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
+import { ChargeSchema } from "../../core/payments/charge_input.ts";
+import { type AsyncChargeDeps, requestCharge } from "../../core/payments/process_charge_async.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
+import { basePathOf, callerOf } from "../app_env.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
+import { locationHeader } from "../location.ts";
+import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
+import { problems } from "../problem_answers.ts";
+import { createRouter, type Router } from "../router.ts";
+import { CHARGED } from "./examples.ts";
+import { QUEUED_JOBS } from "./requests.ts";
+
+const path = "/charge/";
+
+const chargeRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createCharge",
+  summary: "Create a charge",
+  description:
+    "Creates a payment at the gateway and returns what the customer needs to pay it: a virtual " +
+    "account number, bill key, payment code, QR code or redirect URL. Most payments are " +
+    "`pending` at first and are paid minutes or days later; a card payment can complete " +
+    "immediately. A declined card is not an API error: the response is 201 with " +
+    '`transaction_status: "deny"`.\n\n' +
+    "Send an `Idempotency-Key`. The payment is stored before the gateway is called, and errors " +
+    "after that point include its `payment_id`. If `outcome` is `refused`, nothing was charged: " +
+    "fix the request and send it with a new key. If `outcome` is `unknown` (`gateway_timeout`, " +
+    "`gateway_unreachable`, `gateway_error`), the charge may have succeeded: read the payment, " +
+    "or resend the same request with the same key, which never charges twice. " +
+    "`duplicate_order` means that the `order_id` is already in use: look up that payment " +
+    "(`GET /payments/?order_id=…`) before you send another id.\n\n" +
+    "With `Prefer: respond-async` a background job performs the charge, and its `result` " +
+    "contains the payment. A card token is stored encrypted until the job ends, then erased. " +
+    "If the job fails with an unknown outcome, resend the same request with the same key to run " +
+    "it again.",
+  tags: ["Charges"],
+  request: {
+    headers: AsyncHeaders,
+    body: {
+      required: true,
+      content: { "application/json": { schema: ChargeSchema, examples: CHARGE_EXAMPLES } },
+    },
+  },
+  responses: {
+    201: {
+      description: "The payment",
+      headers: {
+        ...locationHeader("payment", "/payments/"),
+        ...REPLAY_HEADER,
+      },
+      content: { "application/json": { schema: PaymentSchema, examples: CHARGED } },
+    },
+    ...answeredLater({ queued_charge: QUEUED_JOBS.queued_charge }),
+    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+  },
+});
+
+export function createChargeRoutes(deps: AsyncChargeDeps): Router {
+  const router = createRouter();
+  router.openapi(chargeRoute, async (c) => {
+    const input = c.req.valid("json");
+    const headers = c.req.valid("header");
+    const scope = `POST ${path}`;
+    if (prefersAsync(headers)) {
+      const key = headers["Idempotency-Key"] ?? null;
+      const request = { key, ...questionOf(scope, input) };
+      return accepted(c, path, await requestCharge(deps, callerOf(c), input, request));
+    }
+    const attempt = attemptOf(headers, scope, input);
+    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
+    const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
+    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+  });
+  return router;
+}

@@ -1,0 +1,70 @@
+/** Path parameters and bodies of requests about a payment, with their examples. */
+
+import { z } from "@hono/zod-openapi";
+import { amount, flag, object, text } from "../../core/input_fields.ts";
+import type { JobView } from "../../core/jobs/read.ts";
+import type { Examples } from "../example.ts";
+import { idOf, pathId } from "../path_id.ts";
+
+export const PaymentPath = z.object({ pk: pathId("The payment's `id`.") });
+
+export function paymentIdOf({ pk }: z.output<typeof PaymentPath>): string {
+  return idOf(pk);
+}
+
+export const CaptureSchema = object({
+  amount: amount().optional().openapi({
+    description: "Amount to capture, at most the authorized amount; defaults to the full " +
+      "authorized amount. Any uncaptured remainder is released.",
+    example: 120000,
+  }),
+}).openapi("CaptureRequest", { description: "How much of an authorization to capture." });
+
+export const CAPTURES = {
+  whole: { summary: "Full capture", value: {} },
+  part: { summary: "Partial capture; the remainder is released", value: { amount: 120000 } },
+} satisfies Examples<z.input<typeof CaptureSchema>>;
+
+export const RefundInputSchema = object({
+  amount: amount().optional().openapi({
+    description: "Amount to refund; defaults to the full remaining amount.",
+    example: 50000,
+  }),
+  reason: text(255).optional().openapi({
+    description: "Reason for the refund; stored with it and sent to the gateway.",
+    example: "Out of stock",
+  }),
+  direct: flag().default(false).openapi({
+    description: "Refund synchronously through the customer's bank or wallet. Supported by some " +
+      "banks only.",
+  }),
+}).openapi("RefundRequest", { description: "How much to refund, and why." });
+
+export const REFUND_REQUESTS = {
+  part: { summary: "Partial refund", value: { amount: 50000, reason: "Out of stock" } },
+  whole: { summary: "Refund of the full remaining amount", value: { reason: "Sent back" } },
+  direct: {
+    summary: "Partial refund, synchronously through the bank or wallet",
+    value: { amount: 50000, reason: "Out of stock", direct: true },
+  },
+} satisfies Examples<z.input<typeof RefundInputSchema>>;
+
+const QUEUED_CHARGE: JobView = {
+  id: "0197a3f0-2d58-7b94-8c0e-5f6a1d3b7e28",
+  task: "process_charge_async",
+  status: "queued",
+  attempts: 0,
+  result: null,
+  error: null,
+  created_at: "2026-03-05T04:12:09.114Z",
+  updated_at: "2026-03-05T04:12:09.114Z",
+};
+
+/** The jobs of asynchronous requests. They are here because the jobs' own examples use payments. */
+export const QUEUED_JOBS = {
+  queued_charge: { summary: "Queued charge", value: QUEUED_CHARGE },
+  queued_refund: {
+    summary: "Queued refund",
+    value: { ...QUEUED_CHARGE, task: "process_refund_async" },
+  },
+} satisfies Examples<JobView>;
