@@ -2,14 +2,14 @@
 
 import { generateApiKey } from "../core/auth/api_key.ts";
 import { ask } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { createBadBodies } from "./bad_bodies.ts";
-import { firmGoal, goal, row } from "./figures.ts";
-import { residentMemory } from "./memory.ts";
-import { fill, PENDING } from "./pending_payments.ts";
-import { startPostgres } from "./postgres.ts";
-import { startProgram } from "./program.ts";
-import { SERVER_KEY, startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { createBadBodies } from "./support/bad_bodies.ts";
+import { firmGoal, goal, row } from "./support/figures.ts";
+import { residentMemory } from "./support/memory.ts";
+import { fill, PENDING } from "./support/pending_payments.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startProgram } from "./support/program.ts";
+import { SERVER_KEY, startService } from "./support/service.ts";
 
 const BODIES = 100_000;
 const AT_ONCE = 32;

@@ -3,13 +3,13 @@
 import postgres from "postgres";
 import { generateApiKey } from "../core/auth/api_key.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { connect, timed } from "./caller.ts";
-import { goal, median, milliseconds, percentile, perSecond, row } from "./figures.ts";
-import { post } from "./load.ts";
-import { startPostgres } from "./postgres.ts";
-import { startProgram } from "./program.ts";
-import { SERVER_KEY, startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { connect, timed } from "./support/caller.ts";
+import { goal, median, milliseconds, percentile, perSecond, row } from "./support/figures.ts";
+import { post } from "./support/load.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startProgram } from "./support/program.ts";
+import { SERVER_KEY, startService } from "./support/service.ts";
 
 /** The first ones are for the compilers to see everything. */
 const WARM_UP = 1_000;

@@ -1,9 +1,10 @@
 /** `deno task bench`: the document next to a bare route with the same bytes, and what it leaves behind. */
 
-import { dataFolder, environment } from "../tests/support/service.ts";
-import { firmGoal, median, perSecond, ratio } from "./figures.ts";
-import { get, requestsPerSecond } from "./load.ts";
-import { startProgram } from "./program.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { environment } from "../tests/support/service.ts";
+import { firmGoal, median, perSecond, ratio } from "./support/figures.ts";
+import { get, requestsPerSecond } from "./support/load.ts";
+import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const LOAD = { connections: 4, seconds: 1 };
@@ -19,7 +20,7 @@ await using service = await startProgram(`${folder.path}/service.log`, ["task", 
 const bareArgs = ["run", "--allow-net", "--allow-read=openapi", "--ignore-env"];
 await using bare = await startProgram(`${folder.path}/bare.log`, [
   ...bareArgs,
-  "bench/bare_document.ts",
+  "bench/support/bare_document.ts",
 ]);
 
 const { url } = service;

@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import type { Queue } from "../core/config.ts";
-import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { newJob } from "../core/jobs/new_job.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
+import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import type { Tasks } from "../core/jobs/task.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
@@ -14,10 +14,10 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { claimJob, insertJobs, leaveJob, type NewJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { setUpQueue } from "../db/queue.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { timed } from "./caller.ts";
-import { firmGoal, median, milliseconds, perSecond, ratio, row } from "./figures.ts";
-import { startPostgres } from "./postgres.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { timed } from "./support/caller.ts";
+import { firmGoal, median, milliseconds, perSecond, ratio, row } from "./support/figures.ts";
+import { startPostgres } from "./support/postgres.ts";
 
 const ROUNDS = 4;
 /** In each round, of each. */

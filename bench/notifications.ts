@@ -3,14 +3,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/auth/api_key.ts";
 import { ask } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { type Caller, connect, timed } from "./caller.ts";
-import { goal, median, milliseconds, percentile, perSecond, ratio, row } from "./figures.ts";
-import { get, post } from "./load.ts";
-import { fill, nthRow, PENDING, settlement } from "./pending_payments.ts";
-import { settleByPgbench, settlePacedByPgbench } from "./settle_by_pgbench.ts";
-import { startPostgres } from "./postgres.ts";
-import { startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { type Caller, connect, timed } from "./support/caller.ts";
+import {
+  goal,
+  median,
+  milliseconds,
+  percentile,
+  perSecond,
+  ratio,
+  row,
+} from "./support/figures.ts";
+import { get, post } from "./support/load.ts";
+import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startService } from "./support/service.ts";
+import { settleByPgbench, settlePacedByPgbench } from "./support/settle_by_pgbench.ts";
 
 const FEW = 100_000;
 const MANY = 1_000_000;

@@ -4,12 +4,12 @@ import postgres from "postgres";
 import { generateApiKey } from "../core/auth/api_key.ts";
 import { createKey } from "../core/auth/manage_keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { type Caller, connect, timed } from "./caller.ts";
-import { goal, median, milliseconds, row } from "./figures.ts";
-import { get } from "./load.ts";
-import { startPostgres } from "./postgres.ts";
-import { startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { type Caller, connect, timed } from "./support/caller.ts";
+import { goal, median, milliseconds, row } from "./support/figures.ts";
+import { get } from "./support/load.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startService } from "./support/service.ts";
 
 const FEW = 1_000;
 const MANY = 1_000_000;

@@ -1,9 +1,9 @@
 /** `deno task bench`: charges a second of the sandbox alone, and whether they stay as quick. */
 
-import { dataFolder } from "../tests/support/service.ts";
-import { median, perSecond, ratio } from "./figures.ts";
-import { post, requestsPerSecond } from "./load.ts";
-import { type Program, startProgram } from "./program.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { median, perSecond, ratio } from "./support/figures.ts";
+import { post, requestsPerSecond } from "./support/load.ts";
+import { type Program, startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const CONNECTIONS = 16;

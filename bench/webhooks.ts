@@ -5,14 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/auth/api_key.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { ask as askDatabase } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { type Caller, connect, timed } from "./caller.ts";
-import { goal, median, perSecond, ratio, row } from "./figures.ts";
-import { get, post } from "./load.ts";
-import { fill, nthRow, PENDING, settlement } from "./pending_payments.ts";
-import { startPostgres } from "./postgres.ts";
-import { startProgram } from "./program.ts";
-import { startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { type Caller, connect, timed } from "./support/caller.ts";
+import { goal, median, perSecond, ratio, row } from "./support/figures.ts";
+import { get, post } from "./support/load.ts";
+import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startProgram } from "./support/program.ts";
+import { startService } from "./support/service.ts";
 
 const ENDPOINTS = 100;
 const LEAST = 300;
@@ -33,7 +33,7 @@ await using folder = await dataFolder();
 await using server = await startPostgres(folder.path);
 await using receiver = await startProgram(
   `${folder.path}/receiver.log`,
-  ["run", "-q", "--no-lock", "--allow-net", "bench/receiver.ts"],
+  ["run", "-q", "--no-lock", "--allow-net", "bench/support/receiver.ts"],
 );
 const staffKey = generateApiKey();
 const databaseUrl = await server.createDatabase("webhooks");

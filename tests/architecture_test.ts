@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
-import { PROJECT } from "./support/service.ts";
+import { PROJECT } from "./support/project.ts";
 
 /** From the top down: a file imports from its own floor and those below it. */
 const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db"];

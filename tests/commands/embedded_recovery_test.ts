@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLayout } from "../../db/embedded/layout.ts";
-import {
-  dataFolder,
-  postgresHome,
-  postgresRuns,
-  runTask,
-  startService,
-} from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { postgresHome, postgresRuns, runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** Settings of a server on a port of its own, as the service would choose them. */

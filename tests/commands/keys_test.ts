@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
-import { dataFolder, runTask, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 async function keys(settings: Record<string, string>, ...args: string[]) {

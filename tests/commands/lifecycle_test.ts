@@ -3,16 +3,9 @@ import { join } from "node:path";
 import { PaymentSchema } from "../../routes/payments/schemas.ts";
 import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import {
-  copyProject,
-  dataFolder,
-  postgresRuns,
-  PROJECT,
-  runTask,
-  type Service,
-  startService,
-} from "../support/service.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
+import { postgresRuns, runTask, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {

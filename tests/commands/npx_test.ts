@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { askService } from "../support/client.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, postgresRuns, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { postgresRuns, startService } from "../support/service.ts";
 
 /** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
 const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];

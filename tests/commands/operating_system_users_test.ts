@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyProject, DOWNLOADING, startService } from "../support/service.ts";
+import { copyProject } from "../support/project.ts";
+import { DOWNLOADING, startService } from "../support/service.ts";
 
 /** These start the service as others than whoever runs the tests, which only root can do. */
 const isRoot = Deno.uid() === 0;

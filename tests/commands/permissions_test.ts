@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { SETTING_NAMES } from "../../core/config.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { dataFolder, environment, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 
 /** The flags that `deno task start` would run the service with. */
 async function flagsFor(settings: Record<string, string>): Promise<string[]> {

@@ -5,12 +5,13 @@ import { parseConfig } from "../../core/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { jobsOf } from "../support/jobs/due_jobs.ts";
-import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
-import { parsePayment, type Payment } from "../support/payments/payments.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
-import { dataFolder, runTask, startService } from "../support/service.ts";
+import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { parsePayment, type Payment } from "../support/payments/payments.ts";
+import { dataFolder } from "../support/project.ts";
+import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { parseSubscription } from "../support/records/subscriptions.ts";
+import { runTask, startService } from "../support/service.ts";
 
 const TASKS = [
   "check_payment_status",

@@ -5,7 +5,8 @@ import { PaymentSchema } from "../../routes/payments/schemas.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { dataFolder, PROJECT, startService } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "Mid-server-of-deploy";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
 import { guideNames, GUIDES } from "../support/guides/guides.ts";
-import { PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
 
 const pages = [
   join(PROJECT, "README.md"),

@@ -1,6 +1,7 @@
 import { guideNames, runGuide } from "../support/guides/guides.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, type Service, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
 
 const hasCurl = await hasProgram("curl", "the tests of the guides' commands are");
 

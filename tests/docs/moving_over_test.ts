@@ -5,7 +5,7 @@ import { SCHEDULE } from "../../core/schedule.ts";
 import { newSecret, signatureHeaders } from "../../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
 
 const guide = await readGuide("moving-from-django-payment-midtrans.md");
 const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));

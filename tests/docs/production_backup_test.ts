@@ -7,11 +7,12 @@ import {
   freePort,
   startDebianPostgres,
 } from "../support/database/debian_postgres.ts";
-import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
-import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
-import { dataFolder, type Service, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
+import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
+import { dataFolder } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 const STAFF_KEY = "gk_" + "r".repeat(43);
 const SERVER_KEY = "Mid-server-of-the-backup";

@@ -2,25 +2,20 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { API_KEY_SHAPE } from "../../core/auth/api_key.ts";
 import { parseConfig, SETTING_NAMES } from "../../core/config.ts";
-import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { NOBODY } from "../../db/embedded/layout.ts";
+import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
 import {
   buildImage,
   type Image,
   imageEnvironment,
   letIn,
 } from "../support/guides/containerfile.ts";
-import { createDatabase } from "../support/database/database.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import {
-  copyProject,
-  dataFolder,
-  PROJECT,
-  type StartOptions,
-  startService,
-} from "../support/service.ts";
+import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
+import { type StartOptions, startService } from "../support/service.ts";
 
 const guide = await readGuide("production.md");
 const security = await readGuide("security.md");

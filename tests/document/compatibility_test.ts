@@ -5,10 +5,10 @@ import {
   breakingChanges,
   lastReleased,
 } from "../support/document/compatibility.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 import { KNOWN_KEYWORDS } from "../support/document/schema_changes.ts";
-import { PROJECT } from "../support/service.ts";
 import { smallDocument } from "../support/document/small_document.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { PROJECT } from "../support/project.ts";
 
 const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
 

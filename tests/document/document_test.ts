@@ -7,7 +7,8 @@ import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
-import { copyProject, dataFolder, runTask } from "../support/service.ts";
+import { copyProject, dataFolder } from "../support/project.ts";
+import { runTask } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
 import { askService } from "../support/client.ts";
-import { dataFolder, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 
 const MATTERS = [
   "Authentication",

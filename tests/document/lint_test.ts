@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { lintByRedocly, lintBySpectral, readRules, RULES } from "../support/document/linters.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { dataFolder, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
 
 const PATH = join(PROJECT, "openapi/openapi.json");
 const text = await Deno.readTextFile(PATH);

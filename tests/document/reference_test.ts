@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { PaymentSchema } from "../../routes/payments/schemas.ts";
 import { openApp } from "../support/app.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
-import { brightness, faintTexts } from "../support/document/contrast.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { brightness, faintTexts } from "../support/document/contrast.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { dataFolder, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 const browserPath = findBrowser();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { dataFolder, environment, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 
 Deno.test("a version's document is kept once; a changed one needs another version", async () => {
   await using folder = await dataFolder();

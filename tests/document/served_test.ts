@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { openApp, type TestApp } from "../support/app.ts";
-import { environment, PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 
 /** Nothing that is asked here asks the database. */
 const databaseUrl = "postgres://127.0.0.1/none";

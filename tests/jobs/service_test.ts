@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Queue } from "../../core/config.ts";
-import { findServer } from "../../db/embedded/server.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
+import { findServer } from "../../db/embedded/server.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
-import { dataFolder, runTask, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** The schedule goes by whole minutes, and a machine can be busy. */

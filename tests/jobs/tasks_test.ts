@@ -6,12 +6,12 @@ import { processChargeAsync } from "../../core/payments/process_charge_async.ts"
 import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
 import { findJob } from "../../db/jobs.ts";
 import { JobSchema } from "../../routes/jobs/schemas.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, AMOUNT } from "../support/gateway/sandbox.ts";
-import { PROJECT } from "../support/service.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { PROJECT } from "../support/project.ts";
 
 const [SECOND, MINUTE] = [1_000, 60_000];
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { dataFolder, type Service, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
 
 /** Sends bytes as they are and reads until the connection ends. */
 async function send(service: Service, text: string): Promise<string> {

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import {
-  dataFolder,
-  DOWNLOADING,
-  environment,
-  PROJECT,
-  runTask,
-  startService,
-} from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { DOWNLOADING, environment, runTask, startService } from "../support/service.ts";
 import { NEWMAN } from "../support/tools.ts";
 
 interface Item {

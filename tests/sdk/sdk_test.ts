@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "../support/client.ts";
-import { createConsumer, readmeProgram } from "../support/sdk.ts";
-import { dataFolder, PROJECT, type Service, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { createConsumer, readmeProgram } from "../support/sdk.ts";
+import { type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 /** For the gateway and for balancers, not for programs. */
 const NOT_OFFERED = ["getLiveness", "getReadiness", "receiveNotification"];

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
-import { openCollector } from "../support/collector.ts";
-import { createDatabase } from "../support/database/database.ts";
-import { openApp } from "../support/app.ts";
-import { newJob } from "../support/jobs/jobs.ts";
-import { PROJECT, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
 import { permissionFlags } from "../../commands/permissions.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { newId } from "../../core/new_id.ts";
 import { observationsOf } from "../../core/status/measure.ts";
 import { readNumbers } from "../../core/status/numbers.ts";
 import { insertJobs } from "../../db/jobs.ts";
+import { openApp } from "../support/app.ts";
+import { openCollector } from "../support/collector.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { newJob } from "../support/jobs/jobs.ts";
+import { PROJECT } from "../support/project.ts";
+import { startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 

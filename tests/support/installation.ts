@@ -7,15 +7,16 @@ import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { createTasks, type TaskDeps } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
-import { askService } from "./client.ts";
 import { openApp, type TestApp } from "./app.ts";
+import { askService } from "./client.ts";
 import { createDatabase } from "./database/database.ts";
-import { openDatabaseWire, type Packet } from "./database/wire.ts";
 import { createGate, type Gate } from "./database/gate.ts";
+import { openDatabaseWire, type Packet } from "./database/wire.ts";
 import type { Received } from "./gateway/gateway.ts";
 import { openRelay } from "./gateway/relay.ts";
 import { type Json, openSandbox, type TestSandbox } from "./gateway/sandbox.ts";
-import { PROJECT, type Service, startService } from "./service.ts";
+import { PROJECT } from "./project.ts";
+import { type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 export interface Installation extends AsyncDisposable {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { DOWNLOADING, environment, PROJECT, runTask } from "./service.ts";
+import { PROJECT } from "./project.ts";
+import { DOWNLOADING, environment, runTask } from "./service.ts";
 import { TYPESCRIPT } from "./tools.ts";
 
 export interface Consumer extends AsyncDisposable {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "./client.ts";
-
-export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+import { PROJECT } from "./project.ts";
 
 const START_PATIENCE_MS = 60_000;
 
@@ -159,16 +158,6 @@ function sandboxPort(settings: Record<string, string>): Record<string, string> {
   return DATABASE_URL || GATEWAY_SERVER_KEY ? {} : { SANDBOX_PORT: "0" };
 }
 
-/** A data folder of the test's own, gone afterwards. */
-export async function dataFolder(): Promise<{ path: string } & AsyncDisposable> {
-  const path = await Deno.makeTempDir({ prefix: "payment-gateway-data-" });
-  await Deno.chmod(path, 0o755);
-  return {
-    path,
-    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
-  };
-}
-
 export function postgresHome(dataDir: string): string {
   return join(dataDir, "postgres");
 }
@@ -177,14 +166,4 @@ export function postgresHome(dataDir: string): string {
 export async function postgresRuns(dataDir: string): Promise<boolean> {
   const pidFile = join(postgresHome(dataDir), "cluster/postmaster.pid");
   return await Deno.stat(pidFile).then(() => true, () => false);
-}
-
-/** Copies the project's files, less what starts and tests leave behind. */
-export async function copyProject(to: string, from = PROJECT): Promise<void> {
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if ([".data", ".git", "dist", "node_modules"].includes(name)) continue;
-    if (isDirectory) await copyProject(join(to, name), join(from, name));
-    else await Deno.copyFile(join(from, name), join(to, name));
-  }
 }

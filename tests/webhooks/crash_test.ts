@@ -3,17 +3,12 @@ import { permissionFlags } from "../../commands/permissions.ts";
 import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/world/random.ts";
-import { askService } from "../support/client.ts";
 import { openApp } from "../support/app.ts";
+import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
-import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { createGate, type Gate } from "../support/database/gate.ts";
-import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
-import { PROJECT, type Service, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
+import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../support/events/webhook_receiver.ts";
-import { standingClock } from "../support/standing_clock.ts";
 import {
   answered,
   eventIn,
@@ -22,6 +17,12 @@ import {
   type TestWebhooks,
   toldOf,
 } from "../support/events/webhooks.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
+import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { PROJECT } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
+import { standingClock } from "../support/standing_clock.ts";
+import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const SERVER_KEY = "Mid-server-of-the-killed";

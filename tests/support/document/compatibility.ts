@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { resolved } from "./flat_schema.ts";
 import type { Json } from "../gateway/sandbox.ts";
+import { PROJECT } from "../project.ts";
+import { resolved } from "./flat_schema.ts";
 import { schemaChanges, type Sender } from "./schema_changes.ts";
-import { PROJECT } from "../service.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 

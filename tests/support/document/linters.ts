@@ -1,9 +1,10 @@
 /** Redocly and Spectral, each with its rules in the project's folder: what they say of a document. */
 
-import process from "node:process";
 import { join } from "node:path";
+import process from "node:process";
 import type { Json } from "../gateway/sandbox.ts";
-import { DOWNLOADING, environment, PROJECT } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { DOWNLOADING, environment } from "../service.ts";
 import { REDOCLY, SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES } from "../tools.ts";
 
 export const RULES = { redocly: "redocly.yaml", spectral: ".spectral.yaml" };

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
-import { DOWNLOADING, environment, PROJECT } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { DOWNLOADING, environment } from "../service.ts";
 
 export interface Image {
   /** What its file system begins with, as seen from here. */

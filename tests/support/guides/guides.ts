@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { PROJECT } from "../project.ts";
+import type { Service } from "../service.ts";
+import { until } from "../until.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { assertShown } from "./output.ts";
 import { openShell } from "./shell.ts";
-import { PROJECT, type Service } from "../service.ts";
-import { until } from "../until.ts";
 
 export const GUIDES = join(PROJECT, "docs");
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { environment, PROJECT, type Service } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { environment, type Service } from "../service.ts";
 import { inTime, until } from "../until.ts";
 
 const PATIENCE_MS = 40_000;

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { environment, type Outcome, PROJECT } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { environment, type Outcome } from "../service.ts";
 
 export async function readGuide(name: string): Promise<string> {
   return await Deno.readTextFile(join(PROJECT, "docs", name));

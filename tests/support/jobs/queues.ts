@@ -2,15 +2,15 @@
 
 import { join } from "node:path";
 import { systemClock } from "../../../core/clock.ts";
-import type { OpenJobQueue } from "../../../core/jobs/queue.ts";
+import type { Queue } from "../../../core/config.ts";
 import { JOBS_FILE, openKvQueue } from "../../../core/jobs/kv_queue.ts";
 import { openPostgresQueue, type PostgresQueueOptions } from "../../../core/jobs/postgres_queue.ts";
+import type { OpenJobQueue } from "../../../core/jobs/queue.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../../core/jobs/worker.ts";
-import type { Queue } from "../../../core/config.ts";
 import { setUpQueue } from "../../../db/queue.ts";
 import { createDatabase } from "../database/database.ts";
+import { dataFolder } from "../project.ts";
 import { type Instance, openInstance } from "./jobs.ts";
-import { dataFolder } from "../service.ts";
 
 export const QUEUES: Queue[] = ["kv", "postgres"];
 

@@ -1,8 +1,8 @@
 /** A PostgreSQL under measurement: with its usual durability, unlike the tests' own. */
 
-import { install } from "../db/embedded/install.ts";
-import { startServer } from "../db/embedded/server.ts";
-import { createDatabase } from "../tests/support/database/database.ts";
+import { install } from "../../db/embedded/install.ts";
+import { startServer } from "../../db/embedded/server.ts";
+import { createDatabase } from "../../tests/support/database/database.ts";
 
 export interface Postgres extends AsyncDisposable {
   /** The address of a new database, empty. */

@@ -3,7 +3,7 @@
 import { gzipSync } from "node:zlib";
 import { Hono } from "hono";
 
-const text = await Deno.readTextFile(new URL("../openapi/openapi.json", import.meta.url));
+const text = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
 const body = new Uint8Array(gzipSync(JSON.stringify(JSON.parse(text)), { level: 9 }));
 
 const app = new Hono();

@@ -1,7 +1,7 @@
 /** What a notification of a settlement comes to, as plain statements of `pgbench`, one row each. */
 
-import { newPayment } from "../core/payments/new_payment.ts";
-import { viewPayment } from "../core/payments/views.ts";
+import { newPayment } from "../../core/payments/new_payment.ts";
+import { viewPayment } from "../../core/payments/views.ts";
 import { idOf, nthRow, PENDING, settlement, STRIDE } from "./pending_payments.ts";
 import { pacePgbench, type Run, runPgbench } from "./pgbench.ts";
 

@@ -1,7 +1,7 @@
 /** A program under measurement: started, waited for, ended. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { environment } from "../tests/support/service.ts";
+import { environment } from "../../tests/support/service.ts";
 
 export interface Program extends AsyncDisposable {
   url: string;
