@@ -44,7 +44,7 @@ function operations(document: { paths?: unknown }) {
 
 Deno.test("every route but the open ones is 401 without a key and with a wrong one", async () => {
   await using app = await openApp({ databaseUrl });
-  const all = operations(app.document);
+  const all = operations(app.document());
   assert.ok(all.length > OPEN.length);
   for (const { name, method, path, operation } of all) {
     const isOpen = OPEN.includes(name);
@@ -67,7 +67,7 @@ Deno.test("every route but the open ones is 401 without a key and with a wrong o
 
 Deno.test("the document names each operation, and says where it belongs", async () => {
   await using app = await openApp({ databaseUrl });
-  const all = operations(app.document);
+  const all = operations(app.document());
   const ids = all.map(({ operation }) => operation.operationId);
   assert.equal(new Set(ids).size, all.length);
   for (const { name, path, operation } of all) {
@@ -79,7 +79,7 @@ Deno.test("the document names each operation, and says where it belongs", async 
 
 Deno.test("each event is in the document as a webhook, with its headers and what it holds", async () => {
   await using app = await openApp({ databaseUrl });
-  const { webhooks, components } = JSON.parse(JSON.stringify(app.document));
+  const { webhooks, components } = JSON.parse(JSON.stringify(app.document()));
   const { gateway_notification, ...events } = webhooks;
   assert.ok(gateway_notification);
   assert.deepEqual(Object.keys(events), [...EVENT_NAMES, "webhook_endpoint_tested"]);
@@ -100,7 +100,7 @@ Deno.test("each event is in the document as a webhook, with its headers and what
 
 Deno.test("there is an example of a charge of each payment type", async () => {
   await using app = await openApp({ databaseUrl });
-  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document));
+  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   const { examples } = paths["/charge/"].post.requestBody.content["application/json"];
   const shown = Object.values<Json>(examples).map((each) =>
     (each.$ref ? components.examples[each.$ref.split("/").at(-1)] : each).value.payment_type
@@ -112,7 +112,7 @@ Deno.test("there is an example of a charge of each payment type", async () => {
 
 Deno.test("the document says whose it is, how to get in, and calls things by their names", async () => {
   await using app = await openApp({ databaseUrl });
-  const { info, servers, components, security }: Json = JSON.parse(JSON.stringify(app.document));
+  const { info, servers, components, security }: Json = JSON.parse(JSON.stringify(app.document()));
   assert.ok(info.contact.name && servers[0].url && servers[0].description);
   assert.deepEqual(info.license, { name: "MIT", identifier: "MIT" });
   assert.deepEqual(security, [{ bearer: [] }]);
@@ -130,13 +130,13 @@ Deno.test("the document says whose it is, how to get in, and calls things by the
 
 Deno.test("who looks for a component finds it by its name", async () => {
   await using app = await openApp({ databaseUrl });
-  const names = Object.keys(app.document.components?.schemas ?? {});
+  const names = Object.keys(app.document().components?.schemas ?? {});
   assert.deepEqual(names, names.toSorted());
 });
 
 Deno.test("every list that a request may hold has a bound", async () => {
   await using app = await openApp({ databaseUrl });
-  const schemas: Record<string, unknown> = app.document.components?.schemas ?? {};
+  const schemas: Record<string, unknown> = app.document().components?.schemas ?? {};
   let count = 0;
   const check = (value: unknown, where: string, seen: string[] = []) => {
     if (typeof value !== "object" || value === null) return;
@@ -153,7 +153,7 @@ Deno.test("every list that a request may hold has a bound", async () => {
       if (name !== "examples") check(part, `${where} ${name}`, seen);
     }
   };
-  for (const { name, operation } of operations(app.document)) check(operation.requestBody, name);
+  for (const { name, operation } of operations(app.document())) check(operation.requestBody, name);
   assert.ok(count > 0);
 });
 
@@ -169,7 +169,7 @@ Deno.test("what the server itself cannot read is 400 without a body, as health d
   const answer = await new Response(connection.readable).text();
   assert.match(answer, /^HTTP\/1\.1 400 /);
   assert.ok(answer.endsWith("\r\n\r\n") && !/x-request-id/i.test(answer), answer);
-  const { paths, components } = JSON.parse(JSON.stringify(app.document));
+  const { paths, components } = JSON.parse(JSON.stringify(app.document()));
   for (const path of ["/health/live/", "/health/ready/"]) {
     const { $ref } = paths[path].get.responses[400];
     const declared = components.responses[$ref.split("/").at(-1)];
@@ -182,7 +182,7 @@ Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
   const response = await app.request("/openapi.json");
   assert.equal(response.headers.get("content-type"), "application/json");
   const served = await response.json();
-  assert.deepEqual(served, JSON.parse(JSON.stringify(app.document)));
+  assert.deepEqual(served, JSON.parse(JSON.stringify(app.document())));
   assert.match(served.openapi, /^3\.1\./);
   assert.equal(served.info.version, "1.0.0");
 });
@@ -190,8 +190,8 @@ Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
 Deno.test("the document is built once: what happens afterwards does not reach it", async () => {
   await using app = await openApp({ databaseUrl });
   const first = await (await app.request("/openapi.json")).text();
-  app.document.info.title = "changed";
-  app.document.paths = {};
+  app.document().info.title = "changed";
+  app.document().paths = {};
   assert.equal(await (await app.request("/openapi.json")).text(), first);
 });
 
@@ -209,5 +209,5 @@ Deno.test("`deno task openapi` writes the document, whatever the settings", asyn
 Deno.test("the written document has not drifted: `deno task openapi` writes it", async () => {
   await using app = await openApp({ databaseUrl });
   const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
-  assert.deepEqual(JSON.parse(written), JSON.parse(JSON.stringify(app.document)));
+  assert.deepEqual(JSON.parse(written), JSON.parse(JSON.stringify(app.document())));
 });

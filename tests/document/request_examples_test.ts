@@ -76,7 +76,7 @@ interface Operation {
 
 /** Those of the document that take a body. */
 function operationsOf({ app }: World): Operation[] {
-  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document));
+  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   return Object.entries<Json>(paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).filter(([, { requestBody }]) => requestBody)
       .map(([method, { operationId, requestBody }]) => ({

@@ -286,6 +286,6 @@ Deno.test("BASE_PATH mounts everything under the prefix, and the document says s
   for (const path of ["/me/", "/health/live/", "/openapi.json", "/reference", "/pay/v"]) {
     await assertProblem(await echo.app.request(path), 404, "not_found");
   }
-  assert.equal(echo.app.document.servers?.[0]?.url, "/pay/v");
-  assert.ok(echo.app.document.paths?.["/me/"]);
+  assert.equal(echo.app.document().servers?.[0]?.url, "/pay/v");
+  assert.ok(echo.app.document().paths?.["/me/"]);
 });

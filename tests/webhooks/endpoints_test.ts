@@ -13,7 +13,7 @@ const STRICT = { env: { WEBHOOK_ALLOW_PRIVATE: "false" } };
 
 /** Every operation on endpoints that the document knows, with bodies that would be taken. */
 function operations({ app }: TestWebhooks) {
-  return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
+  return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     path.startsWith("/webhook-endpoints/")
       ? Object.keys(methods!).map((name) => {
         const method = name.toUpperCase();
