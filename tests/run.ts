@@ -11,14 +11,15 @@ import { join } from "node:path";
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
-import { selectTests } from "./select.ts";
+import { findTests, selectTests } from "./select.ts";
 import { ask, createDatabase, TEMPLATE } from "./support/database/database.ts";
+import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
 
 const QUICK = "--quick";
 
-/** Tests that start processes often wait for them, so one more file than cores can run. */
-const SLOW_JOBS = navigator.hardwareConcurrency + 1;
+/** How many files run at once. Tests wait for processes and the database, so one more than cores. */
+const JOBS = navigator.hardwareConcurrency + 1;
 
 interface Counts {
   passed: number;
@@ -33,45 +34,18 @@ await using cleanup = new AsyncDisposableStack();
 cleanup.defer(() => Deno.remove(folder, { recursive: true }));
 
 await downloadTools();
-const layout = await install(folder, (line) => console.error(line));
-const server = await startServer(layout, {
-  settings: [
-    "fsync=off",
-    "synchronous_commit=off",
-    "full_page_writes=off",
-    "max_connections=500",
-  ],
-});
-cleanup.defer(() => server.stop());
-await makeLoginsCheap();
-const template = await createDatabase({ server: server.url, name: TEMPLATE, template: null });
-await migrate(template, await loadMigrations());
+const serverUrl = await startTestServer();
 
 const isPassed = Deno.args.length === 0
   ? await runEverything()
   : Deno.args[0] === QUICK
-  ? await runQuick()
-  : (await runTests(Deno.args)).isPassed;
+  ? await runFiles((await selectTests()).quick)
+  : await runSome(Deno.args);
 if (!isPassed) Deno.exitCode = 1;
 
-/** Tests open thousands of connections, and by default each derives a key in 4,096 iterations. */
-async function makeLoginsCheap(): Promise<void> {
-  const { username, password } = new URL(server.url);
-  await ask(
-    server.url,
-    `set scram_iterations = 1; alter role ${username} password '${password}'`,
-  );
-}
-
-async function runQuick(): Promise<boolean> {
-  const { isPassed, counts } = await runTests((await selectTests()).quick);
-  report([counts]);
-  return isPassed;
-}
-
 /**
- * The quick tests run while the types are checked. They start no processes, so they can be stopped
- * when the check fails.
+ * The check runs during the first tests, which are the quick ones: they start no processes, so they
+ * can be stopped when the check fails.
  */
 async function runEverything(): Promise<boolean> {
   const { quick, slow } = await selectTests();
@@ -80,11 +54,16 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const first = await runTests(quick, { signal: stop.signal });
-  if (!await checking) return false;
-  const second = await runTests(slow, { jobs: SLOW_JOBS });
-  report([first.counts, second.counts]);
-  return first.isPassed && second.isPassed;
+  const preparing = prepareDataFolder();
+  const isPassed = await runFiles([...quick, ...slow], {
+    signal: stop.signal,
+    async onStart(path): Promise<Record<string, string>> {
+      if (!slow.includes(path)) return {};
+      await checking;
+      return { TEST_DATA_FOLDER: await preparing };
+    },
+  });
+  return await checking && isPassed;
 }
 
 /** Runs `deno task check` and shows its output if it fails. */
@@ -100,46 +79,134 @@ async function check(): Promise<boolean> {
   return success;
 }
 
-interface RunOptions {
-  /** How many files run at the same time; as many as there are cores unless given. */
-  jobs?: number;
-  signal?: AbortSignal;
+/** Arguments that are no paths are options of `deno test`. */
+async function runSome(args: string[]): Promise<boolean> {
+  const paths: string[] = [];
+  const options: string[] = [];
+  for (const arg of args) {
+    const found = await Deno.stat(arg).catch(() => null);
+    if (found?.isDirectory) paths.push(...await findTests(arg));
+    else (found ? paths : options).push(arg);
+  }
+  const { quick, slow } = await selectTests();
+  return await runFiles(paths.length > 0 ? paths : [...quick, ...slow], { options });
 }
 
-/** Runs `deno test` with these arguments. */
-async function runTests(
-  args: string[],
-  { jobs = navigator.hardwareConcurrency, signal }: RunOptions = {},
-): Promise<{ isPassed: boolean; counts: Counts }> {
-  const reportPath = join(folder, "report.xml");
-  const options = ["--parallel", "--sanitize-ops", "--sanitize-resources"];
-  const { success } = await new Deno.Command(Deno.execPath(), {
+interface RunOptions {
+  /** Options of `deno test`. */
+  options?: string[];
+  /** Stops the files that run, and starts no others. */
+  signal?: AbortSignal;
+  /** Called before a file starts; returns further environment variables for it. */
+  onStart?: (path: string) => Promise<Record<string, string>>;
+}
+
+/** Runs test files in this order, several at once, and prints a line for each. */
+async function runFiles(paths: string[], options: RunOptions = {}): Promise<boolean> {
+  const queue = [...paths];
+  const results: Result[] = [];
+  async function work() {
+    for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+      const environment = await options.onStart?.(path) ?? {};
+      if (options.signal?.aborted) return;
+      const result = await runFile(path, environment, options);
+      if (options.signal?.aborted) return;
+      results.push(result);
+      show(result);
+    }
+  }
+  await Promise.all(Array.from({ length: JOBS }, work));
+  if (options.signal?.aborted) return false;
+
+  const failed = results.filter(({ isPassed }) => !isPassed);
+  for (const { path } of failed) console.log(`failed: ${path}`);
+  const sum = (name: keyof Counts) =>
+    results.reduce((total, { counts }) => total + counts[name], 0);
+  console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
+  return failed.length === 0;
+}
+
+interface Result {
+  path: string;
+  isPassed: boolean;
+  counts: Counts;
+  seconds: number;
+  output: string;
+}
+
+/** A process for each file: given many, `deno test` would choose the order itself. */
+async function runFile(
+  path: string,
+  environment: Record<string, string>,
+  { options = [], signal }: RunOptions,
+): Promise<Result> {
+  const begin = performance.now();
+  const report = join(folder, `${crypto.randomUUID()}.xml`);
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["test", "-P=test", "--no-check", "--no-lock", ...options],
-      ...[`--junit-path=${reportPath}`, ...args],
+      ...["test", "-P=test", "--no-check", "--no-lock", "--sanitize-ops", "--sanitize-resources"],
+      ...[`--junit-path=${report}`, ...options, path],
     ],
-    env: { TEST_SERVER_URL: server.url, DENO_JOBS: String(jobs) },
+    env: { TEST_SERVER_URL: serverUrl, ...environment },
     stdin: "null",
-    stdout: "inherit",
-    stderr: "inherit",
     signal,
   }).output();
-  const text = await Deno.readTextFile(reportPath).catch(() => "");
-  return { isPassed: success, counts: count(text, success) };
+  const text = await Deno.readTextFile(report).catch(() => "");
+  return {
+    path,
+    isPassed: success,
+    counts: countTests(text, success),
+    seconds: (performance.now() - begin) / 1000,
+    output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr),
+  };
 }
 
 /** Reads the counts from a JUnit report. */
-function count(text: string, isPassed: boolean): Counts {
+function countTests(report: string, isPassed: boolean): Counts {
   // A file that cannot be loaded fails the run, but the report has no failed test for it.
-  const failed = text.match(/<(failure|error)\b/g)?.length ?? (isPassed ? 0 : 1);
-  const skipped = text.match(/<skipped\b/g)?.length ?? 0;
-  const all = text.match(/<testcase\b/g)?.length ?? 0;
-  return { passed: all - failed - skipped, failed, skipped };
+  const failed = report.match(/<(failure|error)\b/g)?.length ?? (isPassed ? 0 : 1);
+  const skipped = report.match(/<skipped\b/g)?.length ?? 0;
+  const all = report.match(/<testcase\b/g)?.length ?? 0;
+  return { passed: Math.max(0, all - failed - skipped), failed, skipped };
 }
 
-function report(runs: Counts[]): void {
-  const sum = (name: keyof Counts) => runs.reduce((total, counts) => total + counts[name], 0);
-  console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
+function show({ path, isPassed, counts, seconds, output }: Result): void {
+  if (!isPassed) console.log(output);
+  // Tests announce in such lines that they are skipped, and why.
+  for (const [line] of output.matchAll(/^\*\*\* .*$/gm)) console.log(line);
+  const time = `${seconds.toFixed(1)} s`.padStart(8);
+  const count = `${counts.passed} passed`.padStart(11);
+  console.log(`${isPassed ? "ok    " : "FAILED"}${time}${count}  ${path}`);
+}
+
+/** Starts PostgreSQL and creates the database of which tests take copies. */
+async function startTestServer(): Promise<string> {
+  const layout = await install(folder, (line) => console.error(line));
+  const { url, stop } = await startServer(layout, {
+    settings: [
+      "fsync=off",
+      "synchronous_commit=off",
+      "full_page_writes=off",
+      "max_connections=500",
+    ],
+  });
+  cleanup.defer(stop);
+  // Tests open thousands of connections; by default each derives a key in 4,096 iterations.
+  const { username, password } = new URL(url);
+  await ask(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
+  const template = await createDatabase({ server: url, name: TEMPLATE, template: null });
+  await migrate(template, await loadMigrations());
+  return url;
+}
+
+/** Creates a data folder of which tests take copies: a first start takes much longer than a copy. */
+async function prepareDataFolder(): Promise<string> {
+  const path = join(folder, "data");
+  await Deno.mkdir(path);
+  await Deno.chmod(path, 0o755);
+  const { code, stderr } = await runTask(["migrate"], { DATA_DIR: path });
+  if (code !== 0) throw new Error(`The data folder cannot be prepared: ${stderr}`);
+  return path;
 }
 
 /**

@@ -1,12 +1,9 @@
 /** Selects the test files of a run and puts them in the order in which they start. */
 
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import { PROJECT } from "./support/project.ts";
 
-/**
- * The files that take longest, longest first. `deno test --parallel` starts files in the order in
- * which they are named; a long file that starts last would run alone at the end.
- */
+/** The files that take longest, longest first. One that starts late would run alone at the end. */
 export const LONGEST = [
   "tests/payments/crash_test.ts",
   "tests/commands/lifecycle_test.ts",
@@ -25,19 +22,20 @@ const STARTS_PROCESSES = /\bDeno\.Command\b|\bchromium\.launch\b/;
 export async function selectTests(): Promise<TestFiles> {
   const readModule = createModuleReader();
   const files: TestFiles = { quick: [], slow: [] };
-  for (const path of await findTests(join(PROJECT, "tests"))) {
+  for (const path of await findTests("tests")) {
     const isSlow = await startsProcesses(path, readModule, new Set());
     files[isSlow ? "slow" : "quick"].push(path);
   }
   return { quick: longestFirst(files.quick), slow: longestFirst(files.slow) };
 }
 
-async function findTests(folder: string): Promise<string[]> {
+/** The test files in a folder of the project. */
+export async function findTests(folder: string): Promise<string[]> {
   const found: string[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+  for await (const { name, isDirectory } of Deno.readDir(join(PROJECT, folder))) {
     const path = join(folder, name);
     if (isDirectory) found.push(...await findTests(path));
-    else if (name.endsWith("_test.ts")) found.push(relative(PROJECT, path));
+    else if (name.endsWith("_test.ts")) found.push(path);
   }
   return found.sort();
 }

@@ -4,7 +4,7 @@ import { JobSchema } from "../../routes/jobs/schemas.ts";
 import { createRandom, seededState } from "../../sandbox/world/random.ts";
 import { assertBooksAgree } from "../support/payments/books.ts";
 import { textOf } from "../support/database/wire.ts";
-import { type Installation, type Keyed, openInstallation } from "../support/installation.ts";
+import { type Installation, type Keyed, openInstallation } from "../support/crash/installation.ts";
 import { chargeRequest } from "../support/payments/payments.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
