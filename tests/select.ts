@@ -7,7 +7,21 @@ import { PROJECT } from "./support/project.ts";
 export const LONGEST = [
   "tests/payments/crash_test.ts",
   "tests/commands/lifecycle_test.ts",
+  "tests/simulation/simulation_test.ts",
+  "tests/document/reference_test.ts",
   "tests/notifications/bad_input_test.ts",
+  "tests/commands/embedded_recovery_test.ts",
+  "tests/invoices/crash_test.ts",
+  "tests/sandbox/page_test.ts",
+  "tests/sdk/sdk_test.ts",
+  "tests/jobs/service_test.ts",
+  "tests/commands/operating_system_users_test.ts",
+  "tests/commands/keys_test.ts",
+  "tests/sandbox/task_test.ts",
+  "tests/db/embedded_server_test.ts",
+  "tests/simulation/healing_test.ts",
+  "tests/records/lost_statements_test.ts",
+  "tests/payments/bad_input_test.ts",
 ];
 
 export interface TestFiles {

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { dataFolder } from "../support/project.ts";
-import { postgresHome, postgresRuns, runTask, startService } from "../support/service.ts";
+import {
+  postgresHome,
+  postgresRuns,
+  preparedFolder,
+  runTask,
+  startService,
+} from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** Settings of a server on a port of its own, as the service would choose them. */
@@ -12,7 +18,7 @@ function orphanOptions(): string {
 }
 
 Deno.test("after kill -9 the database ends too, and the next start just works", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys;
   {
@@ -27,7 +33,7 @@ Deno.test("after kill -9 the database ends too, and the next start just works", 
 });
 
 Deno.test("a database server left running is taken over", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   const layout = await readLayout(folder.path);
@@ -44,7 +50,7 @@ Deno.test("a database server left running is taken over", async () => {
 });
 
 Deno.test("a stale pid file, of a process that is somebody else's now, is no obstacle", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   {
     await using service = await startService({ settings });
@@ -83,7 +89,7 @@ Deno.test("a data folder made half-way is made whole", async () => {
 });
 
 Deno.test("what ends everything at once, as supervisors do, ends it in good order", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
   const postmaster = parseInt(await Deno.readTextFile(pidFile));
@@ -94,7 +100,7 @@ Deno.test("what ends everything at once, as supervisors do, ends it in good orde
 });
 
 Deno.test("a database server that dies is started again", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
   const postmaster = parseInt(await Deno.readTextFile(pidFile));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
 import { dataFolder } from "../support/project.ts";
-import { runTask, startService } from "../support/service.ts";
+import { preparedFolder, runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 async function keys(settings: Record<string, string>, ...args: string[]) {
@@ -17,7 +17,7 @@ function rowOf(list: string, key: string): Record<string, string> {
 }
 
 Deno.test("keys are made, used, listed and revoked while the embedded service runs", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, RATE_LIMIT_BURST: "1000000" };
   await using service = await startService({ settings });
   const created = await keys(settings, "create", "--user", "alice", "--name", "web shop");

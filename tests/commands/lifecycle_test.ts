@@ -5,7 +5,13 @@ import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
-import { postgresRuns, runTask, type Service, startService } from "../support/service.ts";
+import {
+  postgresRuns,
+  preparedFolder,
+  runTask,
+  type Service,
+  startService,
+} from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {
@@ -48,7 +54,7 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
 });
 
 Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has data and keys", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys: Service["keys"] | undefined;
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
@@ -66,7 +72,7 @@ Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has d
 });
 
 Deno.test("a Ctrl-C that arrives as two signals at once ends it once, in good order", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pid = await service.pid();
   Deno.kill(pid, "SIGINT");
@@ -96,7 +102,7 @@ Deno.test("a request in flight is finished before it ends", async () => {
 });
 
 Deno.test("a request that takes for ever is cut off after 10 s", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -110,7 +116,7 @@ Deno.test("a request that takes for ever is cut off after 10 s", async () => {
 });
 
 Deno.test("while it drains it says it is not ready, and goes on answering", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, DRAIN_SECONDS: "1" };
   await using service = await startService({ settings });
   assert.equal((await service.get("/health/ready/")).status, 200);
@@ -121,7 +127,7 @@ Deno.test("while it drains it says it is not ready, and goes on answering", asyn
 });
 
 Deno.test("a second instance on the same folder says so in one line and ends with 1", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   await using service = await startService({ settings });
   const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT: "0" });
@@ -157,7 +163,7 @@ Deno.test("without its permissions it says how to start it", async () => {
 });
 
 Deno.test("a port that is taken is told in one line, exit code 1", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -279,7 +285,7 @@ Deno.test("BOOTSTRAP_STAFF_KEY that was revoked stays revoked", async () => {
 });
 
 Deno.test("development keys stop working once there is a real gateway key", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys;
   {

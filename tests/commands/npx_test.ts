@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { askService } from "../support/client.ts";
 import { hasProgram } from "../support/programs.ts";
 import { dataFolder } from "../support/project.ts";
-import { postgresRuns, startService } from "../support/service.ts";
+import { postgresRuns, preparedFolder, startService } from "../support/service.ts";
 
 /** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
 const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
@@ -14,7 +14,8 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     name: `${signal} to npx ends the service in good order`,
     ignore: !hasNpx,
     async fn() {
-      await using folder = await dataFolder();
+      // SIGTERM: a first start, as in the README.
+      await using folder = signal === "SIGTERM" ? await dataFolder() : await preparedFolder();
       const settings = { DATA_DIR: folder.path };
       await using service = await startService({ settings, command: START });
       assert.equal((await service.get("/me/", service.keys.user)).status, 200);

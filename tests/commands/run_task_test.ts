@@ -8,10 +8,9 @@ import { ask, createDatabase } from "../support/database/database.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../support/payments/payments.ts";
-import { dataFolder } from "../support/project.ts";
 import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { parseSubscription } from "../support/records/subscriptions.ts";
-import { runTask, startService } from "../support/service.ts";
+import { preparedFolder, runTask, startService } from "../support/service.ts";
 
 const TASKS = [
   "check_payment_status",
@@ -263,7 +262,7 @@ Deno.test("how far a sweep is shows while it runs, and is gone when it tells wha
 });
 
 Deno.test("in the embedded default it works beside the service, and without one", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const port = freePort();
   const settings = { DATA_DIR: folder.path, SANDBOX_PORT: String(port) };
   let id: string;

@@ -1,17 +1,16 @@
 import { guideNames, runGuide } from "../support/guides/guides.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder } from "../support/project.ts";
-import { type Service, startService } from "../support/service.ts";
+import { preparedFolder, type Service, startService } from "../support/service.ts";
 
 const hasCurl = await hasProgram("curl", "the tests of the guides' commands are");
 
 // One service for all: what a reader of several guides has, and much faster than one for each.
 let service: Service;
-let folder: Awaited<ReturnType<typeof dataFolder>>;
+let folder: Awaited<ReturnType<typeof preparedFolder>>;
 
 Deno.test.beforeAll(async () => {
   if (!hasCurl) return;
-  folder = await dataFolder();
+  folder = await preparedFolder();
   service = await startService({ settings: { DATA_DIR: folder.path } });
 });
 

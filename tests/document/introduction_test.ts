@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
 import { askService } from "../support/client.ts";
-import { dataFolder } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { preparedFolder, startService } from "../support/service.ts";
 
 const MATTERS = [
   "Authentication",
@@ -35,7 +34,7 @@ Deno.test("the introduction's JSON is JSON, and its problem is one", () => {
 });
 
 Deno.test("the introduction's requests are answered as it says", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const values: Record<string, string> = {
     URL: service.url,

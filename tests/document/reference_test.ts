@@ -5,8 +5,7 @@ import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { brightness, faintTexts } from "../support/document/contrast.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { dataFolder } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { preparedFolder, startService } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 const browserPath = findBrowser();
@@ -30,7 +29,7 @@ Deno.test("the page and its script come from us, under a strict policy", async (
 });
 
 Deno.test("the development key is shown to pages of this machine alone", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { port } = new URL(service.url);
   const page = async (host: string) => {
@@ -54,7 +53,7 @@ Deno.test({
   name: "in a browser without a network one finds an operation, and sends it from the page",
   ignore: browserPath === null,
   async fn(t) {
-    await using folder = await dataFolder();
+    await using folder = await preparedFolder();
     await using service = await startService({ settings: { DATA_DIR: folder.path } });
     const browser = await launchBrowser(browserPath!);
     const requests: Json[] = [];

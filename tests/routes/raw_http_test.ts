@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { dataFolder } from "../support/project.ts";
-import { type Service, startService } from "../support/service.ts";
+import { preparedFolder, type Service, startService } from "../support/service.ts";
 
 /** Sends bytes as they are and reads until the connection ends. */
 async function send(service: Service, text: string): Promise<string> {
@@ -60,7 +59,7 @@ const ODD_REQUESTS: Record<string, string> = {
 };
 
 Deno.test("whatever comes over the wire, no answer is a 5xx, and service goes on", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   for (const [what, head] of Object.entries(ODD_REQUESTS)) {
     const answer = await send(service, `${head}Connection: close\r\n\r\n`);
@@ -79,7 +78,7 @@ Deno.test("whatever comes over the wire, no answer is a 5xx, and service goes on
 });
 
 Deno.test("connections that break off half-way leave no trace", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   const halves = [

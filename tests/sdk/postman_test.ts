@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { dataFolder, PROJECT } from "../support/project.ts";
-import { DOWNLOADING, environment, runTask, startService } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import {
+  DOWNLOADING,
+  environment,
+  preparedFolder,
+  runTask,
+  startService,
+} from "../support/service.ts";
 import { NEWMAN } from "../support/tools.ts";
 
 interface Item {
@@ -11,7 +17,7 @@ interface Item {
 }
 
 Deno.test("the Postman collection has every operation, and its first payment runs", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const [service, made] = await Promise.all([
     startService({ settings: { DATA_DIR: folder.path } }),
     runTask(["postman", folder.path], DOWNLOADING),

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "../support/client.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { PROJECT } from "../support/project.ts";
 import { createConsumer, readmeProgram } from "../support/sdk.ts";
-import { type Service, startService } from "../support/service.ts";
+import { preparedFolder, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** For the gateway and for balancers, not for programs. */
@@ -63,7 +63,7 @@ export { listen };
 `;
 
 Deno.test("the packed client does what its README says, in Node and in Deno", async () => {
-  await using folder = await dataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const [service, consumer] = await Promise.all([
     startService({ settings }),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "./client.ts";
-import { PROJECT } from "./project.ts";
+import { dataFolder, PROJECT } from "./project.ts";
 
 const START_PATIENCE_MS = 60_000;
 
@@ -156,6 +156,21 @@ export async function startService(options: StartOptions = {}): Promise<Service>
 function sandboxPort(settings: Record<string, string>): Record<string, string> {
   const { DATABASE_URL, GATEWAY_SERVER_KEY } = settings;
   return DATABASE_URL || GATEWAY_SERVER_KEY ? {} : { SANDBOX_PORT: "0" };
+}
+
+/**
+ * A data folder in which the database was created before, if the whole suite runs. It saves the time
+ * of a first start in tests that are not about it. The folder is removed afterwards.
+ */
+export async function preparedFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const folder = await dataFolder();
+  const prepared = Deno.env.get("TEST_DATA_FOLDER");
+  if (!prepared) return folder;
+  // With their owners: as root, the database belongs to another user.
+  const args = ["-a", `${prepared}/.`, folder.path];
+  const { success } = await new Deno.Command("cp", { args }).output();
+  assert.ok(success, `${prepared} cannot be copied`);
+  return folder;
 }
 
 export function postgresHome(dataDir: string): string {
