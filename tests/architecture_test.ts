@@ -1,145 +1,183 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
+import { LONGEST } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
-/** From the top down: a file imports from its own floor and those below it. */
-const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db"];
+/** From top to bottom: a file imports from its own floor and the floors below it. */
+const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
+
+/** The folders of the programs. */
+const PROGRAMS = [...FLOORS, "sandbox"];
 
 interface SourceFile {
   path: string;
   text: string;
-  imports: string[];
+  imports: Import[];
+}
+
+interface Import {
+  target: string;
+  /** Whether only types are imported, which does not exist at run time. */
+  isType: boolean;
 }
 
 const files = await Promise.all(
-  (await sourceFiles(PROJECT)).map(async (path): Promise<SourceFile> => {
+  (await findFiles(PROJECT, /\.(ts|js|css)$/)).map(async (path): Promise<SourceFile> => {
     const text = await Deno.readTextFile(join(PROJECT, path));
-    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)];
-    return { path, text, imports: specifiers.map(([, name]) => join(dirname(path), name!)) };
+    return { path, text, imports: readImports(path, text) };
   }),
 );
 
-const house = files.filter(({ path }) => floorOf(path) !== -1);
-const programs = files.filter(({ path }) => floorOf(path) !== -1 || isSandbox(path));
+const service = files.filter(({ path }) => floorOf(path) !== -1);
+const programs = files.filter(({ path }) => PROGRAMS.includes(topOf(path)));
 
-async function sourceFiles(folder: string): Promise<string[]> {
+async function findFiles(folder: string, pattern: RegExp): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (name.startsWith(".") || name === "node_modules" || name === "dist") continue;
+    if ([".data", ".git", "node_modules", "dist"].includes(name)) continue;
     const path = join(folder, name);
-    if (isDirectory) found.push(...await sourceFiles(path));
-    else if (/\.(ts|js|css)$/.test(name)) found.push(relative(PROJECT, path));
+    if (isDirectory) found.push(...await findFiles(path, pattern));
+    else if (pattern.test(name)) found.push(relative(PROJECT, path));
   }
-  return found;
+  return found.sort();
+}
+
+function readImports(path: string, text: string): Import[] {
+  const statements = text.matchAll(
+    /(?:^(?:import|export)\s([^;"]*?)from\s*|\bimport\s*\(?\s*)"(\.[^"]+)"/gm,
+  );
+  return [...statements].map(([, names = "", specifier]) => ({
+    target: join(dirname(path), specifier!),
+    isType: /^type\s/.test(names) ||
+      /^\{.*\}\s*$/s.test(names) &&
+        names.slice(1, names.lastIndexOf("}")).split(",").map((name) => name.trim())
+          .filter(Boolean).every((name) => name.startsWith("type ")),
+  }));
+}
+
+function topOf(path: string): string {
+  return path.split("/")[0]!;
 }
 
 function floorOf(path: string): number {
-  return FLOORS.indexOf(path.split("/")[0]!);
+  return FLOORS.indexOf(topOf(path));
 }
 
-/** It stands beside the house. */
 function isSandbox(path: string): boolean {
-  return path.startsWith("sandbox/");
+  return topOf(path) === "sandbox";
 }
 
-Deno.test("imports run downwards", () => {
-  assert.ok(house.length > 20);
-  for (const { path, imports } of house) {
-    for (const target of imports.filter((each) => !isSandbox(each))) {
-      assert.ok(floorOf(target) >= floorOf(path), `${path} imports upwards: ${target}`);
-    }
-  }
+/** Fails with all findings at once. */
+function assertNone(findings: string[], rule: string): void {
+  assert.equal(findings.length, 0, `${rule}\n  ${findings.join("\n  ")}`);
+}
+
+Deno.test("architecture: imports between top folders run downwards", () => {
+  assert.ok(service.length > 20);
+  const upwards = service.flatMap(({ path, imports }) =>
+    imports.filter(({ target }) => !isSandbox(target) && floorOf(target) < floorOf(path))
+      .map(({ target }) => `${path} imports ${target}`)
+  );
+  assertNone(upwards, `A file may import only from its own folder and those after it: ${FLOORS}`);
 });
 
-/** Of the tests, but for those of the sandbox: who asks somebody else than a service, and whom. */
-const ASK_OTHERS = [
-  "tests/architecture_test.ts", // Nobody: it has the word.
-  "tests/commands/run_task_test.ts", // The sandbox; the service by the client.
-  "tests/gateway/client_and_sandbox_test.ts", // The sandbox.
-  "tests/payments/types_test.ts", // The sandbox's pages, by the links that a payment has.
-  "tests/support/app.ts", // An app in the same process; it checks the answers as well.
-  "tests/support/client.ts", // The service: this is the client.
-  "tests/support/gateway/proxy.ts", // The gateway.
-  "tests/support/gateway/relay.ts", // The gateway.
-  "tests/support/gateway/sandbox.ts", // The sandbox.
+/** Test files, other than those of the sandbox, that call `fetch` themselves, and why. */
+const CALL_FETCH = [
+  "tests/architecture_test.ts", // Only mentions it.
+  "tests/commands/run_task_test.ts", // Calls the sandbox.
+  "tests/gateway/client_and_sandbox_test.ts", // Calls the sandbox.
+  "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
+  "tests/support/app.ts", // Calls an app in the same process, and checks the responses.
+  "tests/support/client.ts", // Is the client that checks the responses.
+  "tests/support/gateway/proxy.ts", // Calls the gateway.
+  "tests/support/gateway/relay.ts", // Calls the gateway.
+  "tests/support/gateway/sandbox.ts", // Calls the sandbox.
 ];
 
-Deno.test("tests ask a service by the one client that checks its answers", () => {
+Deno.test("architecture: tests call the service only by the client that checks its responses", () => {
   const tests = files.filter(({ path }) => path.startsWith("tests/"));
   assert.ok(tests.some(({ text }) => text.includes("askService(")));
-  // However it is called, or handed on; a method of that name is somebody else's.
-  const asking = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
-  const others = asking.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
-  assert.deepEqual(others.map(({ path }) => path).sort(), ASK_OTHERS);
-  const asksItself = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
-  for (const { path, text } of asking) assert.doesNotMatch(text, asksItself, path);
+  // Calls, and `fetch` passed as a value; methods named `fetch` are something else.
+  const calling = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
+  const others = calling.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
+  assert.deepEqual(others.map(({ path }) => path).sort(), CALL_FETCH);
+  const callsService = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
+  for (const { path, text } of calling) assert.doesNotMatch(text, callsService, path);
 });
 
-Deno.test("the sandbox is a program of its own: it knows nobody, and only commands know it", () => {
+Deno.test("architecture: the sandbox imports only itself, and only commands, tests and benchmarks import it", () => {
   assert.ok(files.filter(({ path }) => isSandbox(path)).length > 20);
-  for (const { path, imports } of files) {
-    const mayKnowIt = /^(commands|tests|bench|main\.ts)/.test(path);
-    for (const target of imports) {
-      if (isSandbox(path)) assert.ok(isSandbox(target), `${path} imports ${target}`);
-      else assert.ok(mayKnowIt || !isSandbox(target), `${path} imports ${target}`);
-    }
-  }
+  const findings = files.flatMap(({ path, imports }) =>
+    imports.filter(({ target }) =>
+      isSandbox(path)
+        ? !isSandbox(target)
+        : isSandbox(target) && !/^(commands|tests|bench|main\.ts)/.test(path)
+    ).map(({ target }) => `${path} imports ${target}`)
+  );
+  assertNone(findings, "The sandbox is a program of its own:");
 });
 
-Deno.test("imports go in no circles", () => {
+Deno.test("architecture: no import cycles between files", () => {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
   function visit(path: string, trail: string[]) {
-    assert.ok(!trail.includes(path), `a circle: ${[...trail, path].join(" → ")}`);
+    assert.ok(!trail.includes(path), `Import cycle: ${[...trail, path].join(" → ")}`);
     if (done.has(path)) return;
-    for (const target of byPath.get(path)?.imports ?? []) visit(target, [...trail, path]);
+    for (const { target } of byPath.get(path)?.imports ?? []) visit(target, [...trail, path]);
     done.add(path);
   }
   for (const { path } of files) visit(path, []);
 });
 
-Deno.test("every import is of a file that is there", async () => {
+Deno.test("architecture: every imported file exists", async () => {
   for (const { path, imports } of files) {
-    for (const target of imports) {
-      const { isFile } = await Deno.stat(join(PROJECT, target));
-      assert.ok(isFile, `${path} imports ${target}`);
+    for (const { target } of imports) {
+      const found = await Deno.stat(join(PROJECT, target)).catch(() => null);
+      assert.ok(found?.isFile, `${path} imports ${target}, which does not exist`);
     }
   }
 });
 
-Deno.test("only main.ts reads the environment", () => {
+Deno.test("architecture: only main.ts reads the environment", () => {
   for (const { path, text } of programs) {
     if (path === "main.ts") continue;
     assert.doesNotMatch(text, /Deno\.env|process\.env|node:process/, path);
   }
 });
 
-Deno.test("a gate alone changes the state of a payment, an invoice, a subscription", () => {
-  const makers = house.filter(({ text }) => /\btransition: \{/.test(text));
+Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
+  const makers = service.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(makers.map(({ path }) => path).sort(), [
     "core/invoices/gate.ts",
     "core/payments/gate.ts",
     "core/subscriptions/gate.ts",
   ]);
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
-  const writers = house.filter(({ text }) => writes.test(text));
+  const writers = service.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
     "db/adopt_payment.ts",
-    "db/side_effects.ts",
     "db/insert_record.ts",
     "db/record_checks.ts",
+    "db/side_effects.ts",
     "db/write_record.ts",
   ]);
 });
 
-Deno.test("embedded parts are imported only when they are used", () => {
-  for (const { path, text } of house) {
+Deno.test("architecture: the embedded database and the sandbox are loaded only when they are used", () => {
+  for (const { path, text } of service) {
     if (path.startsWith("db/embedded/")) continue;
     const statics = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ?? [];
     assert.deepEqual(statics, [], path);
   }
 });
 
-Deno.test("every file says in a sentence what it is for", () => {
-  for (const { path, text } of programs) assert.match(text, /^\/\*\*/, path);
+Deno.test("architecture: every file opens with a comment that says what it is for", () => {
+  const findings = programs.filter(({ text }) => !text.startsWith("/**"));
+  assertNone(findings.map(({ path }) => path), "These files do not open with `/** … */`:");
+});
+
+Deno.test("architecture: every test file in the list of the longest exists", () => {
+  const tests = files.map(({ path }) => path);
+  const missing = LONGEST.filter((path) => !tests.includes(path));
+  assertNone(missing, "tests/select.ts lists test files that do not exist:");
 });
