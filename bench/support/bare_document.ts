@@ -1,4 +1,4 @@
-/** The reference: a bare Hono route that answers what `GET /openapi.json` does, compressed already. */
+/** The reference for `GET /openapi.json`: a bare Hono route with the same compressed bytes. */
 
 import { gzipSync } from "node:zlib";
 import { Hono } from "hono";
