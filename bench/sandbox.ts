@@ -67,7 +67,7 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 
 const least = Math.min(median(measured.empty), median(measured.full));
-console.log(`new sandbox                ${perSecond(measured.empty, "charges")}`);
+console.log(`new sandbox               ${perSecond(measured.empty, "charges")}`);
 console.log(
   `with ${MANY.toLocaleString("en")} transactions ${perSecond(measured.full, "charges")}`,
 );

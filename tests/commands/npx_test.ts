@@ -4,14 +4,14 @@ import { hasProgram } from "../support/programs.ts";
 import { dataFolder } from "../support/project.ts";
 import { postgresRuns, preparedFolder, startService } from "../support/service.ts";
 
-/** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
+/** The README's command, with the Deno version that runs the tests. */
 const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
 
 const hasNpx = await hasProgram("npx", "the tests of the README's command are");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test({
-    name: `${signal} to npx ends the service in good order`,
+    name: `npx: ${signal} stops the service cleanly`,
     ignore: !hasNpx,
     async fn() {
       // SIGTERM: a first start, as in the README.

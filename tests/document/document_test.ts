@@ -12,10 +12,10 @@ import { runTask } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 
-/** The only routes anybody may ask without a credential (contract 1). */
+/** The only routes that need no credential. */
 const OPEN = ["GET /health/live/", "GET /health/ready/", "POST /notification/"];
 
-/** A verb and a noun. */
+/** An operation id is a verb and a noun. */
 const OPERATION_ID = new RegExp(
   "^(get|list|create|update|change|delete|check|cancel|expire|refund|capture|void|receive|replay|" +
     "stream|test|rotate|resend|retry)[A-Z]\\w+$",
@@ -35,14 +35,14 @@ function operations(document: { paths?: unknown }) {
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
-      // Any value does where a path has parameters: the door comes first.
+      // Any value for a path parameter: the credential is checked first.
       path: path.replaceAll(/\{\w+\}/g, "00000000-0000-7000-8000-000000000000"),
       operation,
     }))
   );
 }
 
-Deno.test("every route but the open ones is 401 without a key and with a wrong one", async () => {
+Deno.test("document: every route except the open ones responds 401 without a key and with a wrong one", async () => {
   await using app = await openApp({ databaseUrl });
   const all = operations(app.document());
   assert.ok(all.length > OPEN.length);
@@ -55,7 +55,7 @@ Deno.test("every route but the open ones is 401 without a key and with a wrong o
       if (key) headers.set("Authorization", `Bearer ${key}`);
       const response = await app.request(path, { method, body, headers });
       if (isOpen) {
-        // What is sent may be refused for what it is, but not for whose it is.
+        // The body may be rejected, but not the credential.
         assert.equal(response.status, method === "GET" ? 200 : 400, name);
         continue;
       }
@@ -65,7 +65,7 @@ Deno.test("every route but the open ones is 401 without a key and with a wrong o
   }
 });
 
-Deno.test("the document names each operation, and says where it belongs", async () => {
+Deno.test("document: each operation has a unique id and one tag, and its path ends in a slash", async () => {
   await using app = await openApp({ databaseUrl });
   const all = operations(app.document());
   const ids = all.map(({ operation }) => operation.operationId);
@@ -77,7 +77,7 @@ Deno.test("the document names each operation, and says where it belongs", async 
   }
 });
 
-Deno.test("each event is in the document as a webhook, with its headers and what it holds", async () => {
+Deno.test("document: each event is a webhook with its headers and its data", async () => {
   await using app = await openApp({ databaseUrl });
   const { webhooks, components } = JSON.parse(JSON.stringify(app.document()));
   const { gateway_notification, ...events } = webhooks;
@@ -98,7 +98,7 @@ Deno.test("each event is in the document as a webhook, with its headers and what
   }
 });
 
-Deno.test("there is an example of a charge of each payment type", async () => {
+Deno.test("document: has an example of a charge for each payment type", async () => {
   await using app = await openApp({ databaseUrl });
   const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   const { examples } = paths["/charge/"].post.requestBody.content["application/json"];
@@ -110,7 +110,7 @@ Deno.test("there is an example of a charge of each payment type", async () => {
   assert.deepEqual(new Set(shown), new Set(PAYMENT_TYPES));
 });
 
-Deno.test("the document says whose it is, how to get in, and calls things by their names", async () => {
+Deno.test("document: has license, contact, server, security scheme and the introduction", async () => {
   await using app = await openApp({ databaseUrl });
   const { info, servers, components, security }: Json = JSON.parse(JSON.stringify(app.document()));
   assert.ok(info.contact.name && servers[0].url && servers[0].description);
@@ -128,13 +128,13 @@ Deno.test("the document says whose it is, how to get in, and calls things by the
   assert.match(info.description, /^## Without waiting$.*^## Events and webhooks$/ms);
 });
 
-Deno.test("who looks for a component finds it by its name", async () => {
+Deno.test("document: components are sorted by name", async () => {
   await using app = await openApp({ databaseUrl });
   const names = Object.keys(app.document().components?.schemas ?? {});
   assert.deepEqual(names, names.toSorted());
 });
 
-Deno.test("every list that a request may hold has a bound", async () => {
+Deno.test("document: every list in a request has a maximum length", async () => {
   await using app = await openApp({ databaseUrl });
   const schemas: Record<string, unknown> = app.document().components?.schemas ?? {};
   let count = 0;
@@ -157,7 +157,7 @@ Deno.test("every list that a request may hold has a bound", async () => {
   assert.ok(count > 0);
 });
 
-Deno.test("what the server itself cannot read is 400 without a body, as health declares", async () => {
+Deno.test("document: a request that the server cannot parse gets 400 without a body, as declared for the health routes", async () => {
   await using app = await openApp({ databaseUrl });
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using server = Deno.serve(options, (request) => app.fetch(request));
@@ -177,7 +177,7 @@ Deno.test("what the server itself cannot read is 400 without a body, as health d
   }
 });
 
-Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
+Deno.test("document: is served as OpenAPI 3.1 without a credential", async () => {
   await using app = await openApp({ databaseUrl });
   const response = await app.request("/openapi.json");
   assert.equal(response.headers.get("content-type"), "application/json");
@@ -187,7 +187,7 @@ Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
   assert.equal(served.info.version, "1.0.0");
 });
 
-Deno.test("the document is built once: what happens afterwards does not reach it", async () => {
+Deno.test("document: is built once and does not change afterwards", async () => {
   await using app = await openApp({ databaseUrl });
   const first = await (await app.request("/openapi.json")).text();
   app.document().info.title = "changed";
@@ -195,7 +195,7 @@ Deno.test("the document is built once: what happens afterwards does not reach it
   assert.equal(await (await app.request("/openapi.json")).text(), first);
 });
 
-Deno.test("`deno task openapi` writes the document, whatever the settings", async () => {
+Deno.test("document: `deno task openapi` writes it independently of the settings", async () => {
   await using folder = await dataFolder();
   await copyProject(folder.path);
   const path = join(folder.path, "openapi/openapi.json");
@@ -206,7 +206,7 @@ Deno.test("`deno task openapi` writes the document, whatever the settings", asyn
   assert.equal(await Deno.readTextFile(path), written);
 });
 
-Deno.test("the written document has not drifted: `deno task openapi` writes it", async () => {
+Deno.test("document: openapi/openapi.json is up to date; if not, run `deno task openapi`", async () => {
   await using app = await openApp({ databaseUrl });
   const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
   assert.deepEqual(JSON.parse(written), JSON.parse(JSON.stringify(app.document())));
