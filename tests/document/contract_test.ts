@@ -50,25 +50,25 @@ const REFUSED: Record<string, [Said, RegExp]> = {
     { url: "/no/", status: 404, body: { ...nowhere, stack: "at …" } },
     /stack/,
   ],
-  "a header of what is answered nowhere": [
+  "a header of a response for an unknown path": [
     { url: "/no/", status: 404, body: nowhere, headers: { "X-Powered-By": "us" } },
     /the header x-powered-by is not/,
   ],
-  "a type of what is answered nowhere": [
+  "a content type of a response for an unknown path": [
     { url: "/no/", status: 404, body: nowhere, type: "text/html" },
-    /is no problem document/,
+    /is not a problem document/,
   ],
   "a status": [{ status: 201 }, /201 of GET \/me\/: the status is not in the document/],
   "a header": [{ headers: { "X-Powered-By": "us" } }, /the header x-powered-by is not/],
   "a field": [{ body: { ...caller, shoe_size: 42 } }, /shoe_size/],
   "a field of a problem": [{ ...refused, body: { ...problem, stack: "at …" } }, /stack/],
-  "a type": [{ type: "text/html" }, /is of text\/html/],
+  "a content type": [{ type: "text/html" }, /has the content type text\/html/],
   "a type of a field": [{ body: { ...caller, is_staff: "no" } }, /\/is_staff must be boolean/],
   "a code": [
     { ...refused, body: { ...problem, code: "not_found" } },
     /not_found is not in the document/,
   ],
-  "a code of no table": [
+  "a code that no error has": [
     { ...refused, body: { ...problem, code: "on_fire" } },
     /\/code must be equal to one of the allowed values/,
   ],

@@ -13,7 +13,7 @@ import {
 } from "../gateway/sandbox.ts";
 import { DENIED_CARD, type Subscription } from "../records/subscriptions.ts";
 
-/** What happens to it so many minutes after it was made. */
+/** What happens to a record this many minutes after its creation. */
 interface Act<T> {
   after: number;
   do(day: Day, subject: T): Promise<void>;
@@ -23,17 +23,17 @@ export interface PaymentLife {
   kind: ChargeKind;
   card?: string;
   more?: Json;
-  /** What becomes of the charge's answer: it is lost, or the gateway never heard of the charge. */
+  /** The response to the charge is lost, or the charge never reached the gateway. */
   fault?: Fault;
   acts: Act<Charged>[];
-  /** How it ends, at the gateway and here. */
+  /** The final status. */
   ends: string;
 }
 
 export interface Charged {
   id: string;
   orderId: string;
-  /** Null: there is none. */
+  /** Null: the gateway has no transaction. */
   transactionId: string | null;
 }
 
@@ -45,7 +45,7 @@ const happen = (after: number, what: string, body: Json = {}): Act<Charged> => (
     void await sandbox.control(`transactions/${transactionId}/${what}`, body),
 });
 
-/** On the gateway's own pages. */
+/** An action on the gateway's dashboard. */
 const elsewhere = (after: number, what: string, body: Json = {}): Act<Charged> => ({
   after,
   async do({ sandbox }, { transactionId }) {
@@ -58,7 +58,7 @@ const elsewhere = (after: number, what: string, body: Json = {}): Act<Charged> =
   },
 });
 
-/** The gateway refunds it, and its answer is lost. */
+/** The gateway refunds it, but its response is lost. */
 const refundLosing = (after: number, amount: number): Act<Charged> => ({
   after,
   async do(day, { id }) {
@@ -71,7 +71,7 @@ const refundLosing = (after: number, amount: number): Act<Charged> => ({
   },
 });
 
-/** Acts of one minute come before anybody looks: of what was settled nobody would ask again. */
+/** Acts of one minute happen before the schedule runs, because it does not check settled payments again. */
 export const PAYMENT_LIVES: Record<string, PaymentLife> = {
   "paid by wallet": { kind: "gopay", acts: [happen(7, "pay")], ends: "settlement" },
   "paid by transfer": { kind: "bca", acts: [happen(3, "pay")], ends: "settlement" },
@@ -151,7 +151,7 @@ export async function chargeOf(day: Day, life: PaymentLife, orderId: string): Pr
   };
 }
 
-/** The one call that changes something, meanwhile, goes wrong. */
+/** Makes the next POST to the gateway fail. */
 async function meddling<T>({ relay }: Day, fault: Fault, work: () => Promise<T>): Promise<T> {
   const { meddle } = relay;
   relay.meddle = async (request, pass) => {
@@ -167,7 +167,7 @@ async function meddling<T>({ relay }: Day, fault: Fault, work: () => Promise<T>)
 }
 
 export interface InvoiceLife {
-  /** Its last day is today. */
+  /** It is due today. */
   isDueToday?: true;
   acts: Act<Invoice>[];
   ends: string;
@@ -180,7 +180,7 @@ const pays = (after: number, request: Json = {}): Act<Invoice> => ({
     void await sandbox.control(`invoices/${gateway_invoice_id}/pay`, request),
 });
 
-/** The customer chose how to pay, and does. */
+/** The customer chooses a payment type and pays. */
 const paysAfterAll = (after: number): Act<Invoice> => ({
   after,
   async do({ sandbox, transactions }, { order_id }) {
@@ -265,7 +265,7 @@ const cancelsElsewhere = (after: number): Act<Subscription> => ({
 const MADE = "subscription_created";
 const CHARGED = "subscription_charged";
 
-/** Once a day, twice; for the first time in twenty minutes. */
+/** Two daily charges, the first in twenty minutes. */
 export const SUBSCRIPTION_LIVES: Record<string, SubscriptionLife> = {
   "charged twice": { acts: [], ends: "inactive", told: [MADE, CHARGED, CHARGED] },
   "declined": { card: DENIED_CARD, acts: [], ends: "inactive", told: [MADE] },

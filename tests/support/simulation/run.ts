@@ -1,4 +1,4 @@
-/** Lets a made-up history happen. */
+/** Runs a random history. */
 
 import assert from "node:assert/strict";
 import { ServiceError } from "../../../core/errors.ts";
@@ -24,22 +24,22 @@ import {
 } from "./plan.ts";
 import type { World } from "./world.ts";
 
-/** What became of a history. */
+/** The result of a history. */
 export interface Lived {
   plan: Plan;
   paymentId: string;
   orderId: string;
-  /** All that the gateway told of it, in its order. */
+  /** All notifications of the gateway, in order. */
   hooks: Json[];
   /** The notifications that were accepted. */
   accepted: string[];
-  /** What the gateway has; null where there is no transaction. */
+  /** The transaction at the gateway; null if there is none. */
   told: Json | null;
 }
 
 const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null } as const;
 
-/** By then a charge that the gateway knows nothing of was never made, of whatever type it is. */
+/** After this time a charge that the gateway does not know counts as not made, for every type. */
 const A_DAY_LATER_MS = 26 * 3_600_000;
 
 export async function live(world: World, plan: Plan, orderId: string): Promise<Lived> {
@@ -116,12 +116,12 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     }
   }
 
-  /** As they are before the step, so that what is delivered does not depend on how fast it goes. */
+  /** The notifications before the step, so that the choice does not depend on timing. */
   async function hooksFor(step: Step): Promise<Hook[]> {
     return partsOf(step).some((each) => each.do === "deliver") ? await world.hooks(orderId) : [];
   }
 
-  /** What is not answered late, for nothing was asked, is not overtaken either. */
+  /** If the step does not call the gateway, nothing is delayed. */
   async function overtake(
     { step, meanwhile }: Extract<Step, { do: "overtaken" }>,
     hooks: Hook[],
@@ -145,7 +145,7 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     }
   }
 
-  /** Most of it can only happen at some times, and does not at others. */
+  /** Many actions are possible only in some states; then the gateway rejects them. */
   async function atGateway(path: string, body: Json): Promise<void> {
     if (transactionId === null) return;
     const { http, text } = await sandbox.call("POST", path, body);
@@ -182,7 +182,7 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
   }
 
   async function sync(): Promise<void> {
-    // What got lost on its way is looked for when it cannot be under way any more.
+    // A lost call is checked when it cannot arrive any more.
     if (isFaulty(plan)) {
       return void await checkPaymentStatus(
         { ...apps.a.deps, clock: () => world.clock() + A_DAY_LATER_MS },
@@ -195,7 +195,7 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     assert.equal(response.status, 200, await response.text());
   }
 
-  /** On a busy machine the gateway may not have been asked in time: that is a job's then. */
+  /** On a busy machine a check can run out of time; then a job would do it, as here. */
   async function finishNotifications(): Promise<void> {
     const { deps } = apps.a;
     for (const accepting of accepted) {
@@ -237,7 +237,7 @@ export function isForged(plan: Plan): boolean {
   return stepsOf(plan).some((step) => step.do === "deliver" && step.mutation);
 }
 
-/** The service said no, or not yet: both are answers. */
+/** The service may reject or postpone the call. */
 function acceptRefusal(error: unknown): void {
   const answers = [ServiceError, GatewayError, PostponeJob];
   if (!answers.some((each) => error instanceof each)) throw error;
