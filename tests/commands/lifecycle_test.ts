@@ -205,7 +205,7 @@ for (const absence of ["cut", "slam"] as const) {
   });
 }
 
-Deno.test("start: a role without DDL rights can serve a migrated database, and is told of missing migrations", async () => {
+Deno.test("start: a role without DDL rights can serve a migrated database, and gets a message about missing migrations", async () => {
   await using folder = await dataFolder();
   const migrated = new URL(await createDatabase());
   const empty = new URL(await createDatabase({ template: null }));

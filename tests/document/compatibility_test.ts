@@ -360,7 +360,7 @@ const HARMLESS: Change[] = [
   ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
     CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
   }],
-  ["a type that is no longer said beside the kinds of request", (_, { OrderRequest }) => {
+  ["a type that is no longer declared next to the kinds of request", (_, { OrderRequest }) => {
     delete OrderRequest.type;
   }],
   ["an object of a request, or something else in its place", (_, schemas) => {

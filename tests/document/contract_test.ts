@@ -46,7 +46,7 @@ const refused = { status: 401, body: problem, headers: { "WWW-Authenticate": "Be
 const nowhere = { ...problem, status: 404, code: "not_found" };
 
 const REFUSED: Record<string, [Said, RegExp]> = {
-  "a field of what is answered nowhere": [
+  "a field of a response for an unknown path": [
     { url: "/no/", status: 404, body: { ...nowhere, stack: "at …" } },
     /stack/,
   ],
@@ -83,8 +83,8 @@ for (const [what, [said, why]] of Object.entries(REFUSED)) {
 }
 
 Deno.test("response check: a missing member fails, and so does a value of the wrong format", async () => {
-  const { user_id: _, ...nobody } = caller;
-  await assert.rejects(check({ body: nobody }), /must have required property 'user_id'/);
+  const { user_id: _, ...withoutUser } = caller;
+  await assert.rejects(check({ body: withoutUser }), /must have required property 'user_id'/);
   await assert.rejects(
     checkAnswer({ method: "GET", url: "/me/" }, Response.json(caller)),
     /lacks the header X-Request-Id/,

@@ -127,15 +127,15 @@ async function checkAgainstGateway(
   { app, sandbox }: Day,
   { id, orderId, transactionId }: Charged,
 ): Promise<void> {
-  const told = transactionId &&
+  const transaction = transactionId &&
     await sandbox.control(`transactions/${transactionId}`, undefined, "GET");
   const hooks = sandbox.hooks.map(({ body }) => body).filter((body) => body.order_id === orderId);
   const kept = await readKept(app.database, [orderId]);
-  checkLived({ plan: PLAN, paymentId: id, orderId, hooks, accepted: [], told }, kept);
+  checkLived({ plan: PLAN, paymentId: id, orderId, hooks, accepted: [], transaction }, kept);
 }
 
 async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promise<void> {
-  const { ends, told } = INVOICE_LIVES[name]!;
+  const { ends, eventNames } = INVOICE_LIVES[name]!;
   const { sandbox, get, events, app } = day;
   const invoice = await parseInvoice(await get(`/invoices/${subject.id}/`), 200);
   const { status } = await sandbox.get(`/v1/invoices/${subject.gateway_invoice_id}`);
@@ -144,14 +144,14 @@ async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promis
   );
   assert.equal(invoice.status, statusAtGateway(status, due_at, new Date(app.deps.clock())));
   assert.equal(invoice.status, ends);
-  assert.deepEqual(await events(subject.id), told);
+  assert.deepEqual(await events(subject.id), eventNames);
 }
 
 async function checkSubscription(day: Day, { name, subject }: Lived<Subscription>): Promise<void> {
-  const { ends, told } = SUBSCRIPTION_LIVES[name]!;
+  const { ends, eventNames } = SUBSCRIPTION_LIVES[name]!;
   assert.equal((await day.stored(subject.id)).status, ends);
-  assert.deepEqual(namesOf(await day.told(subject.id)), told);
-  const charges = told.filter((each) => each === "subscription_charged").length;
+  assert.deepEqual(namesOf(await day.told(subject.id)), eventNames);
+  const charges = eventNames.filter((each) => each === "subscription_charged").length;
   await assertAllCharged(day, subject, charges);
 }
 

@@ -57,13 +57,13 @@ function ofCodes({ operation: { operationId, description, responses } }: Operati
   const own = Object.entries<Json>(responses).flatMap(([status, { content }]) =>
     Number(status) < 400 ? [] : Object.keys(content?.["application/problem+json"].examples ?? {})
   );
-  const told = [...(description ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word)
+  const mentioned = [...(description ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word)
     .filter((word) => word in ERROR_CODES);
   return [
-    ...told.length > 0 || WITHOUT_ERRORS.includes(operationId)
+    ...mentioned.length > 0 || WITHOUT_ERRORS.includes(operationId)
       ? []
       : [`${operationId} does not tell what can go wrong`],
-    ...told.filter((code) => !own.includes(code))
+    ...mentioned.filter((code) => !own.includes(code))
       .map((code) => `${operationId} tells of ${code}, which it does not declare`),
     ...own.filter((code) => !(code in ERROR_CODES))
       .map((code) => `${operationId} declares ${code}, which is not in the table`),

@@ -106,17 +106,17 @@ export function schemaChanges(
     for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
       const sign = LOWER_BOUNDS.includes(keyword) ? 1 : -1;
       const bound = (schema: Json) => sign * (schema[keyword] ?? -sign * Infinity);
-      if (bound(wide) > bound(narrow)) report(told(keyword, was, is));
+      if (bound(wide) > bound(narrow)) report(describeChange(keyword, was, is));
     }
     // Whether a changed pattern accepts more or less cannot be decided.
     for (const keyword of FORMS) {
       if (wide[keyword] !== undefined && !isDeepStrictEqual(wide[keyword], narrow[keyword])) {
-        report(told(keyword, was, is));
+        report(describeChange(keyword, was, is));
       }
     }
     // A new default changes requests that leave the member out.
     const isDefaultKept = isDeepStrictEqual(was.default, is.default);
-    if (sender === "caller" && !isDefaultKept) report(told("default", was, is));
+    if (sender === "caller" && !isDefaultKept) report(describeChange("default", was, is));
   }
 
   function compareMembers(was: Json, is: Json, at: At, report: Report): void {
@@ -155,10 +155,10 @@ export function schemaChanges(
   function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
     if (!was.alternatives) {
       // Null was compared before. Keywords next to the alternatives apply to each of them.
-      const { alternatives, ...beside } = is;
+      const { alternatives, ...common } = is;
       const isStillTaken = sender === "caller" &&
         alternatives.some(([, each]: [string, Json]) => {
-          const [before, after] = [{ ...was, isNullable: false }, { ...beside, allOf: [each] }];
+          const [before, after] = [{ ...was, isNullable: false }, { ...common, allOf: [each] }];
           return schemaChanges([released, before], [current, after], sender, at.around)
             .length === 0;
         });
@@ -191,7 +191,7 @@ function isWithin(narrow: string[] | null, wide: string[] | null): boolean {
     narrow.every((type) => wide.includes(type) || (type === "integer" && wide.includes("number")));
 }
 
-function told(keyword: string, was: Json, is: Json): string {
+function describeChange(keyword: string, was: Json, is: Json): string {
   const [before, after] = [was, is].map((schema) => JSON.stringify(schema[keyword]) ?? "none");
   return `${keyword} was ${before}, is ${after}`;
 }

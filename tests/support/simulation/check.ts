@@ -31,8 +31,8 @@ export async function readKept(database: Database, orderIds: string[]): Promise<
           where entry.resource_id = payment.id), '[]') as history,
         coalesce((select json_agg(event order by event.sequence) from gateway.events event
           where event.resource_id = payment.id), '[]') as events,
-        coalesce((select json_agg(told order by told.id) from gateway.notifications told
-          where told.order_id = payment.order_id), '[]') as notifications
+        coalesce((select json_agg(notification order by notification.id) from gateway.notifications notification
+          where notification.order_id = payment.order_id), '[]') as notifications
       from gateway.payments payment where order_id = any(${orderIds})`
   );
 }
@@ -56,7 +56,7 @@ function impliesPaid(status: string, fraud: string | null): boolean {
 }
 
 /** The stored state equals the gateway's. */
-function checkAgainstGateway(payment: Kept, { told }: Lived): void {
+function checkAgainstGateway(payment: Kept, { transaction }: Lived): void {
   const made = payment.refunds.filter(({ status }) => status === "succeeded");
   const local = {
     status: payment.transaction_status,
@@ -65,7 +65,7 @@ function checkAgainstGateway(payment: Kept, { told }: Lived): void {
     refunded: formatMoney(payment.refunded_amount),
     refunds: made.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
   };
-  if (!told) {
+  if (!transaction) {
     const failed = {
       status: "failure",
       fraud: null,
@@ -75,28 +75,29 @@ function checkAgainstGateway(payment: Kept, { told }: Lived): void {
     };
     return assert.deepEqual(local, failed, "a charge that was never made has failed");
   }
-  assert.equal(payment.transaction_id, told.transaction_id);
-  const status = told.transaction_status.toLowerCase();
-  const fraud = told.fraud_status ?? null;
-  const original = told.metadata?.extra_info?.gross_amount_info?.original_amount;
+  assert.equal(payment.transaction_id, transaction.transaction_id);
+  const status = transaction.transaction_status.toLowerCase();
+  const fraud = transaction.fraud_status ?? null;
+  const original = transaction.metadata?.extra_info?.gross_amount_info?.original_amount;
   assert.deepEqual(local, {
     status,
     fraud,
-    captured: impliesPaid(status, fraud) ? Number(original ?? told.gross_amount) : null,
-    refunded: told.refund_amount ?? "0.00",
-    refunds: (told.refunds ?? []).map((each: Json) => [each.refund_key, each.refund_amount]).sort(),
+    captured: impliesPaid(status, fraud) ? Number(original ?? transaction.gross_amount) : null,
+    refunded: transaction.refund_amount ?? "0.00",
+    refunds: (transaction.refunds ?? []).map((each: Json) => [each.refund_key, each.refund_amount])
+      .sort(),
   }, "ours is the gateway's");
 }
 
 /** Refunds do not exceed the paid amount, and none is open. */
-function checkMoney(payment: Kept, { told }: Lived): void {
+function checkMoney(payment: Kept, { transaction }: Lived): void {
   assert.equal(payment.reserved_amount, 0, "nothing is reserved");
   assert.deepEqual(payment.refunds.filter(({ status }) => status === "pending"), []);
   const made = payment.refunds.filter(({ status }) => status === "succeeded");
   assert.equal(payment.refunded_amount, sum(made), "the refunded amount");
   // A fee that the customer paid on top can be refunded, too, but not by the service.
   assert.ok(
-    sum(made) <= Number(told?.gross_amount ?? 0),
+    sum(made) <= Number(transaction?.gross_amount ?? 0),
     "refunds do not exceed what the customer paid",
   );
   const own = made.filter(({ id, refund_key }) => id === refund_key);
@@ -124,7 +125,7 @@ function checkStory({ history, transaction_status, fraud_status }: Kept, lived: 
     "the history ends in the current status",
   );
   if (history.length > 1) assert.equal(history.at(-1)?.fraud_status, fraud_status);
-  if (isForged(lived.plan) || !lived.told) return;
+  if (isForged(lived.plan) || !lived.transaction) return;
   const gateways = lived.hooks.map(({ transaction_status }) => transaction_status);
   // A failure that the service decided itself; the gateway may know another outcome.
   const ours = history.map(({ to_status }) => to_status)
@@ -215,9 +216,9 @@ function checkNotifications(payment: Kept, { accepted }: Lived): void {
     if (status !== "unmatched") assert.equal(payment_id, payment.id);
     else assert.equal(payment_id, null);
   }
-  const told = events.flatMap(({ data }) => data.notification_id ?? []);
+  const causes = events.flatMap(({ data }) => data.notification_id ?? []);
   const processed = notifications.filter(({ status }) => status === "processed");
-  for (const id of told) {
+  for (const id of causes) {
     assert.ok(processed.some((each) => each.id === id), `${id} is the cause of an event`);
   }
 }

@@ -171,7 +171,7 @@ export interface InvoiceLife {
   isDueToday?: true;
   acts: Act<Invoice>[];
   ends: string;
-  told: string[];
+  eventNames: string[];
 }
 
 const pays = (after: number, request: Json = {}): Act<Invoice> => ({
@@ -210,25 +210,25 @@ const voidsElsewhere = (after: number): Act<Invoice> => ({
 const [CREATED, PAID, VOIDED] = ["invoice_created", "invoice_paid", "invoice_voided"] as const;
 
 export const INVOICE_LIVES: Record<string, InvoiceLife> = {
-  "paid": { acts: [pays(40)], ends: "paid", told: [CREATED, PAID] },
-  "overdue": { isDueToday: true, acts: [], ends: "overdue", told: [CREATED] },
+  "paid": { acts: [pays(40)], ends: "paid", eventNames: [CREATED, PAID] },
+  "overdue": { isDueToday: true, acts: [], ends: "overdue", eventNames: [CREATED] },
   "overdue and paid": {
     isDueToday: true,
     acts: [pays(1_000, { payment_type: "qris" })],
     ends: "paid",
-    told: [CREATED, PAID],
+    eventNames: [CREATED, PAID],
   },
-  "voided": { acts: [voids(15)], ends: "void", told: [CREATED, VOIDED] },
+  "voided": { acts: [voids(15)], ends: "void", eventNames: [CREATED, VOIDED] },
   "voided without an answer": {
     acts: [voids(35, "lost")],
     ends: "void",
-    told: [CREATED, VOIDED],
+    eventNames: [CREATED, VOIDED],
   },
-  "voided elsewhere": { acts: [voidsElsewhere(55)], ends: "void", told: [CREATED, VOIDED] },
+  "voided elsewhere": { acts: [voidsElsewhere(55)], ends: "void", eventNames: [CREATED, VOIDED] },
   "voided and paid": {
     acts: [pays(20, { only_start: true }), voids(25), paysAfterAll(300)],
     ends: "paid",
-    told: [CREATED, VOIDED, PAID],
+    eventNames: [CREATED, VOIDED, PAID],
   },
 };
 
@@ -242,7 +242,7 @@ export interface SubscriptionLife {
   card?: string;
   acts: Act<Subscription>[];
   ends: string;
-  told: string[];
+  eventNames: string[];
 }
 
 const acts = (after: number, action: string, fault?: Fault): Act<Subscription> => ({
@@ -267,27 +267,27 @@ const CHARGED = "subscription_charged";
 
 /** Two daily charges, the first in twenty minutes. */
 export const SUBSCRIPTION_LIVES: Record<string, SubscriptionLife> = {
-  "charged twice": { acts: [], ends: "inactive", told: [MADE, CHARGED, CHARGED] },
-  "declined": { card: DENIED_CARD, acts: [], ends: "inactive", told: [MADE] },
+  "charged twice": { acts: [], ends: "inactive", eventNames: [MADE, CHARGED, CHARGED] },
+  "declined": { card: DENIED_CARD, acts: [], ends: "inactive", eventNames: [MADE] },
   "cancelled": {
     acts: [acts(100, "cancel")],
     ends: "cancelled",
-    told: [MADE, CHARGED, "subscription_cancelled"],
+    eventNames: [MADE, CHARGED, "subscription_cancelled"],
   },
   "cancelled without an answer": {
     acts: [acts(100, "cancel", "lost")],
     ends: "cancelled",
-    told: [MADE, CHARGED, "subscription_cancelled"],
+    eventNames: [MADE, CHARGED, "subscription_cancelled"],
   },
-  "disabled, though the gateway did not hear of it": {
+  "disabled, but the request to the gateway was lost": {
     acts: [acts(100, "disable", "unsent")],
     ends: "disabled",
-    told: [MADE, CHARGED, "subscription_disabled"],
+    eventNames: [MADE, CHARGED, "subscription_disabled"],
   },
   "cancelled elsewhere": {
     acts: [cancelsElsewhere(100)],
     ends: "inactive",
-    told: [MADE, CHARGED],
+    eventNames: [MADE, CHARGED],
   },
 };
 

@@ -44,17 +44,17 @@ export const MUTATIONS: readonly Mutation[] = [
     without,
   ),
   {
-    name: "transaction of somebody else",
+    name: "transaction of another user",
     isRefused: false,
     change: (body, { transaction_id }) => ({ ...body, transaction_id }),
   },
   {
-    name: "name of somebody else's payment",
+    name: "name of another user's payment",
     isRefused: false,
     change: (body, { id }) => ({ ...body, metadata: { payment_ref: id } }),
   },
   {
-    name: "order of somebody else",
+    name: "order of another user",
     isRefused: true,
     change: (body, { order_id }) => ({ ...body, order_id }),
   },

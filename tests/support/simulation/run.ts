@@ -34,7 +34,7 @@ export interface Lived {
   /** The notifications that were accepted. */
   accepted: string[];
   /** The transaction at the gateway; null if there is none. */
-  told: Json | null;
+  transaction: Json | null;
 }
 
 const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null } as const;
@@ -57,12 +57,19 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     for (const { hook, place } of places) await deliver(hook, place % 2 ? "a" : "b");
   }
   await finishNotifications();
-  const told = transactionId && await sandbox.control(
+  const transaction = transactionId && await sandbox.control(
     `transactions/${transactionId}`,
     undefined,
     "GET",
   );
-  return { plan, paymentId: id, orderId, hooks: hooks.map(({ body }) => body), accepted, told };
+  return {
+    plan,
+    paymentId: id,
+    orderId,
+    hooks: hooks.map(({ body }) => body),
+    accepted,
+    transaction,
+  };
 
   async function charge(): Promise<string> {
     const { at, how, meanwhile } = plan.charge;
