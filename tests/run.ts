@@ -95,6 +95,8 @@ async function runSome(args: string[]): Promise<boolean> {
 interface RunOptions {
   /** Options of `deno test`. */
   options?: string[];
+  /** Whether no other file runs; then its output is shown as it comes. */
+  isAlone?: boolean;
   /** Stops the files that run, and starts no others. */
   signal?: AbortSignal;
   /** Called before a file starts; returns further environment variables for it. */
@@ -104,12 +106,13 @@ interface RunOptions {
 /** Runs test files in this order, several at once, and prints a line for each. */
 async function runFiles(paths: string[], options: RunOptions = {}): Promise<boolean> {
   const queue = [...paths];
+  const isAlone = paths.length === 1;
   const results: Result[] = [];
   async function work() {
     for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
       const environment = await options.onStart?.(path) ?? {};
       if (options.signal?.aborted) return;
-      const result = await runFile(path, environment, options);
+      const result = await runFile(path, environment, { ...options, isAlone });
       if (options.signal?.aborted) return;
       results.push(result);
       show(result);
@@ -138,26 +141,31 @@ interface Result {
 async function runFile(
   path: string,
   environment: Record<string, string>,
-  { options = [], signal }: RunOptions,
+  { options = [], isAlone = false, signal }: RunOptions,
 ): Promise<Result> {
   const begin = performance.now();
   const report = join(folder, `${crypto.randomUUID()}.xml`);
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const output = isAlone ? "inherit" : "piped";
+  const ended = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["test", "-P=test", "--no-check", "--no-lock", "--sanitize-ops", "--sanitize-resources"],
       ...[`--junit-path=${report}`, ...options, path],
     ],
     env: { TEST_SERVER_URL: serverUrl, ...environment },
     stdin: "null",
+    stdout: output,
+    stderr: output,
     signal,
   }).output();
   const text = await Deno.readTextFile(report).catch(() => "");
   return {
     path,
-    isPassed: success,
-    counts: countTests(text, success),
+    isPassed: ended.success,
+    counts: countTests(text, ended.success),
     seconds: (performance.now() - begin) / 1000,
-    output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr),
+    output: isAlone
+      ? ""
+      : new TextDecoder().decode(ended.stdout) + new TextDecoder().decode(ended.stderr),
   };
 }
 
