@@ -18,8 +18,10 @@ import { TOOLS } from "./support/tools.ts";
 
 const QUICK = "--quick";
 
-/** How many files run at once. Tests wait for processes and the database, so one more than cores. */
-const JOBS = navigator.hardwareConcurrency + 1;
+const CORES = navigator.hardwareConcurrency;
+
+/** Random histories of the simulation in a quick run; a full run has 2,000. */
+const QUICK_HISTORIES = "200";
 
 interface Counts {
   passed: number;
@@ -39,13 +41,18 @@ const serverUrl = await startTestServer();
 const isPassed = Deno.args.length === 0
   ? await runEverything()
   : Deno.args[0] === QUICK
-  ? await runFiles((await selectTests()).quick)
+  ? await runQuick()
   : await runSome(Deno.args);
 if (!isPassed) Deno.exitCode = 1;
 
+async function runQuick(): Promise<boolean> {
+  const environment = { SIMULATION_HISTORIES: QUICK_HISTORIES };
+  return summarize(await runFiles((await selectTests()).quick, { environment }));
+}
+
 /**
- * The check runs during the first tests, which are the quick ones: they start no processes, so they
- * can be stopped when the check fails.
+ * The check runs during the quick tests. They start no processes, so they can be stopped when the
+ * check fails. The other tests often wait for processes, so one more file than cores runs at once.
  */
 async function runEverything(): Promise<boolean> {
   const { quick, slow } = await selectTests();
@@ -54,16 +61,11 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const preparing = prepareDataFolder();
-  const isPassed = await runFiles([...quick, ...slow], {
-    signal: stop.signal,
-    async onStart(path): Promise<Record<string, string>> {
-      if (!slow.includes(path)) return {};
-      await checking;
-      return { TEST_DATA_FOLDER: await preparing };
-    },
-  });
-  return await checking && isPassed;
+  const first = await runFiles(quick, { signal: stop.signal });
+  if (!await checking) return false;
+  const environment = { TEST_DATA_FOLDER: await prepareDataFolder() };
+  const second = await runFiles(slow, { environment, jobs: CORES + 1 });
+  return summarize([...first, ...second]);
 }
 
 /** Runs `deno task check` and shows its output if it fails. */
@@ -89,38 +91,39 @@ async function runSome(args: string[]): Promise<boolean> {
     else (found ? paths : options).push(arg);
   }
   const { quick, slow } = await selectTests();
-  return await runFiles(paths.length > 0 ? paths : [...quick, ...slow], { options });
+  const selected = paths.length > 0 ? paths : [...quick, ...slow];
+  return summarize(await runFiles(selected, { options }));
 }
 
 interface RunOptions {
   /** Options of `deno test`. */
   options?: string[];
-  /** Whether no other file runs; then its output is shown as it comes. */
-  isAlone?: boolean;
+  /** Further environment variables. */
+  environment?: Record<string, string>;
+  /** How many files run at once; by default as many as there are cores. */
+  jobs?: number;
   /** Stops the files that run, and starts no others. */
   signal?: AbortSignal;
-  /** Called before a file starts; returns further environment variables for it. */
-  onStart?: (path: string) => Promise<Record<string, string>>;
 }
 
 /** Runs test files in this order, several at once, and prints a line for each. */
-async function runFiles(paths: string[], options: RunOptions = {}): Promise<boolean> {
+async function runFiles(paths: string[], options: RunOptions = {}): Promise<Result[]> {
   const queue = [...paths];
-  const isAlone = paths.length === 1;
   const results: Result[] = [];
   async function work() {
     for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
-      const environment = await options.onStart?.(path) ?? {};
-      if (options.signal?.aborted) return;
-      const result = await runFile(path, environment, { ...options, isAlone });
+      const result = await runFile(path, options, paths.length === 1);
       if (options.signal?.aborted) return;
       results.push(result);
       show(result);
     }
   }
-  await Promise.all(Array.from({ length: JOBS }, work));
-  if (options.signal?.aborted) return false;
+  await Promise.all(Array.from({ length: options.jobs ?? CORES }, work));
+  return results;
+}
 
+/** Prints the failed files and the total, and returns whether all passed. */
+function summarize(results: Result[]): boolean {
   const failed = results.filter(({ isPassed }) => !isPassed);
   for (const { path } of failed) console.log(`failed: ${path}`);
   const sum = (name: keyof Counts) =>
@@ -137,11 +140,14 @@ interface Result {
   output: string;
 }
 
-/** A process for each file: given many, `deno test` would choose the order itself. */
+/**
+ * Runs one file in its own process: given many files, `deno test` chooses the order itself. The
+ * output of a file that runs alone is shown as it comes.
+ */
 async function runFile(
   path: string,
-  environment: Record<string, string>,
-  { options = [], isAlone = false, signal }: RunOptions,
+  { options = [], environment = {}, signal }: RunOptions,
+  isAlone: boolean,
 ): Promise<Result> {
   const begin = performance.now();
   const report = join(folder, `${crypto.randomUUID()}.xml`);
