@@ -438,8 +438,14 @@ Deno.test("compatibility: a schema composed of a recursive one is compared once"
 
 Deno.test("compatibility: parameters of a whole path, which are not compared, are an error", () => {
   const unseen = changed((document) => document.paths["/ping/"].parameters = []);
-  assert.throws(() => breakingChanges(smallDocument(), unseen), /\/ping\/: declare the parameters at/);
-  assert.throws(() => breakingChanges(unseen, smallDocument()), /\/ping\/: declare the parameters at/);
+  assert.throws(
+    () => breakingChanges(smallDocument(), unseen),
+    /\/ping\/: declare the parameters at/,
+  );
+  assert.throws(
+    () => breakingChanges(unseen, smallDocument()),
+    /\/ping\/: declare the parameters at/,
+  );
 });
 
 Deno.test("compatibility: a breaking change needs a new major version", () => {
