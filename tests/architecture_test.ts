@@ -6,8 +6,25 @@ import { PROJECT } from "./support/project.ts";
 /** From top to bottom: a file imports from its own floor and the floors below it. */
 const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
 
+/**
+ * The floors inside `core/`, from top to bottom. A folder imports only from floors below its own; a
+ * single file is also imported from its own floor. The rest of `core/` is the lowest floor, whose
+ * files and folders may import each other.
+ */
+const CORE_FLOORS = [
+  ["tasks.ts", "schedule.ts", "prune.ts", "status"],
+  ["notifications", "webhooks"],
+  ["invoices", "subscriptions"],
+  ["payments"],
+  ["events", "jobs"],
+  ["records"],
+  ["idempotency", "gateway", "auth"],
+];
+
 /** The folders of the programs. */
 const PROGRAMS = [...FLOORS, "sandbox"];
+
+const MOST_LINES = 400;
 
 interface SourceFile {
   path: string;
@@ -65,6 +82,12 @@ function floorOf(path: string): number {
 
 function isSandbox(path: string): boolean {
   return topOf(path) === "sandbox";
+}
+
+/** All folders that a file is in, such as `core` and `core/payments`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
 /** Fails with all findings at once. */
@@ -180,4 +203,84 @@ Deno.test("architecture: every test file in the list of the longest exists", () 
   const tests = files.map(({ path }) => path);
   const missing = LONGEST.filter((path) => !tests.includes(path));
   assertNone(missing, "tests/select.ts lists test files that do not exist:");
+});
+
+Deno.test("architecture: imports inside core run downwards", () => {
+  const floorInCore = (path: string) => {
+    const floor = CORE_FLOORS.findIndex((entries) => entries.includes(entryOf(path)));
+    return floor === -1 ? CORE_FLOORS.length : floor;
+  };
+  const findings = files.filter(({ path }) => topOf(path) === "core").flatMap((
+    { path, imports },
+  ) =>
+    imports.filter(({ target }) => {
+      if (topOf(target) !== "core" || entryOf(target) === entryOf(path)) return false;
+      const [from, to] = [floorInCore(path), floorInCore(target)];
+      return to < from || to === from && from < CORE_FLOORS.length && isFolder(target);
+    }).map(({ target }) => `${path} imports ${target}`)
+  );
+  const floors = CORE_FLOORS.map((entries) => entries.join(" ")).join(" · ");
+  assertNone(findings, `In core/ each floor may import only from those after it: ${floors} · rest`);
+});
+
+function isFolder(path: string): boolean {
+  return !entryOf(path).endsWith(".ts");
+}
+
+/** The file or folder directly in `core/` that a path is or is in. */
+function entryOf(path: string): string {
+  return path.split("/")[1]!;
+}
+
+Deno.test("architecture: no two folders import each other", () => {
+  const examples = new Map<string, string>();
+  for (const { path, imports } of programs) {
+    for (const { target } of imports) {
+      for (const from of foldersOf(path)) {
+        for (const to of foldersOf(target)) {
+          const isInside = `${from}/`.startsWith(`${to}/`) || `${to}/`.startsWith(`${from}/`);
+          if (!isInside) examples.set(`${from} ${to}`, `${path} imports ${target}`);
+        }
+      }
+    }
+  }
+  const findings = [...examples].flatMap(([pair, example]) => {
+    const [from, to] = pair.split(" ");
+    const reverse = examples.get(`${to} ${from}`);
+    return reverse && from! < to! ? [`${from} and ${to}: ${example}; ${reverse}`] : [];
+  });
+  assertNone(findings, "These folders import each other:");
+});
+
+Deno.test(`architecture: no file of the programs has more than ${MOST_LINES} lines`, () => {
+  const long = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+    .filter(({ path, lines }) => path.endsWith(".ts") && lines > MOST_LINES);
+  assertNone(
+    long.map(({ path, lines }) => `${path}: ${lines}`),
+    `Split these files by topic, to at most ${MOST_LINES} lines each:`,
+  );
+});
+
+Deno.test("architecture: routes import types, but no values, from db", () => {
+  const findings = files.filter(({ path }) => topOf(path) === "routes").flatMap((
+    { path, imports },
+  ) =>
+    imports.filter(({ target, isType }) => topOf(target) === "db" && !isType)
+      .map(({ target }) => `${path} imports ${target}`)
+  );
+  assertNone(findings, "Routes call core/, which calls db/:");
+});
+
+Deno.test("architecture: no text refers to documents outside the repository", async () => {
+  const outside = /G§|\bincidents? \d+|\bcontract \d+/i;
+  const findings: string[] = [];
+  for (const path of await findFiles(PROJECT, /\.(ts|js|css|html|md|json|ya?ml|sql|sh)$/)) {
+    if (path === "tests/architecture_test.ts") continue;
+    const lines = (await Deno.readTextFile(join(PROJECT, path))).split("\n");
+    for (const [index, line] of lines.entries()) {
+      const found = line.match(outside)?.[0];
+      if (found) findings.push(`${path}:${index + 1}: ${found}`);
+    }
+  }
+  assertNone(findings, "Write the fact itself, or link a heading of a page in docs/:");
 });
