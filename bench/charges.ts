@@ -1,31 +1,31 @@
-/** `deno task bench`: charges through the service next to a bare client of the gateway, in turns. */
+/** Charges through the service, compared with a bare gateway client. */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { connect, timed } from "./caller.ts";
-import { goal, median, milliseconds, percentile, perSecond, row } from "./figures.ts";
-import { post } from "./load.ts";
-import { startPostgres } from "./postgres.ts";
-import { startProgram } from "./program.ts";
-import { SERVER_KEY, startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { connect, timed } from "./support/caller.ts";
+import { goal, median, milliseconds, percentile, perSecond, row } from "./support/figures.ts";
+import { post } from "./support/load.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startProgram } from "./support/program.ts";
+import { SERVER_KEY, startService } from "./support/service.ts";
 
-/** The first ones are for the compilers to see everything. */
+/** Not measured: they let the JIT compiler optimize the code. */
 const WARM_UP = 1_000;
 const CALLS = 1_000;
 const CALLERS = 32;
 const ROUNDS = 7;
 const ROUND_MS = 2_000;
 
-/** What the service may add to a charge. */
-const OWN_SHARE_MS = 3;
+/** The latency that the service may add to a charge. */
+const ADDED_MS = 3;
 const LEAST_RATE = 500;
 
 const BARE = "bare gateway client";
 const PLAIN = "POST /charge/";
 const KEYED = "with an Idempotency-Key";
-/** Not a charge, but a charge takes two of them. */
+/** For comparison: a charge needs two commits. */
 const COMMIT = "one commit on this disk";
 
 const ORDER = {
@@ -61,9 +61,9 @@ for (const [name, times] of Object.entries(latencies)) {
   console.log(row(name, [median(times), percentile(times, 99)].map(milliseconds)));
 }
 for (const name of [PLAIN, KEYED]) {
-  const share = median(latencies[name]!) - median(latencies[BARE]!);
-  const remark = goal(`at most ${OWN_SHARE_MS} ms`, share <= OWN_SHARE_MS);
-  console.log(row(`own share, ${name}`, [milliseconds(share)], remark));
+  const added = median(latencies[name]!) - median(latencies[BARE]!);
+  const remark = goal(`at most ${ADDED_MS} ms`, added <= ADDED_MS);
+  console.log(row(`added by the service, ${name}`, [milliseconds(added)], remark));
 }
 console.log(`\n${CALLERS} callers`);
 for (const [name, each] of Object.entries(rates)) {
@@ -72,8 +72,8 @@ for (const [name, each] of Object.entries(rates)) {
 }
 
 /**
- * How long each takes, one call of each in turn: a processor that was idle in between is slower to
- * answer, and so each has to meet it like that, as the service's own call to the gateway does.
+ * The latency of each way, one call of each in turn. A CPU that was idle responds more slowly, so all
+ * ways must find it in the same state.
  */
 async function oneCaller(): Promise<Record<string, number[]>> {
   const sql = postgres(databaseUrl, { max: 1 });
@@ -94,7 +94,7 @@ async function oneCaller(): Promise<Record<string, number[]>> {
   return times;
 }
 
-/** How many each does in a second, with many at once, in turns; the first round is to warm up. */
+/** The charges per second of each way with many callers, in turns. The first round is a warm-up. */
 async function manyCallers(): Promise<Record<string, number[]>> {
   const chargers = await Promise.all(Array.from({ length: CALLERS }, openCharger));
   const rates: Record<string, number[]> = {};
@@ -113,7 +113,7 @@ async function manyCallers(): Promise<Record<string, number[]>> {
   return rates;
 }
 
-/** One caller, and the ways in which it charges. */
+/** One caller with its ways to charge. */
 async function openCharger() {
   const caller = await connect(service.url);
   async function charge(headers: Record<string, string> = {}) {
@@ -123,7 +123,7 @@ async function openCharger() {
     const head = await caller.ask(
       post(`${service.url}charge/`, { ...authorization, ...headers }, body),
     );
-    if (!head.startsWith("HTTP/1.1 201")) throw new Error(`No 201: ${head}`);
+    if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);
   }
   const ways: Record<string, () => Promise<unknown>> = {
     [BARE]: () => client.charge(payload(nextOrder())),
@@ -137,7 +137,7 @@ function nextOrder(): string {
   return `order-${String(++orders).padStart(9, "0")}`;
 }
 
-/** What the service makes of the same charge. */
+/** The request that the service sends to the gateway for this charge. */
 function payload(order_id: string) {
   const { gross_amount, ...details } = ORDER;
   return {

@@ -1,14 +1,15 @@
-/** `deno task bench`: the document next to a bare route with the same bytes, and what it leaves behind. */
+/** `GET /openapi.json`, compared with a bare route that sends the same bytes; and its memory growth. */
 
-import { dataFolder, environment } from "../tests/support/service.ts";
-import { firmGoal, median, perSecond, ratio } from "./figures.ts";
-import { get, requestsPerSecond } from "./load.ts";
-import { startProgram } from "./program.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { environment } from "../tests/support/service.ts";
+import { firmGoal, median, perSecond, ratio } from "./support/figures.ts";
+import { get, requestsPerSecond } from "./support/load.ts";
+import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const LOAD = { connections: 4, seconds: 1 };
-/** A request that left even a small object behind would be above it. */
-const LEFT_BYTES = 100;
+/** A request that leaked even a small object would exceed it. */
+const MOST_LEAKED_BYTES = 100;
 
 await using folder = await dataFolder();
 await using service = await startProgram(`${folder.path}/service.log`, ["task", "start"], {
@@ -19,7 +20,7 @@ await using service = await startProgram(`${folder.path}/service.log`, ["task", 
 const bareArgs = ["run", "--allow-net", "--allow-read=openapi", "--ignore-env"];
 await using bare = await startProgram(`${folder.path}/bare.log`, [
   ...bareArgs,
-  "bench/bare_document.ts",
+  "bench/support/bare_document.ts",
 ]);
 
 const { url } = service;
@@ -30,7 +31,7 @@ const plain = (await document.arrayBuffer()).byteLength;
 
 const gzip = { "Accept-Encoding": "gzip" };
 const measured = { service: [] as number[], bare: [] as number[] };
-// The first round warms both up and does not count.
+// The first round is a warm-up and is not counted.
 for (let round = 0; round <= ROUNDS; round++) {
   for (const [name, { url }] of [["service", service], ["bare", bare]] as const) {
     const request = get(`${url}openapi.json/`, gzip);
@@ -42,20 +43,20 @@ const known = await fetch(`${url}openapi.json`, { headers: { ...gzip, "If-None-M
 await known.body?.cancel();
 
 const held = await heldMemory();
-const left = Math.round((held.at(-1)! - held[1]!) / (held.length - 2) / 1000);
+const leaked = Math.round((held.at(-1)! - held[1]!) / (held.length - 2) / 1000);
 
 console.log(`GET /openapi.json         ${perSecond(measured.service)}`);
 console.log(`a bare Hono route         ${perSecond(measured.bare)}`);
 console.log(`ratio                     ${ratio(measured.service, measured.bare)}`);
 console.log(`bytes                     ${number(plain)}, compressed ${number(compressed)}`);
-console.log(`who has it already        ${known.status}`);
+console.log(`with If-None-Match        ${known.status}`);
 console.log(
-  `10,000 requests leave     ${left} bytes each of ${number(median(held))} held (${
-    firmGoal(`less than ${LEFT_BYTES}`, left < LEFT_BYTES)
+  `10,000 requests           ${leaked} bytes leaked each, ${number(median(held))} in use (${
+    firmGoal(`less than ${MOST_LEAKED_BYTES}`, leaked < MOST_LEAKED_BYTES)
   })`,
 );
 
-/** What is held after each thousand requests; the first two let the compiler see everything. */
+/** The bytes in use after each thousand requests. The first two values are a warm-up. */
 async function heldMemory(): Promise<number[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [

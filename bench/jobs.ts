@@ -1,4 +1,4 @@
-/** `deno task bench`: jobs by both carriers, next to the same statements without any. */
+/** Jobs through both queues, compared with the same statements without a queue. */
 
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
@@ -14,20 +14,20 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { claimJob, insertJobs, type NewJob, releaseJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { setUpQueue } from "../db/queue.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { timed } from "./caller.ts";
-import { firmGoal, median, milliseconds, perSecond, ratio, row } from "./figures.ts";
-import { startPostgres } from "./postgres.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { timed } from "./support/caller.ts";
+import { firmGoal, median, milliseconds, perSecond, ratio, row } from "./support/figures.ts";
+import { startPostgres } from "./support/postgres.ts";
 
 const ROUNDS = 4;
-/** In each round, of each. */
+/** In each round, for each queue. */
 const JOBS = 1_000;
-/** Written in one statement: it is about bringing and running them. */
+/** Inserted by one statement, because enqueueing and running are measured, not inserting. */
 const AT_ONCE = 100;
 const ALONE = 100;
 const WRITES = 200;
 
-/** As the service has them. */
+/** The same as in the service. */
 const MAX_RUNNING = 8;
 const POOL_SIZE = 10;
 
@@ -37,9 +37,9 @@ const log = createLog(() => {});
 
 interface Bench extends AsyncDisposable {
   database: Database;
-  /** Null: the statements alone. */
+  /** Null: only the statements. */
   jobQueue: OpenJobQueue | null;
-  /** Told of each job when it is run. */
+  /** Called for each job that runs. */
   onRun: (jobId: string) => unknown;
 }
 
@@ -59,7 +59,7 @@ const writes = each((): number[] => []);
 
 for (const name of names) await runAll(benches[name], JOBS);
 for (let round = 0; round < ROUNDS; round++) {
-  // Each goes first at times.
+  // Each queue goes first in some rounds.
   for (const name of [...names.slice(round % 3), ...names.slice(0, round % 3)]) {
     rates[name].push(await runAll(benches[name], JOBS));
     latencies[name].push(await latency(benches[name]));
@@ -67,33 +67,35 @@ for (let round = 0; round < ROUNDS; round++) {
   }
 }
 
-console.log(row("jobs", names.map((name) => name === "plain" ? "statements alone" : name)));
+console.log(row("jobs", names.map((name) => name === "plain" ? "statements only" : name)));
 console.log(row(
-  "written, brought, claimed, run and left",
+  "inserted, enqueued, claimed, run and finished",
   names.map((name) => perSecond(rates[name], "jobs")),
   firmGoal(`postgres at least ${LEAST} jobs/s`, median(rates.postgres) >= LEAST),
 ));
-console.log(row("of the statements' rate", names.map((name) => ratio(rates[name], rates.plain))));
+console.log(
+  row("relative to the statements only", names.map((name) => ratio(rates[name], rates.plain))),
+);
 console.log(
   row(
-    "one alone, from its commit to its run, p50",
+    "one job, from its commit to its run, p50",
     names.map((name) => milliseconds(median(latencies[name]))),
   ),
 );
 console.log(
   row(
-    "a transaction that writes one, p50",
+    "a transaction that inserts one job, p50",
     names.map((name) => milliseconds(median(writes[name]))),
   ),
 );
-console.log(row("of that without a queue", names.map((name) => ratio(writes[name], writes.plain))));
+console.log(row("relative to no queue", names.map((name) => ratio(writes[name], writes.plain))));
 
 async function open(queue: Queue | null): Promise<Bench> {
   const url = await server.createDatabase(`jobs_${queue ?? "plain"}`);
   await migrate(url, await loadMigrations());
   await setUpQueue(url, queue ?? "kv");
   const database = openDatabase({ url, poolSize: POOL_SIZE });
-  const jobQueue = queue && await openCarrier(queue, url);
+  const jobQueue = queue && await openQueue(queue, url);
   const bench: Bench = {
     database,
     jobQueue,
@@ -104,7 +106,7 @@ async function open(queue: Queue | null): Promise<Bench> {
     },
   };
   const tasks: Tasks = {
-    greet: {
+    noop: {
       retries: 0,
       firstDelayMs: 0,
       run: (job) => Promise.resolve(bench.onRun(job.id)),
@@ -118,21 +120,21 @@ async function open(queue: Queue | null): Promise<Bench> {
   return bench;
 }
 
-async function openCarrier(queue: Queue, databaseUrl: string): Promise<OpenJobQueue> {
+async function openQueue(queue: Queue, databaseUrl: string): Promise<OpenJobQueue> {
   if (queue === "postgres") return openPostgresQueue({ databaseUrl, log });
   return await openKvQueue({ path: join(folder.path, JOBS_FILE), clock: systemClock, log });
 }
 
-/** Jobs a second, from the first that is written to the last that is left. */
+/** Jobs per second, from the first insert until the last job is finished. */
 async function runAll(bench: Bench, count: number): Promise<number> {
   let runs = 0;
   const all = Promise.withResolvers<void>();
   bench.onRun = () => ++runs === count && all.resolve();
   const ms = await timed(async () => {
     for (let i = 0; i < count; i += AT_ONCE) await write(bench, AT_ONCE);
-    if (!bench.jobQueue) await runPlainly(bench);
+    if (!bench.jobQueue) await runStatements(bench);
     await all.promise;
-    await allLeft(bench);
+    await untilFinished(bench);
   });
   return count / (ms / 1000);
 }
@@ -146,32 +148,32 @@ async function write({ database, jobQueue }: Bench, count: number): Promise<void
 function makeJob(): NewJob {
   const now = new Date();
   const subject = { id: crypto.randomUUID(), user_id: null };
-  return newJob("greet", subject, {}, { runAt: now, now });
+  return newJob("noop", subject, {}, { runAt: now, now });
 }
 
-/** As many at once as the worker runs. */
-async function runPlainly(bench: Bench): Promise<void> {
+/** Runs as many at once as the worker does. */
+async function runStatements(bench: Bench): Promise<void> {
   const ids = await bench.database.query((sql) =>
     sql<{ id: string }[]>`select id from gateway.jobs where status = 'queued' order by run_at`
   );
   let next = 0;
   await Promise.all(Array.from({ length: MAX_RUNNING }, async () => {
-    while (next < ids.length) await claimAndLeave(bench, ids[next++]!.id);
+    while (next < ids.length) await claimAndFinish(bench, ids[next++]!.id);
   }));
 }
 
-async function claimAndLeave({ database, onRun }: Bench, id: string): Promise<void> {
+async function claimAndFinish({ database, onRun }: Bench, id: string): Promise<void> {
   const now = new Date();
   const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 30_000) };
   const job = await database.query((sql) => claimJob(sql, id, times));
-  if (!job) throw new Error(`Job ${id} is not there`);
+  if (!job) throw new Error(`Job ${id} cannot be claimed`);
   onRun(id);
   const left = { ...job, status: "succeeded", result: null, error: null } as const;
   await database.query((sql) => releaseJob(sql, job, left, new Date()));
 }
 
-/** The last few have been run, and are about to be left. */
-async function allLeft({ database }: Bench): Promise<void> {
+/** The last jobs have run, but their end may not be stored yet. */
+async function untilFinished({ database }: Bench): Promise<void> {
   const countOpen = () =>
     database.query((sql) =>
       sql`select from gateway.jobs where status in ('queued', 'running') limit 1`
@@ -179,7 +181,7 @@ async function allLeft({ database }: Bench): Promise<void> {
   while ((await countOpen()).length > 0);
 }
 
-/** The middle of many, one after the other. */
+/** The median of many jobs, one after the other. */
 async function latency(bench: Bench): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < ALONE; i++) {
@@ -190,16 +192,16 @@ async function latency(bench: Bench): Promise<number> {
     times.push(
       await timed(async () => {
         for (const each of written) bench.jobQueue?.enqueue(each);
-        if (!bench.jobQueue) await claimAndLeave(bench, job.id);
+        if (!bench.jobQueue) await claimAndFinish(bench, job.id);
         await run.promise;
       }),
     );
   }
-  await allLeft(bench);
+  await untilFinished(bench);
   return median(times);
 }
 
-/** Far off, so that nobody is at work meanwhile. */
+/** The jobs are due in a day, so that no worker runs meanwhile. */
 async function writeTime({ database }: Bench): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < WRITES; i++) {

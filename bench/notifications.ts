@@ -1,31 +1,39 @@
-/** `deno task bench`: notifications through the service next to `pgbench` on the same tables. */
+/** Notifications through the service, compared with `pgbench` on the same tables. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { ask } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { type Caller, connect, timed } from "./caller.ts";
-import { goal, median, milliseconds, percentile, perSecond, ratio, row } from "./figures.ts";
-import { get, post } from "./load.ts";
-import { fill, nthRow, PENDING, settlement } from "./pending_payments.ts";
-import { startPostgres } from "./postgres.ts";
-import { startService } from "./service.ts";
-import { settleByPgbench, settlePacedByPgbench } from "./settle_by_pgbench.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { type Caller, connect, timed } from "./support/caller.ts";
+import {
+  goal,
+  median,
+  milliseconds,
+  percentile,
+  perSecond,
+  ratio,
+  row,
+} from "./support/figures.ts";
+import { get, post } from "./support/load.ts";
+import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startService } from "./support/service.ts";
+import { settleByPgbench, settlePacedByPgbench } from "./support/settle_by_pgbench.ts";
 
 const FEW = 100_000;
 const MANY = 1_000_000;
 const SIZES = [FEW, MANY];
 
 const ROUNDS = 4;
-/** In each round, by each of the two; as many for each of 16 connections, and of 64. */
+/** In each round, for the service and for pgbench; divisible by 16 and by 64 connections. */
 const ROUND = 3_840;
-/** The first ones are for the compilers to see everything. */
+/** Not measured: they let the JIT compiler optimize the code. */
 const WARM_UP = 3_840;
 const ALONE = 1_000;
-/** Enough that one stall does not decide what the hundredth of them is. */
+/** Enough that one stall does not decide the 99th percentile. */
 const PACED = 8_000;
 
-/** How many connections, and what share of pgbench's rate is to be had with them. */
+/** The goal for each number of connections, as a share of pgbench's rate. */
 const LOADS = [{ connections: 16, share: 0.5 }, { connections: 64, share: 0.8 }];
 const CONNECTIONS = LOADS.map(({ connections }) => connections);
 const LATEST_MS = 50;
@@ -34,18 +42,18 @@ const MOST_APART = 1.2;
 interface Table {
   rows: number;
   databaseUrl: string;
-  /** Of the service on it. */
+  /** The URL of the service that uses it. */
   url: string;
-  /** Requests that tell of the next so many payments that each was paid. */
+  /** Notifications that the next `count` payments were paid. */
   nextRequests(count: number): string[];
-  /** The first of the next so many, for pgbench to take. */
+  /** Reserves the next `count` payments for pgbench; returns the first. */
   reserve(count: number): number;
 }
 
 interface Figures {
   service: number[];
   pgbench: number[];
-  /** How long each took at half of what is to be reached, and pgbench's at the same pace. */
+  /** The latencies at half the goal's rate, of the service and of pgbench. */
   atHalf: number[];
   pgbenchAtHalf: number[];
 }
@@ -71,7 +79,7 @@ for (let round = 0; round < ROUNDS; round++) {
   }
 }
 for (const table of tables) {
-  await tidyUp(table);
+  await vacuum(table);
   for (const { connections, share } of LOADS) {
     const { pgbench, atHalf, pgbenchAtHalf } = figuresOf(table, connections);
     const pace = share * median(pgbench) / 2;
@@ -100,7 +108,7 @@ for (const table of tables) {
     const { atHalf, pgbenchAtHalf } = figuresOf(table, connections);
     const p99s = [atHalf, pgbenchAtHalf].map((times) => percentile(times, 99));
     const remark = goal(`p99 below ${LATEST_MS} ms`, p99s[0]! < LATEST_MS);
-    const label = `${connections} connections, half that load`;
+    const label = `${connections} connections, half the goal's rate`;
     console.log(row(`${label}, p50`, [atHalf, pgbenchAtHalf].map(median).map(milliseconds)));
     console.log(row(`${label}, p99`, p99s.map(milliseconds), remark));
   }
@@ -110,11 +118,17 @@ for (const connections of CONNECTIONS) {
   const ofService = ratio(apart[0]!.service, apart[1]!.service);
   const ofPgbench = ratio(apart[0]!.pgbench, apart[1]!.pgbench);
   const remark = goal(`at most ${MOST_APART} times apart`, Number(ofService) <= MOST_APART);
-  console.log(row(`few to many, ${connections} connections`, [ofService, ofPgbench], remark));
+  console.log(
+    row(
+      `100,000 to 1,000,000 payments, ${connections} connections`,
+      [ofService, ofPgbench],
+      remark,
+    ),
+  );
 }
-console.log(row("one caller, p50; one pgbench client's average", alone.map(milliseconds)));
+console.log(row("one caller, p50; one pgbench client, average", alone.map(milliseconds)));
 
-/** Each goes first every other time. */
+/** Each goes first in every other round. */
 async function measureInTurns(table: Table, connections: number, round: number): Promise<void> {
   const { service, pgbench } = figuresOf(table, connections);
   const turns = [
@@ -124,14 +138,14 @@ async function measureInTurns(table: Table, connections: number, round: number):
   for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
 }
 
-/** Notifications a second. */
+/** Notifications per second. */
 async function byService(table: Table, connections: number, count: number): Promise<number> {
   const requests = table.nextRequests(count);
   using callers = await connectAll(table, connections);
   let next = 0;
   const ms = await timed(() =>
     callers.each(async (caller) => {
-      while (next < count) await tell(caller, requests[next++]!);
+      while (next < count) await notify(caller, requests[next++]!);
     })
   );
   return count / (ms / 1000);
@@ -147,16 +161,16 @@ async function byPgbench(table: Table, clients: number, count: number): Promise<
   });
 }
 
-/** The middle of what one takes when it is alone, and the average of one client of pgbench. */
+/** The median latency of a single caller, and the average of a single pgbench client. */
 async function oneCaller(table: Table): Promise<[number, number]> {
   const times: number[] = [];
   const requests = table.nextRequests(ALONE);
-  using caller = await greet(table.url);
-  for (const request of requests) times.push(await timed(() => tell(caller, request)));
+  using caller = await connectWarm(table.url);
+  for (const request of requests) times.push(await timed(() => notify(caller, request)));
   return [median(times), 1000 / await byPgbench(table, 1, ALONE)];
 }
 
-/** They come when they are due, whether the earlier ones are through or not, and count from then. */
+/** Sends at a fixed rate, whether earlier requests are done or not. Latencies count from the due time. */
 async function paced(table: Table, connections: number, perSecond: number): Promise<number[]> {
   const requests = table.nextRequests(PACED);
   using callers = await connectAll(table, connections);
@@ -169,7 +183,7 @@ async function paced(table: Table, connections: number, perSecond: number): Prom
       const due = begin + next++ * 1000 / perSecond;
       const early = due - performance.now();
       if (early > 0) await delay(Math.ceil(early));
-      await tell(caller, request);
+      await notify(caller, request);
       times.push(performance.now() - due);
     }
   });
@@ -183,17 +197,17 @@ async function pgbenchPaced(table: Table, clients: number, perSecond: number): P
   return await settlePacedByPgbench(databaseUrl, share, perSecond);
 }
 
-/** What the rounds before left for PostgreSQL to clean up is not what the next ones are to wait for. */
-async function tidyUp({ databaseUrl }: Table): Promise<void> {
+/** Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones. */
+async function vacuum({ databaseUrl }: Table): Promise<void> {
   const tables = ["payments", "notifications", "events", "history"];
   await ask(databaseUrl, `vacuum analyze ${tables.map((name) => `gateway.${name}`)}`);
   await ask(databaseUrl, "checkpoint");
 }
 
-/** Connected before the clock starts, as pgbench does it. */
+/** Connects before the time is taken, as pgbench does. */
 async function connectAll({ url }: Table, connections: number) {
   const callers = await Promise.all(
-    Array.from({ length: connections }, () => greet(url)),
+    Array.from({ length: connections }, () => connectWarm(url)),
   );
   return {
     each: (work: (caller: Caller) => Promise<void>) => Promise.all(callers.map(work)),
@@ -204,24 +218,24 @@ async function connectAll({ url }: Table, connections: number) {
 }
 
 /**
- * With a small request first: up to its version 2.9.5 Deno closes a connection after a request that
- * does not fit into what it reads at once (denoland/deno#36657), which is half a kilobyte at first and
- * twice that from then on. Connections are not what is measured.
+ * Sends a small request first. Deno (up to 2.9.5) closes a connection after a request that does not
+ * fit into its read buffer (denoland/deno#36657), which has 512 bytes at first and 1,024 afterwards.
+ * Connecting is not measured.
  */
-async function greet(url: string): Promise<Caller> {
+async function connectWarm(url: string): Promise<Caller> {
   const caller = await connect(url);
   await caller.ask(get(`${url}health/live/`)());
   return caller;
 }
 
-async function tell(caller: Caller, request: string): Promise<void> {
+async function notify(caller: Caller, request: string): Promise<void> {
   const head = await caller.ask(request);
-  if (!head.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${head}`);
+  if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
 }
 
-/** Whoever was measured has done all of it: each payment is paid, and there is an event of it. */
+/** Checks that the service and pgbench did all the work: each payment is paid and has an event. */
 async function check({ databaseUrl, rows, reserve }: Table): Promise<void> {
-  const told = reserve(0);
+  const sent = reserve(0);
   const [counts] = await ask(
     databaseUrl,
     `select
@@ -231,11 +245,13 @@ async function check({ databaseUrl, rows, reserve }: Table): Promise<void> {
       (select count(*) from gateway.payments where transaction_status = 'settlement')
         - ${rows - PENDING} as payments`,
   );
-  const wrong = Object.entries(counts!).filter(([, count]) => Number(count) !== told);
-  if (wrong.length > 0) throw new Error(`Told ${told} times, and there are ${wrong.join("; ")}`);
+  const wrong = Object.entries(counts!).filter(([, count]) => Number(count) !== sent);
+  if (wrong.length > 0) {
+    throw new Error(`Sent ${sent} notifications, but found ${wrong.join("; ")}`);
+  }
 }
 
-/** A service on a table with so many payments. */
+/** Starts a service on a table with this many payments. */
 async function openTable(rows: number): Promise<Table> {
   const databaseUrl = await server.createDatabase(`notifications_${rows}`);
   const service = resources.use(
@@ -246,11 +262,11 @@ async function openTable(rows: number): Promise<Table> {
     }),
   );
   await fill(databaseUrl, rows);
-  let told = 0;
+  let used = 0;
   function reserve(count: number): number {
-    const first = told;
-    told += count;
-    if (told > PENDING) throw new Error(`There are but ${PENDING} payments to be paid`);
+    const first = used;
+    used += count;
+    if (used > PENDING) throw new Error(`All ${PENDING} pending payments are used`);
     return first;
   }
   return {

@@ -1,15 +1,15 @@
-/** `deno task bench`: lists of payments, early and late pages, few rows and many, in turns. */
+/** Lists of payments: the first page and a late one, in a small table and in a large one. */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
 import { createKey } from "../core/auth/api_keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { type Caller, connect, timed } from "./caller.ts";
-import { goal, median, milliseconds, row } from "./figures.ts";
-import { get } from "./load.ts";
-import { startPostgres } from "./postgres.ts";
-import { startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { type Caller, connect, timed } from "./support/caller.ts";
+import { goal, median, milliseconds, row } from "./support/figures.ts";
+import { get } from "./support/load.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startService } from "./support/service.ts";
 
 const FEW = 1_000;
 const MANY = 1_000_000;
@@ -19,7 +19,7 @@ const WARM_UP = 50;
 const CALLS = 300;
 const MOST_APART = 1.3;
 
-/** Each with pages enough in both tables, but the last three: of those there are a few, the oldest. */
+/** The last three match only a few rows, the oldest; the others have many pages in both tables. */
 const FILTERS = [
   "",
   "payment_type=bank_transfer",
@@ -30,11 +30,11 @@ const FILTERS = [
   "payment_type=qris&status=expire",
 ];
 
-/** Besides staff: one who always had half of all payments, and one who has had none for long. */
+/** Staff, a user with half of all payments, and a user whose payments are all old. */
 const CALLERS = ["staff", "regular", "former"] as const;
 type Who = (typeof CALLERS)[number];
 
-type Ask = () => Promise<void>;
+type SendRequest = () => Promise<void>;
 
 interface Table {
   caller: Caller;
@@ -57,33 +57,33 @@ for (const filter of FILTERS) {
   for (const who of CALLERS) {
     const [firstOfFew, lateOfFew] = await pagesOf(few, who, filter);
     const [firstOfMany, lateOfMany] = await pagesOf(many, who, filter);
-    // The two services in turns, so that each is as cold as the other.
+    // Both services in turns, so that their caches are in the same state.
     const times = await measure([firstOfFew, firstOfMany, lateOfFew, lateOfMany]);
     const apart = Math.max(...times) / Math.min(...times);
     furthest = Math.max(furthest, apart);
-    console.log(row(`${who} ${filter}`, times.map(milliseconds), `${apart.toFixed(2)} apart`));
+    console.log(row(`${who} ${filter}`, times.map(milliseconds), `ratio ${apart.toFixed(2)}`));
   }
 }
-const remark = goal(`at most ${MOST_APART} times apart`, furthest <= MOST_APART);
-console.log(row("furthest apart", [furthest.toFixed(2)], remark));
+const remark = goal(`ratio at most ${MOST_APART}`, furthest <= MOST_APART);
+console.log(row("largest ratio of the slowest to the fastest", [furthest.toFixed(2)], remark));
 
-/** Asks for the first page, and for a late one. */
+/** Requests of the first page and of a late one. */
 async function pagesOf(
   { url, keys, caller }: Table,
   who: Who,
   filter: string,
-): Promise<[Ask, Ask]> {
+): Promise<[SendRequest, SendRequest]> {
   const first = `${url}payments/?${filter}`;
   const headers = { Authorization: `Bearer ${keys[who]}` };
-  const ask = (page: string): Ask => async () => {
+  const ask = (page: string): SendRequest => async () => {
     const head = await caller.ask(get(page, headers)());
-    if (!head.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${head}`);
+    if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
   };
   return [ask(first), ask(await latePage(first, headers))];
 }
 
-/** The middle of how long each takes, asked in turns. */
-async function measure(requests: Ask[]): Promise<number[]> {
+/** The median latency of each request, sent in turns. */
+async function measure(requests: SendRequest[]): Promise<number[]> {
   const times = requests.map((): number[] => []);
   for (let call = -WARM_UP; call < CALLS; call++) {
     for (const [index, request] of requests.entries()) {
@@ -94,7 +94,7 @@ async function measure(requests: Ask[]): Promise<number[]> {
   return times.map(median);
 }
 
-/** Page 1,000, or the last that is as full as the first: a shorter one would be quicker. */
+/** Page 1,000, or the last full page: a page with fewer rows would be faster. */
 async function latePage(first: string, headers: Record<string, string>): Promise<string> {
   let page = first;
   for (let number = 1, next: string | null = first; next && number <= LATE; number++) {
@@ -108,7 +108,7 @@ async function latePage(first: string, headers: Record<string, string>): Promise
   return page;
 }
 
-/** A service on a table with so many payments. */
+/** Starts a service on a table with this many payments. */
 async function openTable(rows: number): Promise<Table> {
   const url = await server.createDatabase(`payments_${rows}`);
   const staff = generateApiKey();
@@ -154,7 +154,7 @@ async function fill(url: string, rows: number): Promise<void> {
     ) kind
     order by n`;
   await sql`vacuum analyze gateway.payments`;
-  // What is still to be written out must not get in the way of what is measured.
+  // Otherwise a checkpoint could run during the measurement.
   await sql`checkpoint`;
   await sql.end();
 }

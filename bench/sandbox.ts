@@ -1,14 +1,14 @@
-/** `deno task bench`: charges a second of the sandbox alone, and whether they stay as quick. */
+/** Charges per second of the sandbox, new and with 100,000 transactions. */
 
-import { dataFolder } from "../tests/support/service.ts";
-import { median, perSecond, ratio } from "./figures.ts";
-import { post, requestsPerSecond } from "./load.ts";
-import { type Program, startProgram } from "./program.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { median, perSecond, ratio } from "./support/figures.ts";
+import { post, requestsPerSecond } from "./support/load.ts";
+import { type Program, startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const CONNECTIONS = 16;
 const MANY = 100_000;
-/** Enough for the compiler to have seen everything, few next to many. */
+/** Enough for the JIT compiler to optimize the code, and few compared with `MANY`. */
 const WARM_UP = 3_000;
 const MEASURED = 5_000;
 
@@ -17,7 +17,7 @@ let count = 0;
 
 async function startSandbox(name: string): Promise<Program> {
   const path = `${folder.path}/${name}`;
-  // As its task starts it, but for where it writes.
+  // The same permissions as in its task, except for the folder.
   const permissions = [
     "--allow-net",
     "--ignore-env",
@@ -59,7 +59,7 @@ const measured = { empty: [] as number[], full: [] as number[] };
 for (let round = 0; round < ROUNDS; round++) {
   await using empty = await startSandbox(`empty${round}`);
   await charge(empty, WARM_UP);
-  // Each goes first every other time.
+  // Each goes first in every other round.
   const order = round % 2 === 0 ? ["empty", "full"] as const : ["full", "empty"] as const;
   for (const name of order) {
     measured[name].push(await charge(name === "empty" ? empty : full, MEASURED));
@@ -67,8 +67,10 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 
 const least = Math.min(median(measured.empty), median(measured.full));
-console.log(`charges of a new sandbox  ${perSecond(measured.empty, "charges")}`);
-console.log(`with ${MANY.toLocaleString("en")} before it   ${perSecond(measured.full, "charges")}`);
+console.log(`new sandbox               ${perSecond(measured.empty, "charges")}`);
+console.log(
+  `with ${MANY.toLocaleString("en")} transactions ${perSecond(measured.full, "charges")}`,
+);
 console.log(
   `ratio                     ${ratio(measured.full, measured.empty)} (goal: at least 0.80)`,
 );

@@ -1,18 +1,18 @@
-/** `deno task bench`: webhooks delivered, and what they cost the notifications that cause them. */
+/** Webhook deliveries per second, and how much they slow down the notifications that cause them. */
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { ask as askDatabase } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/service.ts";
-import { type Caller, connect, timed } from "./caller.ts";
-import { goal, median, perSecond, ratio, row } from "./figures.ts";
-import { get, post } from "./load.ts";
-import { fill, nthRow, PENDING, settlement } from "./pending_payments.ts";
-import { startPostgres } from "./postgres.ts";
-import { startProgram } from "./program.ts";
-import { startService } from "./service.ts";
+import { dataFolder } from "../tests/support/project.ts";
+import { type Caller, connect, timed } from "./support/caller.ts";
+import { goal, median, perSecond, ratio, row } from "./support/figures.ts";
+import { get, post } from "./support/load.ts";
+import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startProgram } from "./support/program.ts";
+import { startService } from "./support/service.ts";
 
 const ENDPOINTS = 100;
 const LEAST = 300;
@@ -22,18 +22,18 @@ const DELIVERY_ROUNDS = 3;
 
 const MOST_ADDED = 1.1;
 const ROUNDS = 6;
-/** Notifications, in each round, of each. */
+/** Notifications in each round, for each kind. */
 const ROUND = 1_600;
 const CONNECTIONS = 16;
 
-/** The sending alone goes over as many connections as there are endpoints. */
+/** Sent by bare posts over as many connections as there are endpoints. */
 const BODY = Buffer.from(JSON.stringify({ data: "x".repeat(1_900) }));
 
 await using folder = await dataFolder();
 await using server = await startPostgres(folder.path);
 await using receiver = await startProgram(
   `${folder.path}/receiver.log`,
-  ["run", "-q", "--no-lock", "--allow-net", "bench/receiver.ts"],
+  ["run", "-q", "--no-lock", "--allow-net", "bench/support/receiver.ts"],
 );
 const staffKey = generateApiKey();
 const databaseUrl = await server.createDatabase("webhooks");
@@ -44,7 +44,7 @@ await using service = await startService(`${folder.path}/service.log`, {
   WEBHOOK_ALLOW_PRIVATE: "true",
 });
 await fill(databaseUrl, PENDING);
-let told = 0;
+let sent = 0;
 
 const rates = { none: [] as number[], waiting: [] as number[], sending: [] as number[] };
 type Kind = keyof typeof rates;
@@ -64,26 +64,26 @@ for (let round = 0; round < DELIVERY_ROUNDS; round++) {
   deliveries.push(await deliverTo(ENDPOINTS, EVENTS));
 }
 
-console.log(row("POST /notification/, 16 connections", ["calls", "of those without"]));
+console.log(row("POST /notification/, 16 connections", ["calls", "relative to none"]));
 console.log(row("no endpoint", [perSecond(rates.none, "calls")]));
 const added = ratio(rates.none, rates.waiting);
 console.log(row(
-  "an endpoint, whose deliveries are written",
+  "an endpoint that is disabled: deliveries are stored",
   [perSecond(rates.waiting, "calls"), ratio(rates.waiting, rates.none)],
   goal(`at most ${MOST_ADDED} times as long`, Number(added) <= MOST_ADDED),
 ));
 console.log(row(
-  "an endpoint, to which they are sent meanwhile",
+  "an endpoint that is enabled: deliveries are sent",
   [perSecond(rates.sending, "calls"), ratio(rates.sending, rates.none)],
 ));
-console.log(row(`webhooks to ${ENDPOINTS} endpoints`, ["deliveries", "of posts alone"]));
+console.log(row(`webhooks to ${ENDPOINTS} endpoints`, ["deliveries", "relative to bare posts"]));
 console.log(row(
-  "read, signed, sent, recorded",
+  "read, signed, sent and stored",
   [perSecond(deliveries, "webhooks"), ratio(deliveries, posts)],
   goal(`at least ${LEAST}/s`, median(deliveries) >= LEAST),
 ));
 
-/** Notifications a second. */
+/** Notifications per second. */
 async function notifyWith(kind: Kind): Promise<number> {
   const endpoint = kind === "none" ? null : await createEndpoint(kind === "sending");
   const rate = await notify(ROUND);
@@ -95,32 +95,32 @@ async function notifyWith(kind: Kind): Promise<number> {
 async function notify(count: number): Promise<number> {
   const requests = Array.from(
     { length: count },
-    () => post(`${service.url}notification/`, {}, settlement(nthRow(PENDING, told++))),
+    () => post(`${service.url}notification/`, {}, settlement(nthRow(PENDING, sent++))),
   );
-  const callers = await Promise.all(Array.from({ length: CONNECTIONS }, greet));
+  const callers = await Promise.all(Array.from({ length: CONNECTIONS }, connectWarm));
   let next = 0;
   const ms = await timed(() =>
     Promise.all(callers.map(async (caller) => {
-      while (next < count) await tell(caller, requests[next++]!);
+      while (next < count) await sendNotification(caller, requests[next++]!);
     }))
   );
   for (const caller of callers) caller[Symbol.dispose]();
   return count / (ms / 1_000);
 }
 
-/** With a small request first, as in the bench of notifications. */
-async function greet(): Promise<Caller> {
+/** Sends a small request first, for the reason given in bench/notifications.ts. */
+async function connectWarm(): Promise<Caller> {
   const caller = await connect(service.url);
   await caller.ask(get(`${service.url}health/live/`)());
   return caller;
 }
 
-async function tell(caller: Caller, request: string): Promise<void> {
+async function sendNotification(caller: Caller, request: string): Promise<void> {
   const head = await caller.ask(request);
-  if (!head.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${head}`);
+  if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
 }
 
-/** Webhooks a second, from the first that arrives to the last. */
+/** Webhooks per second, from the first that arrives to the last. */
 async function deliverTo(endpoints: number, events: number): Promise<number> {
   const ids: string[] = [];
   for (let n = 0; n < endpoints; n++) ids.push(await createEndpoint(false));
@@ -142,7 +142,7 @@ async function postAlone(count: number): Promise<number> {
   return count / (await received(count) / 1_000);
 }
 
-/** Waits for so many, and begins anew; the time from the first to the last. */
+/** Waits for `count` webhooks and resets the receiver; returns the time from the first to the last. */
 async function received(count: number): Promise<number> {
   while (true) {
     const answer = await (await fetch(receiver.url)).json();
@@ -151,7 +151,9 @@ async function received(count: number): Promise<number> {
       continue;
     }
     await (await fetch(receiver.url, { method: "DELETE" })).text();
-    if (answer.count > count) throw new Error(`${answer.count} came instead of ${count}`);
+    if (answer.count > count) {
+      throw new Error(`Received ${answer.count} webhooks instead of ${count}`);
+    }
     return answer.ms;
   }
 }
@@ -160,7 +162,7 @@ async function createEndpoint(enabled: boolean): Promise<string> {
   return (await staff("POST", "webhook-endpoints/", { url: receiver.url, enabled })).id;
 }
 
-/** Gone for good before the next is measured. */
+/** Waits until they are deleted, so that they do not disturb the next measurement. */
 async function remove(ids: string[]): Promise<void> {
   for (const id of ids) await staff("DELETE", `webhook-endpoints/${id}/`);
   const isGone = async () =>

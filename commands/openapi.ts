@@ -37,5 +37,5 @@ export async function run(readConfig: () => Config): Promise<void> {
     developmentKey: null,
   });
   const path = new URL("../openapi/openapi.json", import.meta.url);
-  await Deno.writeTextFile(path, JSON.stringify(app.document, null, 2) + "\n");
+  await Deno.writeTextFile(path, JSON.stringify(app.document(), null, 2) + "\n");
 }

@@ -7,14 +7,13 @@ import { createFixedAnswer } from "./fixed_answer.ts";
 import { loadScalarScript } from "./scalar_script.ts";
 
 export interface ReferenceOptions {
-  document: Document;
+  document: () => Document;
   basePath: string;
   developmentKey: string | null;
 }
 
 export function createReference({ document, basePath, developmentKey }: ReferenceOptions): Hono {
   const reference = new Hono();
-  const documentText = JSON.stringify(document);
 
   reference.get(
     "/openapi.json/",
@@ -22,7 +21,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       contentType: "application/json",
       // Kept by whoever likes, and asked for again each time: another version may run by now.
       cacheControl: "no-cache",
-      text: () => documentText,
+      text: () => JSON.stringify(document()),
     }),
   );
 

@@ -80,7 +80,8 @@ export interface App {
   fetch: Fetch;
   /** Asks the app without a port: `await app.request("/me/")`. */
   request(path: string, init?: RequestInit): Promise<Response>;
-  document: Document;
+  /** The OpenAPI document; created at the first call. */
+  document(): Document;
 }
 
 /** Builds the app and does nothing else: no port, no connection, no environment. */
@@ -119,7 +120,9 @@ export function createApp(deps: AppDeps): App {
   describeProblems(api);
   describeMessages(api);
   describeGatewayMessage(api);
-  const document = createDocument(api, basePath);
+  let created: Document | undefined;
+  // Not created at the start, because that takes longer than the rest of the start.
+  const document = () => created ??= createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
   const admit = createAdmit({

@@ -1,128 +1,184 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
-import { PROJECT } from "./support/service.ts";
+import { LONGEST } from "./select.ts";
+import { PROJECT } from "./support/project.ts";
 
-/** From the top down: a file imports from its own floor and those below it. */
+/** From top to bottom: a file imports from its own floor and the floors below it. */
 const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
+
+/**
+ * The floors inside `core/`, from top to bottom. A folder imports only from floors below its own; a
+ * single file is also imported from its own floor. The rest of `core/` is the lowest floor, whose
+ * files and folders may import each other.
+ */
+const CORE_FLOORS = [
+  ["tasks.ts", "schedule.ts", "prune.ts", "status"],
+  ["subscribers"],
+  ["notifications", "webhooks"],
+  ["invoices", "subscriptions"],
+  ["payments"],
+  ["events", "jobs"],
+  ["records"],
+  ["idempotency", "gateway"],
+  ["auth"],
+];
+
+/** The folders of the programs. */
+const PROGRAMS = [...FLOORS, "sandbox"];
+
+const MOST_LINES = 400;
 
 interface SourceFile {
   path: string;
   text: string;
-  imports: string[];
+  imports: Import[];
+}
+
+interface Import {
+  target: string;
+  /** Whether only types are imported, which does not exist at run time. */
+  isType: boolean;
 }
 
 const files = await Promise.all(
-  (await sourceFiles(PROJECT)).map(async (path): Promise<SourceFile> => {
+  (await findFiles(PROJECT, /\.(ts|js|css)$/)).map(async (path): Promise<SourceFile> => {
     const text = await Deno.readTextFile(join(PROJECT, path));
-    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)];
-    return { path, text, imports: specifiers.map(([, name]) => join(dirname(path), name!)) };
+    return { path, text, imports: readImports(path, text) };
   }),
 );
 
-const house = files.filter(({ path }) => floorOf(path) !== -1);
-const programs = files.filter(({ path }) => floorOf(path) !== -1 || isSandbox(path));
+const service = files.filter(({ path }) => floorOf(path) !== -1);
+const programs = files.filter(({ path }) => PROGRAMS.includes(topOf(path)));
 
-async function sourceFiles(folder: string): Promise<string[]> {
+async function findFiles(folder: string, pattern: RegExp): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (name.startsWith(".") || name === "node_modules" || name === "dist") continue;
+    if ([".data", ".git", "node_modules", "dist"].includes(name)) continue;
     const path = join(folder, name);
-    if (isDirectory) found.push(...await sourceFiles(path));
-    else if (/\.(ts|js|css)$/.test(name)) found.push(relative(PROJECT, path));
+    if (isDirectory) found.push(...await findFiles(path, pattern));
+    else if (pattern.test(name)) found.push(relative(PROJECT, path));
   }
-  return found;
+  return found.sort();
+}
+
+function readImports(path: string, text: string): Import[] {
+  const statements = text.matchAll(
+    /(?:^(?:import|export)\s([^;"]*?)from\s*|\bimport\s*\(?\s*)"(\.[^"]+)"/gm,
+  );
+  return [...statements].map(([, names = "", specifier]) => ({
+    target: join(dirname(path), specifier!),
+    isType: /^type\s/.test(names) ||
+      /^\{.*\}\s*$/s.test(names) &&
+        names.slice(1, names.lastIndexOf("}")).split(",").map((name) => name.trim())
+          .filter(Boolean).every((name) => name.startsWith("type ")),
+  }));
+}
+
+function topOf(path: string): string {
+  return path.split("/")[0]!;
 }
 
 function floorOf(path: string): number {
-  return FLOORS.indexOf(path.split("/")[0]!);
+  return FLOORS.indexOf(topOf(path));
 }
 
-/** It stands beside the house. */
 function isSandbox(path: string): boolean {
-  return path.startsWith("sandbox/");
+  return topOf(path) === "sandbox";
 }
 
-Deno.test("imports run downwards", () => {
-  assert.ok(house.length > 20);
-  for (const { path, imports } of house) {
-    for (const target of imports.filter((each) => !isSandbox(each))) {
-      assert.ok(floorOf(target) >= floorOf(path), `${path} imports upwards: ${target}`);
-    }
-  }
+/** All folders that a file is in, such as `core` and `core/payments`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}
+
+/** Fails with all findings at once. */
+function assertNone(findings: string[], rule: string): void {
+  assert.equal(findings.length, 0, `${rule}\n  ${findings.join("\n  ")}`);
+}
+
+Deno.test("architecture: imports between top folders run downwards", () => {
+  assert.ok(service.length > 20);
+  const upwards = service.flatMap(({ path, imports }) =>
+    imports.filter(({ target }) => !isSandbox(target) && floorOf(target) < floorOf(path))
+      .map(({ target }) => `${path} imports ${target}`)
+  );
+  assertNone(upwards, `A file may import only from its own folder and those after it: ${FLOORS}`);
 });
 
-/** Of the tests, but for those of the sandbox: who asks somebody else than a service, and whom. */
-const ASK_OTHERS = [
-  "tests/architecture_test.ts", // Nobody: it has the word.
-  "tests/commands/run_task_test.ts", // The sandbox; the service by the client.
-  "tests/gateway/client_and_sandbox_test.ts", // The sandbox.
-  "tests/payments/types_test.ts", // The sandbox's pages, by the links that a payment has.
-  "tests/support/app.ts", // An app in the same process; it checks the answers as well.
-  "tests/support/client.ts", // The service: this is the client.
-  "tests/support/gateway/proxy.ts", // The gateway.
-  "tests/support/gateway/relay.ts", // The gateway.
-  "tests/support/gateway/sandbox.ts", // The sandbox.
+/** Test files, other than those of the sandbox, that call `fetch` themselves, and why. */
+const CALL_FETCH = [
+  "tests/architecture_test.ts", // Only mentions it.
+  "tests/commands/run_task_test.ts", // Calls the sandbox.
+  "tests/gateway/client_and_sandbox_test.ts", // Calls the sandbox.
+  "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
+  "tests/support/app.ts", // Calls an app in the same process, and checks the responses.
+  "tests/support/client.ts", // Is the client that checks the responses.
+  "tests/support/gateway/proxy.ts", // Calls the gateway.
+  "tests/support/gateway/relay.ts", // Calls the gateway.
+  "tests/support/gateway/sandbox.ts", // Calls the sandbox.
 ];
 
-Deno.test("tests ask a service by the one client that checks its answers", () => {
+Deno.test("architecture: tests call the service only by the client that checks its responses", () => {
   const tests = files.filter(({ path }) => path.startsWith("tests/"));
   assert.ok(tests.some(({ text }) => text.includes("askService(")));
-  // However it is called, or handed on; a method of that name is somebody else's.
-  const asking = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
-  const others = asking.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
-  assert.deepEqual(others.map(({ path }) => path).sort(), ASK_OTHERS);
-  const asksItself = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
-  for (const { path, text } of asking) assert.doesNotMatch(text, asksItself, path);
+  // Calls, and `fetch` passed as a value; methods named `fetch` are something else.
+  const calling = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
+  const others = calling.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
+  assert.deepEqual(others.map(({ path }) => path).sort(), CALL_FETCH);
+  const callsService = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
+  for (const { path, text } of calling) assert.doesNotMatch(text, callsService, path);
 });
 
-Deno.test("the sandbox is a program of its own: it knows nobody, and only commands know it", () => {
+Deno.test("architecture: the sandbox imports only itself, and only commands, tests and benchmarks import it", () => {
   assert.ok(files.filter(({ path }) => isSandbox(path)).length > 20);
-  for (const { path, imports } of files) {
-    const mayKnowIt = /^(commands|tests|bench|main\.ts)/.test(path);
-    for (const target of imports) {
-      if (isSandbox(path)) assert.ok(isSandbox(target), `${path} imports ${target}`);
-      else assert.ok(mayKnowIt || !isSandbox(target), `${path} imports ${target}`);
-    }
-  }
+  const findings = files.flatMap(({ path, imports }) =>
+    imports.filter(({ target }) =>
+      isSandbox(path)
+        ? !isSandbox(target)
+        : isSandbox(target) && !/^(commands|tests|bench|main\.ts)/.test(path)
+    ).map(({ target }) => `${path} imports ${target}`)
+  );
+  assertNone(findings, "The sandbox is a program of its own:");
 });
 
-Deno.test("imports go in no circles", () => {
+Deno.test("architecture: no import cycles between files", () => {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();
   function visit(path: string, trail: string[]) {
-    assert.ok(!trail.includes(path), `a circle: ${[...trail, path].join(" → ")}`);
+    assert.ok(!trail.includes(path), `Import cycle: ${[...trail, path].join(" → ")}`);
     if (done.has(path)) return;
-    for (const target of byPath.get(path)?.imports ?? []) visit(target, [...trail, path]);
+    for (const { target } of byPath.get(path)?.imports ?? []) visit(target, [...trail, path]);
     done.add(path);
   }
   for (const { path } of files) visit(path, []);
 });
 
-Deno.test("every import is of a file that is there", async () => {
+Deno.test("architecture: every imported file exists", async () => {
   for (const { path, imports } of files) {
-    for (const target of imports) {
-      const { isFile } = await Deno.stat(join(PROJECT, target));
-      assert.ok(isFile, `${path} imports ${target}`);
+    for (const { target } of imports) {
+      const found = await Deno.stat(join(PROJECT, target)).catch(() => null);
+      assert.ok(found?.isFile, `${path} imports ${target}, which does not exist`);
     }
   }
 });
 
-Deno.test("only main.ts reads the environment", () => {
+Deno.test("architecture: only main.ts reads the environment", () => {
   for (const { path, text } of programs) {
     if (path === "main.ts") continue;
     assert.doesNotMatch(text, /Deno\.env|process\.env|node:process/, path);
   }
 });
 
-Deno.test("a gate alone changes the state of a payment, an invoice, a subscription", () => {
-  const makers = house.filter(({ text }) => /\btransition: \{/.test(text));
+Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
+  const makers = service.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(makers.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",
     "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
   ]);
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
-  const writers = house.filter(({ text }) => writes.test(text));
+  const writers = service.filter(({ text }) => writes.test(text));
   assert.deepEqual(writers.map(({ path }) => path).sort(), [
     "db/payment_statements.ts",
     "db/record_writes.ts",
@@ -132,14 +188,101 @@ Deno.test("a gate alone changes the state of a payment, an invoice, a subscripti
   ]);
 });
 
-Deno.test("embedded parts are imported only when they are used", () => {
-  for (const { path, text } of house) {
+Deno.test("architecture: the embedded database and the sandbox are loaded only when they are used", () => {
+  for (const { path, text } of service) {
     if (path.startsWith("db/embedded/")) continue;
     const statics = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ?? [];
     assert.deepEqual(statics, [], path);
   }
 });
 
-Deno.test("every file says in a sentence what it is for", () => {
-  for (const { path, text } of programs) assert.match(text, /^\/\*\*/, path);
+Deno.test("architecture: every file opens with a comment that says what it is for", () => {
+  const findings = programs.filter(({ text }) => !text.startsWith("/**"));
+  assertNone(findings.map(({ path }) => path), "These files do not open with `/** … */`:");
+});
+
+Deno.test("architecture: every test file in the list of the longest exists", () => {
+  const tests = files.map(({ path }) => path);
+  const missing = LONGEST.filter((path) => !tests.includes(path));
+  assertNone(missing, "tests/select.ts lists test files that do not exist:");
+});
+
+Deno.test("architecture: imports inside core run downwards", () => {
+  const floorInCore = (path: string) => {
+    const floor = CORE_FLOORS.findIndex((entries) => entries.includes(entryOf(path)));
+    return floor === -1 ? CORE_FLOORS.length : floor;
+  };
+  const findings = files.filter(({ path }) => topOf(path) === "core").flatMap((
+    { path, imports },
+  ) =>
+    imports.filter(({ target }) => {
+      if (topOf(target) !== "core" || entryOf(target) === entryOf(path)) return false;
+      const [from, to] = [floorInCore(path), floorInCore(target)];
+      return to < from || to === from && from < CORE_FLOORS.length && isFolder(target);
+    }).map(({ target }) => `${path} imports ${target}`)
+  );
+  const floors = CORE_FLOORS.map((entries) => entries.join(" ")).join(" · ");
+  assertNone(findings, `In core/ each floor may import only from those after it: ${floors} · rest`);
+});
+
+function isFolder(path: string): boolean {
+  return !entryOf(path).endsWith(".ts");
+}
+
+/** The file or folder directly in `core/` that a path is or is in. */
+function entryOf(path: string): string {
+  return path.split("/")[1]!;
+}
+
+Deno.test("architecture: no two folders import each other", () => {
+  const examples = new Map<string, string>();
+  for (const { path, imports } of programs) {
+    for (const { target } of imports) {
+      for (const from of foldersOf(path)) {
+        for (const to of foldersOf(target)) {
+          const isInside = `${from}/`.startsWith(`${to}/`) || `${to}/`.startsWith(`${from}/`);
+          if (!isInside) examples.set(`${from} ${to}`, `${path} imports ${target}`);
+        }
+      }
+    }
+  }
+  const findings = [...examples].flatMap(([pair, example]) => {
+    const [from, to] = pair.split(" ");
+    const reverse = examples.get(`${to} ${from}`);
+    return reverse && from! < to! ? [`${from} and ${to}: ${example}; ${reverse}`] : [];
+  });
+  assertNone(findings, "These folders import each other:");
+});
+
+Deno.test(`architecture: no file of the programs has more than ${MOST_LINES} lines`, () => {
+  const long = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+    .filter(({ path, lines }) => path.endsWith(".ts") && lines > MOST_LINES);
+  assertNone(
+    long.map(({ path, lines }) => `${path}: ${lines}`),
+    `Split these files by topic, to at most ${MOST_LINES} lines each:`,
+  );
+});
+
+Deno.test("architecture: routes import types, but no values, from db", () => {
+  const findings = files.filter(({ path }) => topOf(path) === "routes").flatMap((
+    { path, imports },
+  ) =>
+    imports.filter(({ target, isType }) => topOf(target) === "db" && !isType)
+      .map(({ target }) => `${path} imports ${target}`)
+  );
+  assertNone(findings, "Routes call core/, which calls db/:");
+});
+
+Deno.test("architecture: no text refers to documents outside the repository", async () => {
+  const outside = /G§|\bincidents? \d+|\bcontract \d+/i;
+  const findings: string[] = [];
+  for (const path of await findFiles(PROJECT, /\.(ts|js|css|html|md|json|ya?ml|sql|sh)$/)) {
+    if (path === "tests/architecture_test.ts") continue;
+    const lines = (await Deno.readTextFile(join(PROJECT, path))).split("\n");
+    for (const [index, line] of lines.entries()) {
+      const found = line.match(outside)?.[0];
+      if (found) findings.push(`${path}:${index + 1}: ${found}`);
+    }
+  }
+  assertNone(findings, "Write the fact itself, or link a heading of a page in docs/:");
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
-import { dataFolder, runTask, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { preparedFolder, runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 async function keys(settings: Record<string, string>, ...args: string[]) {
@@ -15,8 +16,8 @@ function rowOf(list: string, key: string): Record<string, string> {
   return Object.fromEntries(head!.map((name, column) => [name, row[column]!]));
 }
 
-Deno.test("keys are made, used, listed and revoked while the embedded service runs", async () => {
-  await using folder = await dataFolder();
+Deno.test("keys command: creates, lists and revokes keys while the embedded service runs", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, RATE_LIMIT_BURST: "1000000" };
   await using service = await startService({ settings });
   const created = await keys(settings, "create", "--user", "alice", "--name", "web shop");
@@ -27,7 +28,7 @@ Deno.test("keys are made, used, listed and revoked while the embedded service ru
   assert.equal(JSON.parse((await service.get("/me/", key)).text).user_id, "alice");
 
   const { stdout: list } = await keys(settings, "list");
-  assert.ok(!list.includes(key), "a key is shown once");
+  assert.ok(!list.includes(key), "the list does not show the key");
   const row = rowOf(list, key);
   assert.deepEqual([row.USER, row.STAFF, row.NAME, row.STATE], [
     "alice",
@@ -39,11 +40,11 @@ Deno.test("keys are made, used, listed and revoked while the embedded service ru
 
   const { stdout: revoked } = await keys(settings, "revoke", key.slice(0, 11));
   assert.match(revoked, /gk_\S{8} of alice is revoked/);
-  await until("it is refused", async () => (await service.get("/me/", key)).status === 401);
+  await until("the key is rejected", async () => (await service.get("/me/", key)).status === 401);
   assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked 20/);
 });
 
-Deno.test("keys can be made before the service ever ran", async () => {
+Deno.test("keys command: creates a key before the first start of the service", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path };
   const created = await keys(settings, "create", "--user", "ops", "--staff");
@@ -53,7 +54,7 @@ Deno.test("keys can be made before the service ever ran", async () => {
   assert.deepEqual([answer.user_id, answer.is_staff], ["ops", true]);
 });
 
-Deno.test("keys can be made at once, and beside a start, and none gets in another's way", async () => {
+Deno.test("keys command: several calls at once and during a start all succeed", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path };
   const creating = ["a", "b", "c"].map((user) => keys(settings, "create", "--user", user));
@@ -64,15 +65,14 @@ Deno.test("keys can be made at once, and beside a start, and none gets in anothe
   }
 });
 
-Deno.test("keys of a database of one's own", async () => {
+Deno.test("keys command: works with DATABASE_URL, and revokes by the whole key", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const { stdout: key } = await keys(settings, "create", "--user", "alice");
-  // Whoever has only the whole key at hand can revoke by that.
   assert.equal((await keys(settings, "revoke", key.trim())).code, 0);
   assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked/);
 });
 
-Deno.test("what cannot be done is said in a line or shown in the usage, exit code 1", async () => {
+Deno.test("keys command: wrong arguments print one line or the usage, with exit code 1", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const unknown = await keys(settings, "revoke", "gk_unknown0");
   assert.equal(unknown.code, 1);
@@ -87,11 +87,11 @@ Deno.test("what cannot be done is said in a line or shown in the usage, exit cod
     assert.equal(stdout, "");
     assert.match(stderr, /^Usage:/);
   }
-  const unshowable = [["--user", ""], ["--user", " "], ["--user", "a\u001b[31m"], [
+  const unprintable = [["--user", ""], ["--user", " "], ["--user", "a\u001b[31m"], [
     "--user",
     "\u202e",
   ]];
-  for (const args of [...unshowable, ["--user", "a", "--name", "b\nc"]]) {
+  for (const args of [...unprintable, ["--user", "a", "--name", "b\nc"]]) {
     const { code, stderr } = await keys(settings, "create", ...args);
     assert.equal(code, 1);
     assert.match(stderr, /^A user id, and a name, has/);

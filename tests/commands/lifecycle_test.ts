@@ -3,23 +3,22 @@ import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
 import {
-  copyProject,
-  dataFolder,
   postgresRuns,
-  PROJECT,
+  preparedFolder,
   runTask,
   type Service,
   startService,
 } from "../support/service.ts";
-import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {
   return until(`${text} is written`, () => service.output().includes(text));
 }
 
-/** What a shell makes of a curl command; where there is no curl, what it would ask. */
+/** Runs a curl command; without curl, sends the same request. */
 async function paste(curl: string): Promise<string> {
   const { code, stdout } = await new Deno.Command("bash", { args: ["-c", curl] }).output();
   if (code === 0) return new TextDecoder().decode(stdout);
@@ -32,7 +31,7 @@ async function paste(curl: string): Promise<string> {
   return await (await askService(url!, init)).text();
 }
 
-Deno.test("a first start says what it does, and ends in a message whose curl works", async () => {
+Deno.test("start: the first start prints its steps and a curl command that works", async () => {
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
@@ -54,8 +53,8 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
   assert.equal(new URL(service.url).hostname, "127.0.0.1");
 });
 
-Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has data and keys", async () => {
-  await using folder = await dataFolder();
+Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop it cleanly, and the next start keeps data and keys", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys: Service["keys"] | undefined;
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
@@ -72,8 +71,8 @@ Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has d
   }
 });
 
-Deno.test("a Ctrl-C that arrives as two signals at once ends it once, in good order", async () => {
-  await using folder = await dataFolder();
+Deno.test("stop: two signals at once, as from Ctrl-C, stop it once and cleanly", async () => {
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pid = await service.pid();
   Deno.kill(pid, "SIGINT");
@@ -82,7 +81,7 @@ Deno.test("a Ctrl-C that arrives as two signals at once ends it once, in good or
   assert.equal(await postgresRuns(folder.path), false);
 });
 
-Deno.test("a request in flight is finished before it ends", async () => {
+Deno.test("stop: a request in flight is answered first", async () => {
   const { proxy, url } = throughProxy(await createDatabase());
   await using _ = proxy;
   const settings = {
@@ -102,12 +101,12 @@ Deno.test("a request in flight is finished before it ends", async () => {
   assert.equal((await service.ended).code, 0);
 });
 
-Deno.test("a request that takes for ever is cut off after 10 s", async () => {
-  await using folder = await dataFolder();
+Deno.test("stop: a request that does not end is cut off after 10 s", async () => {
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
-  // Megabytes that nobody reads: their answer is never done.
+  // Responses of megabytes that are not read, so they never end.
   const request = "GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n";
   await connection.write(new TextEncoder().encode(request.repeat(20)));
   await connection.read(new Uint8Array(10));
@@ -116,19 +115,22 @@ Deno.test("a request that takes for ever is cut off after 10 s", async () => {
   assert.equal(await postgresRuns(folder.path), false);
 });
 
-Deno.test("while it drains it says it is not ready, and goes on answering", async () => {
-  await using folder = await dataFolder();
+Deno.test("stop: while it drains, it reports that it is not ready and still answers", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, DRAIN_SECONDS: "1" };
   await using service = await startService({ settings });
   assert.equal((await service.get("/health/ready/")).status, 200);
   service.signal("SIGTERM");
-  await until("it is not ready", async () => (await service.get("/health/ready/")).status === 503);
+  await until(
+    "the service is not ready",
+    async () => (await service.get("/health/ready/")).status === 503,
+  );
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
   assert.equal((await service.ended).code, 0);
 });
 
-Deno.test("a second instance on the same folder says so in one line and ends with 1", async () => {
-  await using folder = await dataFolder();
+Deno.test("start: a second instance on the same folder exits with 1 and one line", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   await using service = await startService({ settings });
   const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT: "0" });
@@ -141,7 +143,7 @@ Deno.test("a second instance on the same folder says so in one line and ends wit
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });
 
-Deno.test("of two that start at once on a new folder one serves and one says why not", async () => {
+Deno.test("start: of two starts at once on a new folder, one serves and the other exits with a reason", async () => {
   await using folder = await dataFolder();
   const settings = { DATA_DIR: folder.path, PORT: "0" };
   const starts = [startService({ settings }), startService({ settings })];
@@ -154,7 +156,7 @@ Deno.test("of two that start at once on a new folder one serves and one says why
   assert.match(loser.reason.message, /is in use by another instance/);
 });
 
-Deno.test("without its permissions it says how to start it", async () => {
+Deno.test("start: without permissions it prints how to start it", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "main.ts"],
     cwd: PROJECT,
@@ -163,8 +165,8 @@ Deno.test("without its permissions it says how to start it", async () => {
   assert.match(new TextDecoder().decode(stderr), /^Permissions are missing: [^\n]+\n$/);
 });
 
-Deno.test("a port that is taken is told in one line, exit code 1", async () => {
-  await using folder = await dataFolder();
+Deno.test("start: a port in use exits with 1 and one line", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -176,7 +178,7 @@ Deno.test("a port that is taken is told in one line, exit code 1", async () => {
   assert.equal(await postgresRuns(folder.path), false);
 });
 
-Deno.test("wrong settings stop the start with one list, exit code 1, secrets unseen", async () => {
+Deno.test("start: invalid settings exit with 1 and one list without secrets", async () => {
   const settings = { PORT: "x", DATABASE_URL: "mysql://u:hunter2@h/d", GATEWAY_SERVER_KEY: "" };
   const { code, stdout, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
@@ -189,7 +191,7 @@ Deno.test("wrong settings stop the start with one list, exit code 1, secrets uns
 });
 
 for (const absence of ["cut", "slam"] as const) {
-  Deno.test(`a database that comes later is waited for (${absence})`, async () => {
+  Deno.test(`start: waits for a database that becomes available later (${absence})`, async () => {
     const { proxy, url } = throughProxy(await createDatabase());
     await using _ = proxy;
     proxy[absence]();
@@ -203,7 +205,7 @@ for (const absence of ["cut", "slam"] as const) {
   });
 }
 
-Deno.test("a role that may change nothing can serve what is migrated, and is told what is not", async () => {
+Deno.test("start: a role without DDL rights can serve a migrated database, and gets a message about missing migrations", async () => {
   await using folder = await dataFolder();
   const migrated = new URL(await createDatabase());
   const empty = new URL(await createDatabase({ template: null }));
@@ -219,7 +221,7 @@ Deno.test("a role that may change nothing can serve what is migrated, and is tol
   const settings = {
     GATEWAY_SERVER_KEY: "Mid-server-x",
     HOST: "127.0.0.1",
-    // The other one has an owner of its own.
+    // The queue in PostgreSQL needs a role that owns its schema.
     QUEUE: "kv",
     DATA_DIR: folder.path,
   };
@@ -234,7 +236,7 @@ Deno.test("a role that may change nothing can serve what is migrated, and is tol
   assert.match(stderr, /^Migrations are missing, and this role may not apply them: [^\n]+\n$/);
 });
 
-Deno.test("a database that does not let us in is told in one line, without its password", async () => {
+Deno.test("start: a rejected login exits with 1 and one line without the password", async () => {
   const url = new URL(await createDatabase());
   const wrongPassword = Object.assign(new URL(url), { password: "hunter2" }).href;
   const wrongDatabase = Object.assign(new URL(url), { pathname: "/nowhere" }).href;
@@ -247,7 +249,7 @@ Deno.test("a database that does not let us in is told in one line, without its p
   }
 });
 
-Deno.test("with DATABASE_URL nothing embedded is touched or even there", async () => {
+Deno.test("start: with DATABASE_URL the embedded database is neither used nor needed", async () => {
   await using folder = await dataFolder();
   const project = join(folder.path, "project");
   await copyProject(project);
@@ -266,7 +268,7 @@ Deno.test("with DATABASE_URL nothing embedded is touched or even there", async (
   await assert.rejects(Deno.stat(join(project, ".data")), Deno.errors.NotFound);
 });
 
-Deno.test("BOOTSTRAP_STAFF_KEY that was revoked stays revoked", async () => {
+Deno.test("start: a revoked BOOTSTRAP_STAFF_KEY stays revoked", async () => {
   const BOOTSTRAP_STAFF_KEY = "gk_" + "c".repeat(43);
   const settings = {
     DATABASE_URL: await createDatabase(),
@@ -285,8 +287,8 @@ Deno.test("BOOTSTRAP_STAFF_KEY that was revoked stays revoked", async () => {
   assert.match(service.output(), /bootstrap_key_does_not_count/);
 });
 
-Deno.test("development keys stop working once there is a real gateway key", async () => {
-  await using folder = await dataFolder();
+Deno.test("start: development keys are rejected once there is a real gateway key", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys;
   {

@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { askService } from "../support/client.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, postgresRuns, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { postgresRuns, preparedFolder, startService } from "../support/service.ts";
 
-/** The README's command, with the Deno that runs the tests: npm has not every one for every machine. */
+/** The README's command, with the Deno version that runs the tests. */
 const START = ["npx", "-y", `deno@${Deno.version.deno}`, "task", "start"];
 
 const hasNpx = await hasProgram("npx", "the tests of the README's command are");
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   Deno.test({
-    name: `${signal} to npx ends the service in good order`,
+    name: `npx: ${signal} stops the service cleanly`,
     ignore: !hasNpx,
     async fn() {
-      await using folder = await dataFolder();
+      // SIGTERM: a first start, as in the README.
+      await using folder = signal === "SIGTERM" ? await dataFolder() : await preparedFolder();
       const settings = { DATA_DIR: folder.path };
       await using service = await startService({ settings, command: START });
       assert.equal((await service.get("/me/", service.keys.user)).status, 200);

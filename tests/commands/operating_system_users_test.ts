@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyProject, DOWNLOADING, startService } from "../support/service.ts";
+import { copyProject } from "../support/project.ts";
+import { DOWNLOADING, startService } from "../support/service.ts";
 
-/** These start the service as others than whoever runs the tests, which only root can do. */
+/** Only root can start the service as another user. */
 const isRoot = Deno.uid() === 0;
 const NOBODY = 65_534;
 
 Deno.test({
-  name: "as root in a folder closed to all others, the database finds a place, and says where",
+  name:
+    "start as root: in a folder that other users cannot enter, the database is created elsewhere and its path printed",
   ignore: !isRoot,
   async fn() {
     const home = await Deno.makeTempDir({ prefix: "payment-gateway-closed home-" });
     let elsewhere: string | undefined;
     try {
-      // A 0700 folder, and with a space in its name at that.
+      // Only for its owner, and with a space in its name.
       await Deno.chmod(home, 0o700);
       const cwd = join(home, "project");
       await copyProject(cwd);
@@ -36,7 +38,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "as an ordinary user everything lives in the data folder, with no cache to begin with",
+  name: "start as an ordinary user: without a Deno cache, all files are created in the data folder",
   ignore: !isRoot,
   async fn() {
     const home = await Deno.makeTempDir({ prefix: "payment-gateway-user-" });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { dataFolder, environment, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 
 /** The flags that `deno task start` would run the service with. */
 async function flagsFor(settings: Record<string, string>): Promise<string[]> {
@@ -17,7 +18,7 @@ async function flagsFor(settings: Record<string, string>): Promise<string[]> {
   return new TextDecoder().decode(stdout).trim().split(" ");
 }
 
-/** Tries things out with given flags: what is allowed and what is not. */
+/** Runs a script with these flags that tries what is allowed. */
 async function probe(flags: string[], paths: Record<string, string>) {
   const script = join(paths.scratch!, "probe.ts");
   await Deno.writeTextFile(
@@ -80,7 +81,7 @@ const NOTHING = {
   loadCode: false,
 };
 
-Deno.test("with DATABASE_URL the service can write no file and start no program", async () => {
+Deno.test("permissions: with DATABASE_URL the service cannot write files or start programs", async () => {
   await using folder = await dataFolder();
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const flags = await flagsFor(settings);
@@ -95,7 +96,7 @@ Deno.test("with DATABASE_URL the service can write no file and start no program"
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), NOTHING);
 });
 
-Deno.test("with DATABASE_URL and QUEUE=kv it can write its queue, and nothing else", async () => {
+Deno.test("permissions: with DATABASE_URL and QUEUE=kv it can write only its queue", async () => {
   await using folder = await dataFolder();
   const flags = await flagsFor({
     DATABASE_URL: await createDatabase(),
@@ -110,7 +111,7 @@ Deno.test("with DATABASE_URL and QUEUE=kv it can write its queue, and nothing el
   });
 });
 
-Deno.test("embedded, it can write a few files of its own and run the database server, nothing else", async () => {
+Deno.test("permissions: with the embedded database it can write only its own files and run only the database server", async () => {
   await using folder = await dataFolder();
   const flags = await flagsFor({ DATA_DIR: folder.path });
   assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));
@@ -121,7 +122,7 @@ Deno.test("embedded, it can write a few files of its own and run the database se
   });
 });
 
-Deno.test("no task runs with all permissions", async () => {
+Deno.test("permissions: no task runs with all permissions", async () => {
   const { tasks, permissions } = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
   for (const [name, task] of Object.entries<string>(tasks)) {
     assert.doesNotMatch(task, /(^|\s)(-A|--allow-all)\b/, name);

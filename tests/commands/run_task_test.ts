@@ -10,7 +10,7 @@ import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../support/payments/payments.ts";
 import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { parseSubscription } from "../support/records/subscriptions.ts";
-import { dataFolder, runTask, startService } from "../support/service.ts";
+import { preparedFolder, runTask, startService } from "../support/service.ts";
 
 const TASKS = [
   "check_payment_status",
@@ -26,7 +26,7 @@ async function run(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["run", ...args], settings);
 }
 
-/** That it is refused in these words; without a process of its own, which takes longer. */
+/** Checks the error of a call. It runs in this process, which is faster than starting one. */
 async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
   await assert.rejects(runHere(() => parseConfig(settings, "/nowhere"), args), {
     name: "Failure",
@@ -34,7 +34,7 @@ async function assertRefused(settings: Record<string, string>, args: string[], m
   });
 }
 
-/** Runs it here, without a process of its own, before a terminal: what that shows, and the summary. */
+/** Runs the command in this process with a terminal; returns what that shows, and the summary. */
 async function watch(settings: Record<string, string>, ...args: string[]) {
   const { stderr } = Deno;
   const { log } = console;
@@ -51,27 +51,27 @@ async function watch(settings: Record<string, string>, ...args: string[]) {
     await runHere(() => parseConfig(settings, "/nowhere"), args);
   } finally {
     console.log = log;
-    // Those of its kind show again.
+    // Restores the methods of the prototype.
     for (const name of ["isTerminal", "writeSync"]) Reflect.deleteProperty(stderr, name);
   }
   return seen;
 }
 
-interface Own extends AsyncDisposable {
+interface Installation extends AsyncDisposable {
   app: TestApp;
-  /** Of whoever charges. */
+  /** The API key of the user who charges. */
   key: string;
   sandbox: TestSandbox;
   settings: Record<string, string>;
   charge(more?: object, headers?: HeadersInit): Promise<Response>;
   charged(): Promise<Payment>;
   read(id: string): Promise<Payment>;
-  /** All payments are due for a look. */
+  /** Makes all payments due for a check. */
   makeDue(more?: string): Promise<void>;
 }
 
-/** A database and a gateway of one's own. */
-async function openOwn(): Promise<Own> {
+/** An app with its own database and gateway. */
+async function openInstallation(): Promise<Installation> {
   await using resources = new AsyncDisposableStack();
   const { GATEWAY_SERVER_KEY: serverKey } = REAL_INSTALLATION;
   const sandbox = resources.use(
@@ -80,7 +80,7 @@ async function openOwn(): Promise<Own> {
   const databaseUrl = await createDatabase();
   const app = resources.use(await openApp({ databaseUrl, gatewayUrl: sandbox.url, serverKey }));
   const key = await app.createKey();
-  const charge: Own["charge"] = (more, headers = {}) =>
+  const charge: Installation["charge"] = (more, headers = {}) =>
     app.as(key, "/charge/", {
       method: "POST",
       headers: { "Content-Type": "application/json", ...Object.fromEntries(new Headers(headers)) },
@@ -105,8 +105,8 @@ async function openOwn(): Promise<Own> {
   };
 }
 
-Deno.test("a sweep by hand works off what it queues, and tells what came of it", async () => {
-  await using own = await openOwn();
+Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", async () => {
+  await using own = await openInstallation();
   const [paid, waiting, denied] = await Promise.all([own.charged(), own.charged(), own.charged()]);
   await own.sandbox.control(`transactions/${paid.transaction_id}/pay`);
   await own.sandbox.control(`transactions/${denied.transaction_id}/deny`);
@@ -130,8 +130,8 @@ Deno.test("a sweep by hand works off what it queues, and tells what came of it",
   assert.equal((await own.read(waiting.id)).transaction_status, "expire");
 });
 
-Deno.test("the other sweeps run by hand, too, each over its own", async () => {
-  await using own = await openOwn();
+Deno.test("run: the sweeps of subscriptions and invoices check their own records", async () => {
+  await using own = await openInstallation();
   const { app, sandbox, key } = own;
   const post = (path: string, body: object) =>
     app.as(key, path, {
@@ -171,16 +171,16 @@ Deno.test("the other sweeps run by hand, too, each over its own", async () => {
   const { summary } = await watch(own.settings, "sync_subscription_status");
   assert.equal(summary, "1 looked at, 1 changed, 0 failed\n");
   assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
-  // What the look at it finds is looked at, too.
+  // A payment that the check finds is checked, too.
   const ofInvoices = await watch(own.settings, "check_overdue_invoices");
   assert.match(ofInvoices.summary, /^\d looked at, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
 });
 
-Deno.test("what fails is counted and told by its reason, exit code 1", async () => {
-  await using own = await openOwn();
+Deno.test("run: failures are counted and printed with their reason, with exit code 1", async () => {
+  await using own = await openInstallation();
   const { id, transaction_id } = await own.charged();
-  // The sandbox begins anew, in a way.
+  // As if the sandbox had lost its data.
   await ask(own.settings.DATABASE_URL!, "update gateway.payments set transaction_id = 'unknown'");
   const { code, stdout, stderr } = await run(own.settings, "check_payment_status", id);
   assert.equal(code, 1);
@@ -198,15 +198,15 @@ Deno.test("what fails is counted and told by its reason, exit code 1", async () 
   assert.equal(down.code, 1);
   assert.match(down.stderr, /The gateway is down, or asked to be left alone; the rest waits\.\n$/);
   const [job] = await jobsOf(own.app, id);
-  assert.equal(job!.status, "queued", "the service goes on with it");
+  assert.equal(job!.status, "queued", "the service will continue with the job");
 });
 
-Deno.test("a charge that waits as a job is made by hand, once", async () => {
-  await using own = await openOwn();
+Deno.test("run: process_charge_async makes a queued charge once", async () => {
+  await using own = await openInstallation();
   const asked = await own.charge({ order_id: "by-hand" }, { Prefer: "respond-async" });
   assert.equal(asked.status, 202);
   const { id } = await asked.json();
-  // Even if it was to be tried again later.
+  // Even if its next attempt is due later.
   await ask(
     own.settings.DATABASE_URL!,
     "update gateway.jobs set run_at = now() + interval '1 hour'",
@@ -227,8 +227,8 @@ Deno.test("a charge that waits as a job is made by hand, once", async () => {
   await assertRefused(own.settings, ["process_charge_async", id], failed);
 });
 
-Deno.test("a refund that waits as a job is made by hand, once", async () => {
-  await using own = await openOwn();
+Deno.test("run: process_refund_async makes a queued refund once", async () => {
+  await using own = await openInstallation();
   const { id, transaction_id } = await own.charged();
   await own.sandbox.control(`transactions/${transaction_id}/pay`);
   await own.makeDue();
@@ -251,8 +251,8 @@ Deno.test("a refund that waits as a job is made by hand, once", async () => {
   assert.deepEqual([refunds.length, refund_amount], [1, "1000.00"]);
 });
 
-Deno.test("how far a sweep is shows while it runs, and is gone when it tells what came of it", async () => {
-  await using own = await openOwn();
+Deno.test("run: the progress of a sweep is shown while it runs, and cleared before the summary", async () => {
+  await using own = await openInstallation();
   await Promise.all([own.charged(), own.charged(), own.charged()]);
   await own.makeDue();
   const { screen, summary } = await watch(own.settings, "check_pending_payments");
@@ -261,8 +261,8 @@ Deno.test("how far a sweep is shows while it runs, and is gone when it tells wha
   assert.equal(summary, "3 looked at, 0 changed, 0 failed\n");
 });
 
-Deno.test("in the embedded default it works beside the service, and without one", async () => {
-  await using folder = await dataFolder();
+Deno.test("run: with the embedded database it works with and without a running service", async () => {
+  await using folder = await preparedFolder();
   const port = freePort();
   const settings = { DATA_DIR: folder.path, SANDBOX_PORT: String(port) };
   let id: string;
@@ -285,7 +285,7 @@ Deno.test("in the embedded default it works beside the service, and without one"
     );
     const payment = await parsePayment(charged, 201);
     id = payment.id;
-    // What the gateway tells of the charge is heard, but not that it was paid.
+    // The notification of the charge arrives, that of its payment is lost.
     const lost = { operation: "pay", fault: "webhook_lost" };
     const calls: [string, object][] = [
       ["webhooks/settle", {}],
@@ -296,10 +296,10 @@ Deno.test("in the embedded default it works beside the service, and without one"
       const response = await post(`${sandbox}/${path}`, body);
       assert.ok(response.ok, await response.text());
     }
-    const beside = await run(settings, "check_payment_status", id);
-    assert.equal(beside.code, 0, beside.stderr);
+    const duringService = await run(settings, "check_payment_status", id);
+    assert.equal(duringService.code, 0, duringService.stderr);
     assert.equal(
-      beside.stdout,
+      duringService.stdout,
       "1 looked at, 1 changed, 0 failed\nThe payment's status is settlement.\n",
     );
   }
@@ -308,7 +308,7 @@ Deno.test("in the embedded default it works beside the service, and without one"
   assert.match(alone.stdout, /^1 looked at, 0 changed, 0 failed\n.*settlement\.\n$/);
 });
 
-Deno.test("what cannot be run is said in a line or shown in the usage", async () => {
+Deno.test("run: wrong arguments print one line or the usage", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const help = await run(settings, "--help");
   assert.equal(help.code, 0);
@@ -328,7 +328,7 @@ Deno.test("what cannot be run is said in a line or shown in the usage", async ()
   }
 });
 
-Deno.test("progress is told in place on a terminal, and in a log now and then", () => {
+Deno.test("run: progress is updated in place on a terminal, and logged from time to time otherwise", () => {
   let now = 0;
   const shown = (isTerminal: boolean) => {
     let text = "";
@@ -347,7 +347,7 @@ Deno.test("progress is told in place on a terminal, and in a log now and then", 
   const terminal = shown(true);
   assert.ok(terminal.startsWith("\rsweep: 1 of 300\rsweep: 3 of 300"));
   assert.ok(!terminal.includes("\n"));
-  assert.match(terminal, /\r +\r$/, "the line is gone before the summary");
+  assert.match(terminal, /\r +\r$/, "the line is cleared before the summary");
   assert.equal(shown(false), "sweep: 200 of 300\n");
 });
 

@@ -3,7 +3,7 @@ import { createWriter } from "../../commands/writer.ts";
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-Deno.test("writer writes all, in order, however little is taken at a time", async () => {
+Deno.test("writer: writes everything in order when writes are partial", async () => {
   let written = "";
   const writer = createWriter((bytes) => {
     written += text(bytes.subarray(0, 3));
@@ -14,7 +14,7 @@ Deno.test("writer writes all, in order, however little is taken at a time", asyn
   assert.equal(written, "one\ntwo\nthree\n");
 });
 
-Deno.test("writer holds nobody up where nobody reads, drops what is too much, and says so", async () => {
+Deno.test("writer: without a reader it does not block, drops lines above its limit, and reports how many bytes", async () => {
   const reader = Promise.withResolvers<void>();
   let written = "";
   const writer = createWriter(async (bytes) => {
@@ -31,7 +31,7 @@ Deno.test("writer holds nobody up where nobody reads, drops what is too much, an
   assert.deepEqual(JSON.parse(note!), { level: "error", event: "log_dropped", dropped: 99 });
 });
 
-Deno.test("writer goes on where the terminal is gone", async () => {
+Deno.test("writer: continues after a write fails", async () => {
   const writer = createWriter(() => Promise.reject(new Error("EPIPE")));
   writer.write("lost\n");
   await writer.drained();

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
-import { dataFolder } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
 
 const silent = () => {};
 

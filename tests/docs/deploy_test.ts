@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
+import { JobSchema } from "../../routes/jobs/schemas.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { dataFolder, PROJECT, startService } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const SERVER_KEY = "Mid-server-of-deploy";
+const SERVER_KEY = "Mid-server-deploy";
 const STAFF_KEY = "gk_" + "d".repeat(43);
 
-/** All that there is on Deno Deploy: no KV, no file to write, no program to start. */
+/** What Deno Deploy allows: no KV, no writing of files, no programs. */
 const PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys=homedir"];
 
-/** The project's own settings, less what is not there. */
+/** The project's configuration without the unstable features that Deno Deploy does not have. */
 async function configWithoutKv(folder: string): Promise<string> {
   const path = join(folder, "deno.json");
   const config = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
@@ -22,7 +23,7 @@ async function configWithoutKv(folder: string): Promise<string> {
   return path;
 }
 
-Deno.test("as on Deno Deploy, a charge, a webhook and a task go through main.ts", async () => {
+Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with its permissions", async () => {
   await using folder = await dataFolder();
   const flags = ["--no-prompt", `--config=${await configWithoutKv(folder.path)}`, ...PERMISSIONS];
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
@@ -66,7 +67,7 @@ Deno.test("as on Deno Deploy, a charge, a webhook and a task go through main.ts"
   assert.equal(asked.status, 202);
   const { id } = JobSchema.parse(await asked.json());
   const job = async () => JobSchema.parse(await read(`/jobs/${id}/`));
-  await until("the job is over", async () => (await job()).status === "succeeded");
+  await until("the job has succeeded", async () => (await job()).status === "succeeded");
   assert.equal((await read("/payments/")).length, 2);
 
   service.signal("SIGTERM");

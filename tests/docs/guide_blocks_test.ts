@@ -5,7 +5,7 @@ import { announces, guideNames, readGuide } from "../support/guides/guides.ts";
 
 const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
 
-Deno.test("a guide's block is run, written, compared or only shown, as its fence says", () => {
+Deno.test("guide blocks: the fence decides whether a block is run, written to a file, compared or shown", () => {
   const kinds = (info: string) => blocksOf(fenced(info)).map(({ kind, line }) => `${kind} ${line}`);
   assert.deepEqual(kinds("sh"), ["run 3"]);
   assert.deepEqual(kinds("sh another-terminal"), ["run 3"]);
@@ -18,23 +18,26 @@ Deno.test("a guide's block is run, written, compared or only shown, as its fence
   assert.deepEqual(both, ["run", "output"]);
 });
 
-Deno.test("an output has to follow what it is the output of", () => {
-  assert.throws(() => blocksOf(fenced("json output")), /line 3: the output is that of no block/);
+Deno.test("guide blocks: an output without a command before it is an error", () => {
+  assert.throws(
+    () => blocksOf(fenced("json output")),
+    /line 3: the output has no command before it/,
+  );
   assert.throws(
     () => blocksOf(fenced("js a.mjs") + fenced("text output")),
-    /line 8: the output is/,
+    /line 8: the output has/,
   );
 });
 
-Deno.test("a block of code that nobody runs has to say why", () => {
+Deno.test("guide blocks: a block of code that is not run needs a reason", () => {
   const shell = ["sh not-run", "bash", "sh later", "zsh"];
   const others = ["ts", "json", "text", "", "python", "html", "ini later"];
   for (const info of [...shell, ...others]) {
-    assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run/, info);
+    assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run nor/, info);
   }
 });
 
-Deno.test("of JSON, what a guide shows has to be there, and more may be", () => {
+Deno.test("guide output: JSON must have all shown members, and may have more", () => {
   const answered = '{"id":"01a1","list":[{"a":1},{"b":2}],"none":null,"paid":false}';
   const isShown = (shown: string) => {
     try {
@@ -55,7 +58,7 @@ Deno.test("of JSON, what a guide shows has to be there, and more may be", () => 
   assert.ok(!isShown('{ "list": [{ "a": 2 }, "…"] }'));
 });
 
-Deno.test("of text, every line has to be there, and … stands for the rest of one or for any number", () => {
+Deno.test("guide output: text must have all lines; … matches the rest of a line or any number of lines", () => {
   const answered = "HTTP/1.1 200 OK\r\nlocation: /jobs/1/\r\n\r\ndone \n";
   assertShown("text", "HTTP/1.1 200 OK\nlocation: /jobs/…/\n\ndone", answered);
   assertShown("text", "HTTP/1.1 200 OK\n…\ndone\n…", answered);
@@ -64,7 +67,7 @@ Deno.test("of text, every line has to be there, and … stands for the rest of o
   assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", answered));
 });
 
-Deno.test("an amount does not announce that a request is refused", () => {
+Deno.test("guide output: an amount with the digits of a status does not announce an error", () => {
   for (const shown of ['{ "status": 400 }', "HTTP/1.1 400 Bad Request", "It was 400."]) {
     assert.ok(announces(shown, "400"), shown);
   }
@@ -73,21 +76,21 @@ Deno.test("an amount does not announce that a request is refused", () => {
   }
 });
 
-/** How many blocks of a guide may go without being run here; of the others, none. */
+/** How many blocks of a guide may be skipped; guides that are not listed, none. */
 const NOT_RUN: Record<string, number> = {
   "README.md": 1,
-  // The gateway's own script, in a browser.
+  // The gateway's script runs in a browser.
   "cards.md": 1,
-  // Python has a test of its own.
+  // tests/docs/moving_over_test.ts runs the Python code.
   "moving-from-django-payment-midtrans.md": 2,
-  // What needs root, a supervisor or a database of its own has a test of its own.
+  // Other tests of this folder run what needs root, systemd or its own database.
   "production.md": 10,
   "how-it-works.md": 1,
   "sandbox.md": 1,
   "security.md": 2,
 };
 
-Deno.test("hardly anything in a guide is not run", async () => {
+Deno.test("guides: at most the listed number of blocks is not run", async () => {
   for (const guide of await guideNames()) {
     const notRun = (await readGuide(guide)).filter(({ block }) => block.kind === "not-run");
     assert.ok(notRun.length <= (NOT_RUN[guide] ?? 0), `docs/${guide}: ${notRun.length} blocks`);

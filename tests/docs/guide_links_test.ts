@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
 import { guideNames, GUIDES } from "../support/guides/guides.ts";
-import { PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
 
 const pages = [
   join(PROJECT, "README.md"),
   ...(await guideNames()).map((name) => join(GUIDES, name)),
 ];
 
-Deno.test("every link of the README and the guides leads to a file and a heading that are there", async () => {
+Deno.test("guides: every link in the README and the guides leads to an existing file and heading", async () => {
   const broken: string[] = [];
   for (const page of pages) {
     for (const link of linksOf(await Deno.readTextFile(page))) {
@@ -22,7 +22,7 @@ Deno.test("every link of the README and the guides leads to a file and a heading
   assert.deepEqual(broken, []);
 });
 
-Deno.test("the README and the list of guides lead to every guide", async () => {
+Deno.test("guides: the README and the list of guides link every guide", async () => {
   const readme = linksOf(await Deno.readTextFile(join(PROJECT, "README.md")));
   const list = linksOf(await Deno.readTextFile(join(GUIDES, "README.md")));
   for (const name of (await guideNames()).filter((name) => name !== "README.md")) {
@@ -31,25 +31,25 @@ Deno.test("the README and the list of guides lead to every guide", async () => {
   }
 });
 
-Deno.test("the README is one page", async () => {
+Deno.test("README: fits on one page", async () => {
   const lines = (await Deno.readTextFile(join(PROJECT, "README.md"))).split("\n").length;
   assert.ok(lines <= 120, `it has ${lines} lines: what is more belongs into a guide`);
 });
 
-/** To places in the project; what is elsewhere is not looked for. */
+/** Links inside the project; external ones are not checked. */
 function linksOf(markdown: string): string[] {
   const links = [...prose(markdown).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
   return links.filter((link) => !/^[a-z]+:/.test(link));
 }
 
-/** The names that headings get on the pages that show Markdown. */
+/** The anchors of headings on rendered pages. */
 function anchorsOf(markdown: string): string[] {
   return [...prose(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")
   );
 }
 
-/** Without its fenced blocks, in which `#` begins a comment. */
+/** Without fenced blocks, where `#` starts a comment. */
 function prose(markdown: string): string {
   return markdown.replace(/^```.*?^```$/gms, "");
 }

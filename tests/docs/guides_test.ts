@@ -1,16 +1,16 @@
 import { guideNames, runGuide } from "../support/guides/guides.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, type Service, startService } from "../support/service.ts";
+import { preparedFolder, type Service, startService } from "../support/service.ts";
 
 const hasCurl = await hasProgram("curl", "the tests of the guides' commands are");
 
-// One service for all: what a reader of several guides has, and much faster than one for each.
+// One service for all guides, as for a reader of several; starting one for each would take longer.
 let service: Service;
-let folder: Awaited<ReturnType<typeof dataFolder>>;
+let folder: Awaited<ReturnType<typeof preparedFolder>>;
 
 Deno.test.beforeAll(async () => {
   if (!hasCurl) return;
-  folder = await dataFolder();
+  folder = await preparedFolder();
   service = await startService({ settings: { DATA_DIR: folder.path } });
 });
 
@@ -22,9 +22,9 @@ Deno.test.afterAll(async () => {
 
 for (const guide of await guideNames()) {
   Deno.test({
-    name: `docs/${guide} does what it says`,
+    name: `guides: the commands in docs/${guide} print what it shows`,
     ignore: !hasCurl,
-    // The service's own output is read all the while.
+    // The output of the service is read during the test.
     sanitizeOps: false,
     fn: () => runGuide(guide, service, folder.path),
   });

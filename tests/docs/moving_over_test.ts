@@ -5,7 +5,7 @@ import { SCHEDULE } from "../../core/schedule.ts";
 import { newSecret, signatureHeaders } from "../../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
 
 const guide = await readGuide("moving-from-django-payment-midtrans.md");
 const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
@@ -16,13 +16,13 @@ const hasPython = await hasProgram(
   ["-c", "import sys; assert sys.version_info >= (3, 9)"],
 );
 
-/** The second cells of the table under a heading. */
+/** The second column of the table under a heading. */
 function rightHandSide(heading: string): string {
   const section = guide.split(/^## /m).find((text) => text.startsWith(heading))!;
   return [...section.matchAll(/^\|[^|]+\|([^|]+)\|/gm)].map(([, cell]) => cell!).join("\n");
 }
 
-Deno.test("the settings that take the old ones' place exist", () => {
+Deno.test("moving guide: every new setting that it names exists", () => {
   const named = [...rightHandSide("Settings").matchAll(/`([A-Z][A-Z_]+)`/g)].map(([, name]) =>
     name
   );
@@ -30,7 +30,7 @@ Deno.test("the settings that take the old ones' place exist", () => {
   for (const name of named) assert.ok((SETTING_NAMES as string[]).includes(name!), name);
 });
 
-Deno.test("every path that is named exists, and every one of the specification is named", () => {
+Deno.test("moving guide: every path that it names exists, and it names every path that the old package has, too", () => {
   const named = new Set(
     [...guide.matchAll(/`(GET|POST) (\/[\w/{}-]+\/)`/g)].map(([, method, path]) =>
       `${method!.toLowerCase()} ${path}`
@@ -50,7 +50,7 @@ Deno.test("every path that is named exists, and every one of the specification i
   for (const each of old) assert.ok(named.has(each), each);
 });
 
-Deno.test("every event that was a signal is named, and every field that is named is one", () => {
+Deno.test("moving guide: it names every event that was a signal, and only fields that exist", () => {
   const signals = (document.components.schemas.EventName.enum as string[])
     .filter((name) => !name.startsWith("webhook_"));
   for (const name of signals) assert.ok(guide.includes(`\`${name}\``), name);
@@ -67,7 +67,7 @@ Deno.test("every event that was a signal is named, and every field that is named
   }
 });
 
-Deno.test("the tasks that it says to run by themselves do", () => {
+Deno.test("moving guide: every task that it calls scheduled is scheduled", () => {
   const section = guide.split(/^## /m).find((text) => text.startsWith("Celery"))!;
   const named = [...section.matchAll(/`(\w+_\w+)`/g)].map(([, name]) => name!);
   assert.ok(named.length >= 4);
@@ -75,7 +75,7 @@ Deno.test("the tasks that it says to run by themselves do", () => {
 });
 
 Deno.test({
-  name: "the guide's Python takes what we sign, and nothing else",
+  name: "moving guide: its Python code accepts only webhooks that the service signed",
   ignore: !hasPython,
   async fn() {
     await using folder = await dataFolder();
@@ -115,10 +115,10 @@ print(json.dumps([event and event["name"] for event in taken]))`;
 });
 
 Deno.test({
-  name: "the guide's view is Python",
+  name: "moving guide: its view is valid Python",
   ignore: !hasPython,
   async fn() {
-    // Without Django it cannot be run.
+    // It is not run, because that would need Django.
     const view = blockWith(guide, "python", "def payment_events");
     const { stderr } = await new Deno.Command("python3", {
       args: ["-c", "import sys; compile(sys.argv[1], 'views.py', 'exec')", view],

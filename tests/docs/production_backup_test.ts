@@ -7,11 +7,12 @@ import {
   freePort,
   startDebianPostgres,
 } from "../support/database/debian_postgres.ts";
-import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
-import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
-import { dataFolder, type Service, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
+import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
+import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
+import { dataFolder } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 const STAFF_KEY = "gk_" + "r".repeat(43);
 const SERVER_KEY = "Mid-server-of-the-backup";
@@ -30,8 +31,8 @@ async function call(service: Service, method: string, path: string, body?: unkno
 }
 
 Deno.test({
-  name: "a database that was dumped and restored as the guide says goes on where it was",
-  // The embedded PostgreSQL has no `pg_dump`, and an older one does not read a newer server.
+  name: "production guide: a service continues on a database that was dumped and restored",
+  // The embedded PostgreSQL has no `pg_dump`, and an older `pg_dump` rejects a newer server.
   ignore: programs === null,
   async fn() {
     const guide = await readGuide("production.md");
@@ -57,16 +58,16 @@ Deno.test({
       await using service = await startService({ settings: { ...settings, DATABASE_URL } });
       ({ secret } = await call(service, "POST", "/webhook-endpoints/", { url: receiver.url }));
       payment = await call(service, "POST", "/charge/", charge);
-      await until("it is told", () => receiver.received.length === 1);
+      await until("the webhook arrives", () => receiver.received.length === 1);
     }
     const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
-    // A role of the service's own, which is not there where the dump is restored.
+    // A role for the service that does not exist where the dump is restored.
     await ask(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
     await ask(DATABASE_URL, "drop owned by serving; drop role serving");
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
-    // Its key is in the database.
+    // The API key is in the database.
     const { BOOTSTRAP_STAFF_KEY: _, ...others } = settings;
     await using service = await startService({
       settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
@@ -82,26 +83,26 @@ Deno.test({
     await sandbox.settled();
     const paid = await call(service, "GET", `/payments/${payment.id}/`);
     assert.equal(paid.transaction_status, "settlement");
-    await until("it is told", () => receiver.received.length === 2);
+    await until("the webhook arrives", () => receiver.received.length === 2);
     const { body, headers } = receiver.received[1]!;
     const event = new Webhook(secret).verify(new TextDecoder().decode(body), headers) as Json;
     assert.equal(event.name, "payment_settled");
 
-    // The queue is there again, which was not in the dump.
+    // The dump excludes the queue, which the start creates again.
     const { id } = await call(service, "POST", "/charge/", charge, { Prefer: "respond-async" });
     await until(
-      "the job is over",
+      "the job has succeeded",
       async () => (await call(service, "GET", `/jobs/${id}/`)).status === "succeeded",
     );
   },
 });
 
 Deno.test({
-  name: "a server whose port somebody else was given first takes another",
+  name: "Debian PostgreSQL of the tests: takes another port if the first is in use",
   ignore: programs === null,
   async fn() {
     await using folder = await dataFolder();
-    // Somebody else is a PostgreSQL, too: that of the tests.
+    // The PostgreSQL server of the tests uses that port.
     const taken = Number(new URL(await createDatabase({ template: null })).port);
     const ports = [taken, taken, freePort()];
     await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);

@@ -16,7 +16,7 @@ const guide = await readGuide("production.md");
 
 const BOOTSTRAP_STAFF_KEY = "gk_" + "b".repeat(43);
 
-/** What the guide's commands print is JSON, one answer after the other. */
+/** The guide's commands print JSON responses, one after the other. */
 function answersOf(stdout: string): Json[] {
   return stdout.split(/(?<=[}\]])\n?(?=[{[])/).map((text) => JSON.parse(text));
 }
@@ -42,7 +42,7 @@ async function post(url: string, key: string, body?: unknown): Promise<Json> {
 
 const CHARGE = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000 };
 
-Deno.test("an API key is changed as the guide says, and a revoked staff key stays revoked", async () => {
+Deno.test("production guide: its commands rotate an API key, and a revoked staff key stays revoked", async () => {
   const settings = {
     HOST: "127.0.0.1",
     DATABASE_URL: await createDatabase({ template: null }),
@@ -60,7 +60,7 @@ Deno.test("an API key is changed as the guide says, and a revoked staff key stay
     const caller = JSON.parse((await service.get("/me/", key)).text);
     assert.deepEqual([caller.user_id, caller.is_staff], ["shop", false]);
     await until(
-      "it is refused",
+      "the key is rejected",
       async () => (await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status === 401,
     );
   }
@@ -69,7 +69,8 @@ Deno.test("an API key is changed as the guide says, and a revoked staff key stay
 });
 
 Deno.test({
-  name: "webhook secrets and the server key are changed as the guide says, and no event is lost",
+  name:
+    "production guide: its commands rotate webhook secrets and the server key without losing events",
   ignore: !await hasProgram("curl", "the guide's changes of secrets are"),
   async fn() {
     await using receiver = openWebhookReceiver();
@@ -99,10 +100,10 @@ Deno.test({
       });
       variables.ENDPOINT = made.id;
 
-      // Its secret alone: both count.
+      // During the rotation both secrets sign.
       [{ secret }] = answersOf((await runBlock(rotate, variables)).stdout) as [{ secret: string }];
       await post(`${service.url}/charge/`, BOOTSTRAP_STAFF_KEY, CHARGE);
-      await until("it arrives", () => receiver.received.length === 1);
+      await until("the webhook arrives", () => receiver.received.length === 1);
       for (const each of [made.secret, secret]) {
         assert.ok(isSignedWith(each, receiver.received[0]!));
       }
@@ -124,13 +125,13 @@ Deno.test({
     assert.match(untold.error, /rotate/);
     const [rotated, enabled] = answersOf((await runBlock(renew!, variables)).stdout);
     assert.equal(enabled.enabled, true);
-    await until("what waited arrives", () => receiver.received.length === 2);
+    await until("the delivery that waited arrives", () => receiver.received.length === 2);
     assert.ok(isSignedWith(rotated.secret, receiver.received[1]!));
     assert.ok(!isSignedWith(secret, receiver.received[1]!));
   },
 });
 
-Deno.test("a JWT counts by the shared secret of the settings, and by no other", async () => {
+Deno.test("production guide: a JWT is accepted only if the configured secret signed it", async () => {
   const databaseUrl = await createDatabase();
   const [old, renewed] = ["a", "b"].map((letter) => letter.repeat(32)) as [string, string];
   const sign = (secret: string) =>

@@ -15,13 +15,8 @@ import {
 } from "../support/guides/containerfile.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import {
-  copyProject,
-  dataFolder,
-  PROJECT,
-  type StartOptions,
-  startService,
-} from "../support/service.ts";
+import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
+import { type StartOptions, startService } from "../support/service.ts";
 
 const guide = await readGuide("production.md");
 const security = await readGuide("security.md");
@@ -29,14 +24,14 @@ const security = await readGuide("security.md");
 const isRoot = Deno.uid() === 0;
 const STAFF_KEY = "gk_" + "d".repeat(43);
 
-/** Whatever is still to be fetched is not: only this machine can be reached. */
+/** Downloads fail: only this machine can be reached. */
 const NO_NETWORK = {
   HTTP_PROXY: "http://127.0.0.1:2",
   HTTPS_PROXY: "http://127.0.0.1:2",
   NO_PROXY: "127.0.0.1",
 };
 
-/** Others than root may do nothing with what root has made but read it. */
+/** Users other than root can only read these files. */
 const ordinary: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY } : {};
 
 let image: Image;
@@ -49,7 +44,7 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(() => Deno.remove(image.root, { recursive: true }));
 
-/** The file of settings as the guide shows it, with a database and secrets put in. */
+/** The guide's settings file with a database and secrets filled in. */
 async function settingsOfGuide(): Promise<Record<string, string>> {
   const lines = blockWith(guide, "ini", "DATABASE_URL").trim().split("\n");
   const settings = Object.fromEntries(lines.map((line) => {
@@ -60,7 +55,7 @@ async function settingsOfGuide(): Promise<Record<string, string>> {
   return { ...settings, DATABASE_URL: await createDatabase({ template: null }) };
 }
 
-/** The lines of the unit, by their names. */
+/** The values of the systemd unit, by name. */
 async function unitLines(): Promise<Map<string, string[]>> {
   const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
   const lines = [...text.matchAll(/^(\w+)=(.*)$/gm)];
@@ -70,7 +65,7 @@ async function unitLines(): Promise<Map<string, string[]>> {
   );
 }
 
-Deno.test("the image serves by itself: what was copied, an ordinary user, no file to write, no network", async () => {
+Deno.test("container image: serves with only the copied files, as an ordinary user, without writable files or network", async () => {
   assert.deepEqual(image.copied.map((name) => name.replace(/\/$/, "")), await letIn());
   const settings = {
     ...imageEnvironment(image),
@@ -82,7 +77,7 @@ Deno.test("the image serves by itself: what was copied, an ordinary user, no fil
   await using service = await startService({ ...options, command: image.command });
   assert.equal((await service.get("/health/ready/")).status, 200);
   assert.equal((await service.get("/me/", STAFF_KEY)).status, 200);
-  // Loaded only now.
+  // Loaded at the first request.
   assert.equal((await service.get("/reference/scalar.js")).status, 200);
 
   const [program, ...args] = [...image.command, "keys", "list"];
@@ -100,9 +95,9 @@ Deno.test("the image serves by itself: what was copied, an ordinary user, no fil
   assert.equal((await service.ended).code, 0, service.output());
 });
 
-Deno.test("the image ends where its first step fails, as that ended", async () => {
+Deno.test("container image: exits with the code of its first step if that fails", async () => {
   await using folder = await dataFolder();
-  // A Deno that can do nothing.
+  // A `deno` that always fails.
   const deno = join(folder.path, "deno");
   await Deno.writeTextFile(deno, '#!/bin/sh\necho "$@"\necho "$@" >&2\nexit 3\n');
   await Deno.chmod(deno, 0o755);
@@ -118,7 +113,7 @@ Deno.test("the image ends where its first step fails, as that ended", async () =
   assert.match(new TextDecoder().decode(stderr), /^run .* main\.ts prepare\n$/);
 });
 
-Deno.test("the unit's command serves as an ordinary user who may write its cache alone", async () => {
+Deno.test("systemd unit: its command serves as an ordinary user who can write only the cache", async () => {
   const unit = await unitLines();
   const inside = (path: string) => join(image.root, path);
   const cwd = inside(unit.get("WorkingDirectory")![0]!);
@@ -126,7 +121,7 @@ Deno.test("the unit's command serves as an ordinary user who may write its cache
   const environment = Object.fromEntries(unit.get("Environment")!.map((line) => line.split("=")));
   assert.deepEqual(environment.DENO_DIR, `/var/cache/${unit.get("CacheDirectory")![0]}`);
   const cache = inside(environment.DENO_DIR);
-  // As an earlier start has left it.
+  // The state after an earlier start.
   await Deno.mkdir(join(cache, ".."), { recursive: true });
   await new Deno.Command("cp", { args: ["-r", inside("deno-dir"), cache] }).output();
   if (isRoot) {
@@ -151,13 +146,13 @@ Deno.test("the unit's command serves as an ordinary user who may write its cache
   assert.equal((await service.get("/health/ready/")).status, 200);
   service.signal("SIGTERM");
   assert.equal((await service.ended).code, 0, service.output());
-  // What systemd would wait for is longer than what we take at most.
+  // systemd waits longer than the service needs to stop.
   const patience = Number(unit.get("TimeoutStopSec")![0]);
   assert.ok(patience > parseConfig(await settingsOfGuide(), "/").drainSeconds + 10);
 });
 
 Deno.test({
-  name: "systemd takes the unit, and finds little that the service could do to the machine",
+  name: "systemd unit: systemd accepts it and rates its exposure as low",
   ignore: !await hasProgram("systemd-analyze", "the test of the unit is"),
   async fn() {
     const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
@@ -173,19 +168,19 @@ Deno.test({
   },
 });
 
-Deno.test("a staff key made as the guide says is one", async () => {
+Deno.test("production guide: its command creates a valid staff key", async () => {
   const { stdout } = await runBlock(blockWith(guide, "sh", "/dev/urandom"), {});
   assert.match(stdout.trimEnd(), API_KEY_SHAPE);
 });
 
-Deno.test("the permissions are those that the guide shows", async () => {
+Deno.test("production guide: shows the permissions that the service has", async () => {
   const settings = { DATABASE_URL: "postgres://h/d", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const { stdout } = await runBlock(blockWith(security, "sh", "prepare"), settings);
   const shown = blockWith(security, "text", "--allow-net").trim();
   assert.equal(stdout.trim().replace(/(--allow-env=)\S+/, "$1…"), shown);
 });
 
-Deno.test("a version before takes a database that is ahead of it", async () => {
+Deno.test("production guide: an older version serves a database with newer migrations", async () => {
   const databaseUrl = await createDatabase();
   const before = (await loadMigrations()).slice(0, -1);
   assert.deepEqual(await migrate(databaseUrl, before), []);
@@ -193,11 +188,11 @@ Deno.test("a version before takes a database that is ahead of it", async () => {
   assert.equal((await app.request("/health/ready/")).status, 200);
 });
 
-Deno.test("the settings that the guides name exist", () => {
+Deno.test("guides: every setting that they name exists", () => {
   for (const [name, text] of [["production.md", guide], ["security.md", security]] as const) {
     const named = [...text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, each]) => each!);
     const unknown = named.filter((each) => !(SETTING_NAMES as string[]).includes(each));
-    // Deno's own.
+    // Settings of Deno.
     assert.deepEqual([...new Set(unknown)], name === "production.md" ? ["OTEL_DENO"] : []);
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { findPrograms } from "../support/database/debian_postgres.ts";
 import { hasProgram } from "../support/programs.ts";
 
-/** What is said on the error output meanwhile. */
+/** What `work` prints with `console.error`. */
 async function saidBy(act: () => unknown): Promise<string> {
   const { error } = console;
   const lines: string[] = [];
@@ -15,19 +15,19 @@ async function saidBy(act: () => unknown): Promise<string> {
   return lines.join("\n");
 }
 
-Deno.test("a program that a test lacks is missed loudly, and one that is there is not", async () => {
+Deno.test("programs: a missing program is reported, an installed one is not", async () => {
   const there = Deno.execPath();
   assert.equal(await saidBy(() => hasProgram(there, "nothing is")), "");
   assert.match(
     await saidBy(() => hasProgram("no-such-program", "its tests are")),
     /^\*\*\* NO no-such-program: its tests are SKIPPED \*\*\*$/m,
   );
-  // There, but not able to.
+  // Installed, but it fails with these arguments.
   assert.match(await saidBy(() => hasProgram(there, "all is", ["no-such"])), /all is SKIPPED/);
   assert.equal(await hasProgram(there, "nothing is"), true);
 });
 
-Deno.test("so is a PostgreSQL with pg_dump", async () => {
+Deno.test("programs: a missing PostgreSQL with pg_dump is reported", async () => {
   const said = await saidBy(() => assert.equal(findPrograms("/nonexistent"), null));
   assert.match(said, /^\*\*\* NO pg_dump: .* SKIPPED \*\*\*$/m);
 });

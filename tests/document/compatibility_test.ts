@@ -5,10 +5,10 @@ import {
   breakingChanges,
   lastReleased,
 } from "../support/document/compatibility.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 import { KNOWN_KEYWORDS } from "../support/document/schema_changes.ts";
-import { PROJECT } from "../support/service.ts";
 import { smallDocument } from "../support/document/small_document.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { PROJECT } from "../support/project.ts";
 
 const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
 
@@ -21,14 +21,14 @@ const refused = ({ components }: Json) =>
   components.responses.Refused.content["application/problem+json"];
 const paid = (document: Json) => document.webhooks.order_paid.post;
 
-/** Puts before a component what has to hold for some of its members as well. */
+/** Adds further constraints on members of a component by `allOf`. */
 function composeBefore(schemas: Json, name: string, properties: Json): void {
   schemas[`Any${name}`] = schemas[name];
   schemas[name] = { allOf: [{ properties }, { $ref: `#/components/schemas/Any${name}` }] };
 }
 
 const BREAKING: Change[] = [
-  // What can be called.
+  // Operations.
   ["GET /ping/: removed", (document) => delete document.paths["/ping/"]],
   ["POST /orders/: removed", (document) => delete document.paths["/orders/"].post],
   [
@@ -50,7 +50,7 @@ const BREAKING: Change[] = [
     delete schemas.Problem;
     refused(document).schema = { $ref: "#/components/schemas/Mistake" };
   }],
-  // What is sent.
+  // Requests.
   ["GET /orders/ query limit: removed", (document) => list(document).parameters.shift()],
   [
     "GET /orders/ header x-request-id: required now",
@@ -205,7 +205,7 @@ const BREAKING: Change[] = [
   ["POST /orders/ request CardOrder.extra: no other members now", (_, schemas) => {
     composeBefore(schemas, "CardOrder", { extra: { additionalProperties: false } });
   }],
-  // What is answered.
+  // Responses.
   ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
   [
     "GET /orders/ 200 text/csv: removed",
@@ -281,7 +281,7 @@ const BREAKING: Change[] = [
   ["POST /orders/ 400 Problem: was one thing, is one of several", (_, { Problem }) => {
     Problem.oneOf = [{ type: "object" }, { type: "string" }];
   }],
-  // What the service sends by itself.
+  // Webhooks.
   ["webhook order_paid: removed", (document) => document.webhooks = {}],
   [
     "webhook order_paid header webhook-id: no longer always there",
@@ -360,7 +360,7 @@ const HARMLESS: Change[] = [
   ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
     CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
   }],
-  ["a type that is no longer said beside the kinds of request", (_, { OrderRequest }) => {
+  ["a type that is no longer declared next to the kinds of request", (_, { OrderRequest }) => {
     delete OrderRequest.type;
   }],
   ["an object of a request, or something else in its place", (_, schemas) => {
@@ -394,17 +394,17 @@ function changed(make: Change[1]): Json {
   return document;
 }
 
-Deno.test("nothing that was built on the released document is broken by this one", async () => {
+Deno.test("compatibility: the document has no breaking change since the last release", async () => {
   assertCompatible(await lastReleased(), current);
 });
 
-Deno.test("each breaking change is named", () => {
+Deno.test("compatibility: each breaking change is reported", () => {
   for (const [line, make] of BREAKING) {
     assert.deepEqual(breakingChanges(smallDocument(), changed(make)), [line]);
   }
 });
 
-Deno.test("what takes nothing away is let through", () => {
+Deno.test("compatibility: compatible changes are not reported", () => {
   for (const [name, make] of HARMLESS) {
     const document = changed(make);
     assert.notDeepEqual(document, smallDocument(), name);
@@ -412,7 +412,7 @@ Deno.test("what takes nothing away is let through", () => {
   }
 });
 
-Deno.test("what holds itself, and becomes one of several, is gone through once", () => {
+Deno.test("compatibility: a recursive schema that becomes one of several is compared once", () => {
   const holder = (document: Json) => {
     const properties = { waitAtMost: { $ref: "#/components/schemas/CardOrder" } };
     document.components.schemas.CardOrder = { type: "object", properties };
@@ -424,7 +424,7 @@ Deno.test("what holds itself, and becomes one of several, is gone through once",
   assert.deepEqual(breakingChanges(holder(smallDocument()), current), []);
 });
 
-Deno.test("what is composed of what holds itself is gone through once, too", () => {
+Deno.test("compatibility: a schema composed of a recursive one is compared once", () => {
   const holding = (name: string) => {
     const items = { $ref: `#/components/schemas/${name}` };
     return { type: "object", properties: { waitAtMost: { type: "array", items } } };
@@ -436,13 +436,19 @@ Deno.test("what is composed of what holds itself is gone through once, too", () 
   assert.deepEqual(breakingChanges(composed, structuredClone(composed)), []);
 });
 
-Deno.test("what nobody compares is not let through", () => {
+Deno.test("compatibility: parameters of a whole path, which are not compared, are an error", () => {
   const unseen = changed((document) => document.paths["/ping/"].parameters = []);
-  assert.throws(() => breakingChanges(smallDocument(), unseen), /\/ping\/: say the parameters at/);
-  assert.throws(() => breakingChanges(unseen, smallDocument()), /\/ping\/: say the parameters at/);
+  assert.throws(
+    () => breakingChanges(smallDocument(), unseen),
+    /\/ping\/: declare the parameters at/,
+  );
+  assert.throws(
+    () => breakingChanges(unseen, smallDocument()),
+    /\/ping\/: declare the parameters at/,
+  );
 });
 
-Deno.test("a breaking change needs another first number, and no other number will do", () => {
+Deno.test("compatibility: a breaking change needs a new major version", () => {
   const broken = changed((document) => delete document.paths["/ping/"]);
   for (const version of ["1.4.2", "1.5.0", "0.9.0"]) {
     broken.info.version = version;
@@ -452,7 +458,7 @@ Deno.test("a breaking change needs another first number, and no other number wil
   assertCompatible(smallDocument(), broken);
 });
 
-Deno.test("a version does not go down, whatever has changed", () => {
+Deno.test("compatibility: the version must not decrease", () => {
   const document = smallDocument();
   for (const version of ["1.4.1", "1.3.9", "0.9.9"]) {
     document.info.version = version;
@@ -467,7 +473,7 @@ Deno.test("a version does not go down, whatever has changed", () => {
   }
 });
 
-Deno.test("in the real document, too, what is taken away is named where one meets it", () => {
+Deno.test("compatibility: a removal in the real document is reported where it is first reached", () => {
   const narrowed = structuredClone(current);
   delete narrowed.components.schemas.Payment.properties.va_number;
   delete narrowed.paths["/me/"];
@@ -478,7 +484,7 @@ Deno.test("in the real document, too, what is taken away is named where one meet
   assert.deepEqual(breakingChanges(current, structuredClone(current)), []);
 });
 
-Deno.test("no schema says anything that would change unseen", () => {
+Deno.test("compatibility: every keyword of the document is compared", () => {
   const unknown = new Set<string>();
   const check = (schema: Json): void => {
     for (const [keyword, value] of Object.entries<Json>(schema)) {

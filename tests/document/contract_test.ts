@@ -23,7 +23,7 @@ interface Said {
   body?: Json;
 }
 
-/** What `GET /me/` is answered with, but for what is said. */
+/** A response to `GET /me/` with the given differences. */
 async function check(said: Said = {}): Promise<Response> {
   const { url = "/me/", method = "GET", status = 200, body = caller } = said;
   const isProblem = status >= 400;
@@ -33,7 +33,7 @@ async function check(said: Said = {}): Promise<Response> {
   return await checkAnswer({ method, url }, answer);
 }
 
-Deno.test("an answer as the document has it passes, and can still be read", async () => {
+Deno.test("response check: a response that matches the document passes and can still be read", async () => {
   assert.deepEqual(await (await check()).json(), caller);
   assert.equal((await check(refused)).status, 401);
   await check({ url: "/no/", status: 404, body: nowhere });
@@ -46,29 +46,29 @@ const refused = { status: 401, body: problem, headers: { "WWW-Authenticate": "Be
 const nowhere = { ...problem, status: 404, code: "not_found" };
 
 const REFUSED: Record<string, [Said, RegExp]> = {
-  "a field of what is answered nowhere": [
+  "a field of a response for an unknown path": [
     { url: "/no/", status: 404, body: { ...nowhere, stack: "at …" } },
     /stack/,
   ],
-  "a header of what is answered nowhere": [
+  "a header of a response for an unknown path": [
     { url: "/no/", status: 404, body: nowhere, headers: { "X-Powered-By": "us" } },
     /the header x-powered-by is not/,
   ],
-  "a type of what is answered nowhere": [
+  "a content type of a response for an unknown path": [
     { url: "/no/", status: 404, body: nowhere, type: "text/html" },
-    /is no problem document/,
+    /is not a problem document/,
   ],
   "a status": [{ status: 201 }, /201 of GET \/me\/: the status is not in the document/],
   "a header": [{ headers: { "X-Powered-By": "us" } }, /the header x-powered-by is not/],
   "a field": [{ body: { ...caller, shoe_size: 42 } }, /shoe_size/],
   "a field of a problem": [{ ...refused, body: { ...problem, stack: "at …" } }, /stack/],
-  "a type": [{ type: "text/html" }, /is of text\/html/],
+  "a content type": [{ type: "text/html" }, /has the content type text\/html/],
   "a type of a field": [{ body: { ...caller, is_staff: "no" } }, /\/is_staff must be boolean/],
   "a code": [
     { ...refused, body: { ...problem, code: "not_found" } },
     /not_found is not in the document/,
   ],
-  "a code of no table": [
+  "a code that no error has": [
     { ...refused, body: { ...problem, code: "on_fire" } },
     /\/code must be equal to one of the allowed values/,
   ],
@@ -77,14 +77,14 @@ const REFUSED: Record<string, [Said, RegExp]> = {
 };
 
 for (const [what, [said, why]] of Object.entries(REFUSED)) {
-  Deno.test(`${what} that is not declared fails`, async () => {
+  Deno.test(`response check: ${what} that is not declared fails`, async () => {
     await assert.rejects(check(said), why);
   });
 }
 
-Deno.test("what is declared and lacks fails, and so does a value of the wrong format", async () => {
-  const { user_id: _, ...nobody } = caller;
-  await assert.rejects(check({ body: nobody }), /must have required property 'user_id'/);
+Deno.test("response check: a missing member fails, and so does a value of the wrong format", async () => {
+  const { user_id: _, ...withoutUser } = caller;
+  await assert.rejects(check({ body: withoutUser }), /must have required property 'user_id'/);
   await assert.rejects(
     checkAnswer({ method: "GET", url: "/me/" }, Response.json(caller)),
     /lacks the header X-Request-Id/,
@@ -102,7 +102,7 @@ const unavailable = { ...problem, status: 503, code: "unavailable" };
 const limited = { ...problem, status: 429, code: "rate_limited" };
 const TOO_OFTEN = { "Retry-After": "1", "RateLimit": "r=0", "RateLimit-Policy": "q=1" };
 
-/** Answers without a header that they always have, and its name. */
+/** Responses without a required header, and its name. */
 const LACKING: [string, Said][] = [
   ["WWW-Authenticate", { status: 401, body: problem }],
   ["Retry-After", { status: 503, body: unavailable }],
@@ -137,24 +137,24 @@ const LACKING: [string, Said][] = [
   }],
 ];
 
-Deno.test("an answer without a header that it always has fails", async () => {
+Deno.test("response check: a response without a required header fails", async () => {
   for (const [name, said] of LACKING) {
     await assert.rejects(check(said), new RegExp(`lacks the header ${name}$`), name);
   }
 });
 
 const ALLOWED_TO_LACK = new Set([
-  // On the last page.
+  // No Link on the last page.
   "2XX Link",
-  // With the first answer.
+  // No Idempotency-Replayed on the first response.
   "2XX Idempotency-Replayed",
   "400 Idempotency-Replayed",
   "404 Idempotency-Replayed",
-  // Where trying again would not help.
+  // No Retry-After where a retry would not help.
   "400 Retry-After",
 ]);
 
-Deno.test("a header may be left out only where that says something", async () => {
+Deno.test("response check: only headers whose absence has a meaning are optional", async () => {
   const path = new URL("../../openapi/openapi.json", import.meta.url);
   const { paths, components } = JSON.parse(await Deno.readTextFile(path));
   const optional = new Set<string>();
@@ -170,7 +170,7 @@ Deno.test("a header may be left out only where that says something", async () =>
   assert.deepEqual(optional, ALLOWED_TO_LACK);
 });
 
-Deno.test("what is composed of several schemas may have what any of them has, and nothing else", async () => {
+Deno.test("response check: a composed schema allows the members of its parts and no others", async () => {
   const endpoint = {
     id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
     url: "https://shop.example/hooks",
@@ -190,7 +190,7 @@ Deno.test("what is composed of several schemas may have what any of them has, an
   await assert.rejects(check({ ...said, body: { ...endpoint, salt: "x" } }), /salt/);
 });
 
-Deno.test("a member of an event that is not declared fails, too", () => {
+Deno.test("response check: an undeclared member of an event fails", () => {
   const said = EVENTS.payment_settled.value;
   checkEvent(said);
   assert.throws(() => checkEvent({ ...said, shoe_size: 42 }), /shoe_size/);

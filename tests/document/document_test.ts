@@ -7,14 +7,15 @@ import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
-import { copyProject, dataFolder, runTask } from "../support/service.ts";
+import { copyProject, dataFolder } from "../support/project.ts";
+import { runTask } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 
-/** The only routes anybody may ask without a credential (contract 1). */
+/** The only routes that need no credential. */
 const OPEN = ["GET /health/live/", "GET /health/ready/", "POST /notification/"];
 
-/** A verb and a noun. */
+/** An operation id is a verb and a noun. */
 const OPERATION_ID = new RegExp(
   "^(get|list|create|update|change|delete|check|cancel|expire|refund|capture|void|receive|replay|" +
     "stream|test|rotate|resend|retry)[A-Z]\\w+$",
@@ -34,16 +35,16 @@ function operations(document: { paths?: unknown }) {
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
-      // Any value does where a path has parameters: the door comes first.
+      // Any value for a path parameter: the credential is checked first.
       path: path.replaceAll(/\{\w+\}/g, "00000000-0000-7000-8000-000000000000"),
       operation,
     }))
   );
 }
 
-Deno.test("every route but the open ones is 401 without a key and with a wrong one", async () => {
+Deno.test("document: every route except the open ones responds 401 without a key and with a wrong one", async () => {
   await using app = await openApp({ databaseUrl });
-  const all = operations(app.document);
+  const all = operations(app.document());
   assert.ok(all.length > OPEN.length);
   for (const { name, method, path, operation } of all) {
     const isOpen = OPEN.includes(name);
@@ -54,7 +55,7 @@ Deno.test("every route but the open ones is 401 without a key and with a wrong o
       if (key) headers.set("Authorization", `Bearer ${key}`);
       const response = await app.request(path, { method, body, headers });
       if (isOpen) {
-        // What is sent may be refused for what it is, but not for whose it is.
+        // The body may be rejected, but not the credential.
         assert.equal(response.status, method === "GET" ? 200 : 400, name);
         continue;
       }
@@ -64,9 +65,9 @@ Deno.test("every route but the open ones is 401 without a key and with a wrong o
   }
 });
 
-Deno.test("the document names each operation, and says where it belongs", async () => {
+Deno.test("document: each operation has a unique id and one tag, and its path ends in a slash", async () => {
   await using app = await openApp({ databaseUrl });
-  const all = operations(app.document);
+  const all = operations(app.document());
   const ids = all.map(({ operation }) => operation.operationId);
   assert.equal(new Set(ids).size, all.length);
   for (const { name, path, operation } of all) {
@@ -76,9 +77,9 @@ Deno.test("the document names each operation, and says where it belongs", async 
   }
 });
 
-Deno.test("each event is in the document as a webhook, with its headers and what it holds", async () => {
+Deno.test("document: each event is a webhook with its headers and its data", async () => {
   await using app = await openApp({ databaseUrl });
-  const { webhooks, components } = JSON.parse(JSON.stringify(app.document));
+  const { webhooks, components } = JSON.parse(JSON.stringify(app.document()));
   const { gateway_notification, ...events } = webhooks;
   assert.ok(gateway_notification);
   assert.deepEqual(Object.keys(events), [...EVENT_NAMES, "webhook_endpoint_tested"]);
@@ -97,9 +98,9 @@ Deno.test("each event is in the document as a webhook, with its headers and what
   }
 });
 
-Deno.test("there is an example of a charge of each payment type", async () => {
+Deno.test("document: has an example of a charge for each payment type", async () => {
   await using app = await openApp({ databaseUrl });
-  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document));
+  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   const { examples } = paths["/charge/"].post.requestBody.content["application/json"];
   const shown = Object.values<Json>(examples).map((each) =>
     (each.$ref ? components.examples[each.$ref.split("/").at(-1)] : each).value.payment_type
@@ -109,9 +110,9 @@ Deno.test("there is an example of a charge of each payment type", async () => {
   assert.deepEqual(new Set(shown), new Set(PAYMENT_TYPES));
 });
 
-Deno.test("the document says whose it is, how to get in, and calls things by their names", async () => {
+Deno.test("document: has license, contact, server, security scheme and the introduction", async () => {
   await using app = await openApp({ databaseUrl });
-  const { info, servers, components, security }: Json = JSON.parse(JSON.stringify(app.document));
+  const { info, servers, components, security }: Json = JSON.parse(JSON.stringify(app.document()));
   assert.ok(info.contact.name && servers[0].url && servers[0].description);
   assert.deepEqual(info.license, { name: "MIT", identifier: "MIT" });
   assert.deepEqual(security, [{ bearer: [] }]);
@@ -127,15 +128,15 @@ Deno.test("the document says whose it is, how to get in, and calls things by the
   assert.match(info.description, /^## Without waiting$.*^## Events and webhooks$/ms);
 });
 
-Deno.test("who looks for a component finds it by its name", async () => {
+Deno.test("document: components are sorted by name", async () => {
   await using app = await openApp({ databaseUrl });
-  const names = Object.keys(app.document.components?.schemas ?? {});
+  const names = Object.keys(app.document().components?.schemas ?? {});
   assert.deepEqual(names, names.toSorted());
 });
 
-Deno.test("every list that a request may hold has a bound", async () => {
+Deno.test("document: every list in a request has a maximum length", async () => {
   await using app = await openApp({ databaseUrl });
-  const schemas: Record<string, unknown> = app.document.components?.schemas ?? {};
+  const schemas: Record<string, unknown> = app.document().components?.schemas ?? {};
   let count = 0;
   const check = (value: unknown, where: string, seen: string[] = []) => {
     if (typeof value !== "object" || value === null) return;
@@ -152,11 +153,11 @@ Deno.test("every list that a request may hold has a bound", async () => {
       if (name !== "examples") check(part, `${where} ${name}`, seen);
     }
   };
-  for (const { name, operation } of operations(app.document)) check(operation.requestBody, name);
+  for (const { name, operation } of operations(app.document())) check(operation.requestBody, name);
   assert.ok(count > 0);
 });
 
-Deno.test("what the server itself cannot read is 400 without a body, as health declares", async () => {
+Deno.test("document: a request that the server cannot parse gets 400 without a body, as declared for the health routes", async () => {
   await using app = await openApp({ databaseUrl });
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using server = Deno.serve(options, (request) => app.fetch(request));
@@ -168,7 +169,7 @@ Deno.test("what the server itself cannot read is 400 without a body, as health d
   const answer = await new Response(connection.readable).text();
   assert.match(answer, /^HTTP\/1\.1 400 /);
   assert.ok(answer.endsWith("\r\n\r\n") && !/x-request-id/i.test(answer), answer);
-  const { paths, components } = JSON.parse(JSON.stringify(app.document));
+  const { paths, components } = JSON.parse(JSON.stringify(app.document()));
   for (const path of ["/health/live/", "/health/ready/"]) {
     const { $ref } = paths[path].get.responses[400];
     const declared = components.responses[$ref.split("/").at(-1)];
@@ -176,25 +177,25 @@ Deno.test("what the server itself cannot read is 400 without a body, as health d
   }
 });
 
-Deno.test("the document is served as OpenAPI 3.1, to everybody", async () => {
+Deno.test("document: is served as OpenAPI 3.1 without a credential", async () => {
   await using app = await openApp({ databaseUrl });
   const response = await app.request("/openapi.json");
   assert.equal(response.headers.get("content-type"), "application/json");
   const served = await response.json();
-  assert.deepEqual(served, JSON.parse(JSON.stringify(app.document)));
+  assert.deepEqual(served, JSON.parse(JSON.stringify(app.document())));
   assert.match(served.openapi, /^3\.1\./);
   assert.equal(served.info.version, "1.0.0");
 });
 
-Deno.test("the document is built once: what happens afterwards does not reach it", async () => {
+Deno.test("document: is built once and does not change afterwards", async () => {
   await using app = await openApp({ databaseUrl });
   const first = await (await app.request("/openapi.json")).text();
-  app.document.info.title = "changed";
-  app.document.paths = {};
+  app.document().info.title = "changed";
+  app.document().paths = {};
   assert.equal(await (await app.request("/openapi.json")).text(), first);
 });
 
-Deno.test("`deno task openapi` writes the document, whatever the settings", async () => {
+Deno.test("document: `deno task openapi` writes it independently of the settings", async () => {
   await using folder = await dataFolder();
   await copyProject(folder.path);
   const path = join(folder.path, "openapi/openapi.json");
@@ -205,8 +206,8 @@ Deno.test("`deno task openapi` writes the document, whatever the settings", asyn
   assert.equal(await Deno.readTextFile(path), written);
 });
 
-Deno.test("the written document has not drifted: `deno task openapi` writes it", async () => {
+Deno.test("document: openapi/openapi.json is up to date; if not, run `deno task openapi`", async () => {
   await using app = await openApp({ databaseUrl });
   const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
-  assert.deepEqual(JSON.parse(written), JSON.parse(JSON.stringify(app.document)));
+  assert.deepEqual(JSON.parse(written), JSON.parse(JSON.stringify(app.document())));
 });

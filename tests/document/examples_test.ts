@@ -5,13 +5,13 @@ import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 
 const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
 
-Deno.test("everything in the document is described, and has examples that hold", () => {
+Deno.test("document examples: everything is described and has valid examples", () => {
   assert.deepEqual(complaintsAbout(JSON.parse(written)), []);
 });
 
 type Loss = [what: string, lose: (document: Json) => void, complaint: RegExp];
 
-/** What schemas add to the one that they refer to. */
+/** The parts that schemas add to a referenced schema. */
 const ADDED = [
   ["AkulakuItemDetails", "id"],
   ["OvoCustomerDetails", "phone"],
@@ -19,7 +19,7 @@ const ADDED = [
   ["WebhookEndpointWithSecret", "secret"],
 ] as const;
 
-/** What is done to the document, and what of it is missed then. */
+/** Changes to the document, and the complaint that each must cause. */
 const LOSSES: Loss[] = [
   ["an answer without examples", ({ paths }) => {
     delete paths["/charge/"].post.responses[201].content["application/json"].examples;
@@ -88,15 +88,15 @@ const LOSSES: Loss[] = [
   }, /gateway_timeout is no code of a problem/],
 ];
 
-Deno.test("whatever is lost of it is noticed", () => {
+Deno.test("document examples: each removed description or example is reported", () => {
   const document = JSON.parse(written);
-  // All of them at once: to judge a document takes its time.
+  // All changes at once, because checking a document is slow.
   for (const [, lose] of LOSSES) lose(document);
   const complaints = complaintsAbout(document).join("\n");
   for (const [what, , complaint] of LOSSES) assert.match(complaints, complaint, what);
 });
 
-Deno.test("no parameter that may be left out is sent by the reference page unasked", () => {
+Deno.test("document examples: the reference page sends no optional parameter by default", () => {
   const { paths } = JSON.parse(written);
   for (const { parameters = [] } of Object.values<Json>(paths).flatMap(Object.values<Json>)) {
     for (const { in: place, name, required, examples } of parameters) {
@@ -107,7 +107,7 @@ Deno.test("no parameter that may be left out is sent by the reference page unask
   }
 });
 
-Deno.test("the gateway's notification in the document is signed with the sandbox's key", () => {
+Deno.test("document examples: the example notification is signed with the sandbox's key", () => {
   const { webhooks, components } = JSON.parse(written);
   const { examples } = webhooks.gateway_notification.post.requestBody.content["application/json"];
   const { settlement: { $ref } } = examples;

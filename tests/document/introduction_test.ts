@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
 import { ProblemSchema } from "../../routes/problem.ts";
 import { askService } from "../support/client.ts";
-import { dataFolder, startService } from "../support/service.ts";
+import { preparedFolder, startService } from "../support/service.ts";
 
-const MATTERS = [
+const SECTIONS = [
   "Authentication",
   "A first charge",
   "Idempotency",
@@ -16,25 +16,25 @@ const MATTERS = [
   "Limits",
 ];
 
-/** The snippets in a language. */
+/** The code blocks in a language. */
 function snippets(language: string): string[] {
   const blocks = INTRODUCTION.matchAll(/```(\w+)\n(.*?)```/gs);
   return [...blocks].filter(([, each]) => each === language).map(([, , text]) => text!);
 }
 
-Deno.test("the introduction has a section with a snippet for each matter", () => {
+Deno.test("introduction: each section has a code block", () => {
   const sections = INTRODUCTION.split(/^## /m).slice(1);
-  assert.deepEqual(sections.map((section) => section.split("\n")[0]), MATTERS);
+  assert.deepEqual(sections.map((section) => section.split("\n")[0]), SECTIONS);
   for (const section of sections) assert.match(section, /```\w+\n/);
 });
 
-Deno.test("the introduction's JSON is JSON, and its problem is one", () => {
+Deno.test("introduction: its example of a problem is valid", () => {
   const [problem] = snippets("json").map((text) => JSON.parse(text));
   assert.deepEqual(ProblemSchema.parse(problem), problem);
 });
 
-Deno.test("the introduction's requests are answered as it says", async () => {
-  await using folder = await dataFolder();
+Deno.test("introduction: its requests succeed", async () => {
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const values: Record<string, string> = {
     URL: service.url,
@@ -45,7 +45,7 @@ Deno.test("the introduction's requests are answered as it says", async () => {
   for (const text of snippets("sh")) {
     const command = text.replace(/^export .*\n/, "").replaceAll(
       /\$(\w+)/g,
-      (_, name) => values[name] ?? assert.fail(`${name} is not told`),
+      (_, name) => values[name] ?? assert.fail(`the introduction does not explain ${name}`),
     );
     const response = await sent(command);
     statuses.push(response.status);
@@ -54,7 +54,7 @@ Deno.test("the introduction's requests are answered as it says", async () => {
   assert.deepEqual(statuses, [200, 201, 201, 202, 201]);
 });
 
-/** What curl would send, for not every machine has it. */
+/** Sends the request of a curl command; not every machine has curl. */
 async function sent(command: string): Promise<Response> {
   const [, url] = command.match(/^curl (?:-i )?(\S+)/)!;
   const headers = [...command.matchAll(/-H "([^:]+): ([^"]+)"/g)]

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { lintByRedocly, lintBySpectral, readRules, RULES } from "../support/document/linters.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { dataFolder, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
 
 const PATH = join(PROJECT, "openapi/openapi.json");
 const text = await Deno.readTextFile(PATH);
 
-/** What each of the linters has to find, where the document has it. */
+/** Mistakes, and the findings that each linter must report for them. */
 const MISTAKES = [
   {
     what: "an operation without an id",
@@ -30,15 +30,15 @@ const MISTAKES = [
   },
 ];
 
-Deno.test("Redocly has nothing to say of the document", async () => {
+Deno.test("document lint: Redocly reports nothing", async () => {
   assert.deepEqual(await lintByRedocly(PATH), []);
 });
 
-Deno.test("Spectral has nothing to say of the document", async () => {
+Deno.test("document lint: Spectral reports nothing", async () => {
   assert.deepEqual(await lintBySpectral(text), []);
 });
 
-Deno.test("both name what is wrong", async () => {
+Deno.test("document lint: both report mistakes", async () => {
   await using folder = await dataFolder();
   const broken = JSON.parse(text);
   for (const { make } of MISTAKES) make(broken);
@@ -57,14 +57,14 @@ Deno.test("both name what is wrong", async () => {
   }
 });
 
-Deno.test("nothing of what Redocly finds is left out", async () => {
+Deno.test("document lint: no finding of Redocly is ignored", async () => {
   const names = (await Array.fromAsync(Deno.readDir(PROJECT))).map(({ name }) => name);
   assert.ok(names.includes(RULES.redocly));
-  // It reads a list of findings to ignore from beside its rules.
+  // Redocly reads a list of ignored findings from the folder of its rules.
   assert.deepEqual(names.filter((name) => /lint-ignore/.test(name)), []);
 });
 
-Deno.test("of each one's strictest rules, that of the last slash alone is off", async () => {
+Deno.test("document lint: all strict rules are on except the one about trailing slashes", async () => {
   assert.deepEqual(await readRules(RULES.redocly), {
     extends: ["recommended-strict"],
     rules: { "no-path-trailing-slash": "off" },

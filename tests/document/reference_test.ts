@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { openApp } from "../support/app.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
-import { brightness, faintTexts } from "../support/document/contrast.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { brightness, faintTexts } from "../support/document/contrast.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { dataFolder, startService } from "../support/service.ts";
+import { preparedFolder, startService } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 const browserPath = findBrowser();
 
-/** Where pictures of the page go, for whoever wants to look at them. */
+/** A folder for screenshots of the page; none are taken if it is not set. */
 const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
 
-Deno.test("the page and its script come from us, under a strict policy", async () => {
+Deno.test("reference page: page and script are served by the service with a strict content security policy", async () => {
   await using app = await openApp({ databaseUrl });
   const page = await app.request("/reference");
   assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
@@ -28,8 +28,8 @@ Deno.test("the page and its script come from us, under a strict policy", async (
   assert.ok((await script.text()).length > 1_000_000);
 });
 
-Deno.test("the development key is shown to pages of this machine alone", async () => {
-  await using folder = await dataFolder();
+Deno.test("reference page: contains the development key only for requests to this machine", async () => {
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { port } = new URL(service.url);
   const page = async (host: string) => {
@@ -41,35 +41,37 @@ Deno.test("the development key is shown to pages of this machine alone", async (
   for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
     assert.ok((await page(host)).includes(service.keys.user));
   }
-  // A stranger's name that was made to point here: its page would be allowed to read the answer.
-  const strangers = [`rebound.example.com:${port}`, "example.com", "localhost.example.com"];
-  for (const host of [...strangers, "evil@localhost", "localhost#x", "localhost/x", "a b", "["]) {
+  // DNS rebinding: a page of that host could read the response.
+  const foreignHosts = [`rebound.example.com:${port}`, "example.com", "localhost.example.com"];
+  for (
+    const host of [...foreignHosts, "evil@localhost", "localhost#x", "localhost/x", "a b", "["]
+  ) {
     assert.ok(!(await page(host)).includes("gk_"));
   }
   assert.ok(!(await page(`localhost:${port}`)).includes(service.keys.staff));
 });
 
 Deno.test({
-  name: "in a browser without a network one finds an operation, and sends it from the page",
+  name: "reference page: works in a browser without internet access",
   ignore: browserPath === null,
   async fn(t) {
-    await using folder = await dataFolder();
+    await using folder = await preparedFolder();
     await using service = await startService({ settings: { DATA_DIR: folder.path } });
     const browser = await launchBrowser(browserPath!);
     const requests: Json[] = [];
-    const complaints: string[] = [];
+    const errors: string[] = [];
     const open = async (colorScheme: "light" | "dark") => {
       const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, colorScheme });
       page.on("request", (request: Json) => requests.push(request));
       page.on("console", (message: Json) => {
-        if (message.type() === "error") complaints.push(message.text());
+        if (message.type() === "error") errors.push(message.text());
       });
-      page.on("pageerror", (error: Error) => complaints.push(String(error)));
+      page.on("pageerror", (error: Error) => errors.push(String(error)));
       await page.goto(`${service.url}/reference`);
       await page.getByRole("heading", { name: "Payment Gateway Integration Service" }).waitFor();
       return page;
     };
-    const picture = async (page: Json, name: string) => {
+    const screenshot = async (page: Json, name: string) => {
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
     };
     const send = async (page: Json, path: string) => {
@@ -80,14 +82,14 @@ Deno.test({
 
     try {
       const page = await open("light");
-      await picture(page, "light");
+      await screenshot(page, "light");
 
       await t.step(
-        "“Create a charge” is on the left, and is sent with the key filled in",
+        "“Create a charge” is in the navigation, and is sent with the development key",
         async () => {
           await page.getByRole("link", { name: "Create a charge" }).first().click();
           await page.getByRole("heading", { name: "Create a charge" }).first().waitFor();
-          await picture(page, "charge");
+          await screenshot(page, "charge");
           const button = { name: /Test Request.*\/charge\//i };
           await page.getByRole("button", button).first().click();
           const charge = await send(page, "/charge/");
@@ -97,9 +99,9 @@ Deno.test({
           const first = PaymentSchema.parse(await charge.json());
           assert.equal(first.transaction_status, "pending");
           await page.getByText("201 Created").waitFor();
-          await picture(page, "sent");
+          await screenshot(page, "sent");
 
-          // What the page shows of headers as an example is not sent: this would be the first again.
+          // Example values of headers are not sent: with the same key this would replay the first charge.
           const again = await send(page, "/charge/");
           assert.equal(again.status(), 201);
           assert.notEqual(PaymentSchema.parse(await again.json()).id, first.id);
@@ -111,12 +113,12 @@ Deno.test({
         },
       );
 
-      await t.step("the search finds an operation and leads to it", async () => {
+      await t.step("the search finds an operation and opens it", async () => {
         await page.keyboard.press("Control+k");
         await page.getByRole("combobox", { name: "Enter search query" }).fill("get the caller");
         const found = page.getByRole("option", { name: /Operation.*\/me\//s }).first();
         await found.waitFor();
-        await picture(page, "search");
+        await screenshot(page, "search");
         await found.click();
         await page.waitForURL(/#.*\/me\//);
         await page.getByRole("button", { name: /Test Request.*\/me\//i }).first().click();
@@ -126,7 +128,7 @@ Deno.test({
         await page.keyboard.press("Escape");
       });
 
-      await t.step("what the service sends is shown, and not to be sent from here", async () => {
+      await t.step("webhooks are shown without a button to send them", async () => {
         await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
         await page.getByRole("link", { name: "payment_settled" }).first().click();
         const webhook = page.locator('[id$="/webhook/POST/payment-settled"]');
@@ -134,33 +136,33 @@ Deno.test({
         const button = webhook.locator(".show-api-client-button");
         await button.waitFor({ state: "attached" });
         assert.equal(await button.isVisible(), false);
-        await picture(page, "webhook");
+        await screenshot(page, "webhook");
       });
 
       for (const mode of ["light", "dark"] as const) {
-        await t.step(`in ${mode} colours everything can be read`, async () => {
+        await t.step(`in ${mode} mode all texts have enough contrast`, async () => {
           const page = await open(mode);
           assert.equal(await brightness(page) > 0.5, mode === "light");
           await page.getByRole("link", { name: "Create a charge" }).first().click();
           await page.getByRole("button", { name: /Test Request.*\/charge\//i }).first().waitFor();
-          await picture(page, `${mode}_charge`);
+          await screenshot(page, `${mode}_charge`);
           assert.deepEqual(await faintTexts(page), []);
-          // Every method has a colour of its own, and these are all of them.
+          // This section has every HTTP method, each with its own color.
           await page.getByRole("link", { name: "Webhooks", exact: true }).first().click();
           await page.getByRole("link", { name: "Create a webhook endpoint" }).first().waitFor();
-          await picture(page, `${mode}_webhooks`);
+          await screenshot(page, `${mode}_webhooks`);
           assert.deepEqual(await faintTexts(page), []);
         });
       }
 
-      await t.step("nobody outside was asked for anything, and nothing went wrong", () => {
+      await t.step("no other host was called, and there were no errors", () => {
         const urls = requests.map((request) => request.url());
         assert.ok(urls.some((url) => url.startsWith(service.url)));
         const outside = urls.filter((url) =>
           !url.startsWith(service.url) && !/^(data|blob|about):/.test(url)
         );
         assert.deepEqual(outside, []);
-        assert.deepEqual(complaints, []);
+        assert.deepEqual(errors, []);
       });
     } finally {
       await browser.close();

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { dataFolder, environment, PROJECT } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 
-Deno.test("a version's document is kept once; a changed one needs another version", async () => {
+Deno.test("release-document: keeps the document of a version once; a changed document needs a new version", async () => {
   await using folder = await dataFolder();
   const inside = (path: string) => join(folder.path, path);
   await Deno.mkdir(inside("openapi/released"), { recursive: true });

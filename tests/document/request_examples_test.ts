@@ -3,26 +3,26 @@ import { openPayments, type TestPayments } from "../support/payments/payments.ts
 import { ACCEPTED_CARD, type Json, linkedAccount, savedCard } from "../support/gateway/sandbox.ts";
 
 interface World extends TestPayments {
-  /** Some requests are for staff. */
+  /** Whether the request needs a staff key. */
   staff: string;
 }
 
 interface Case {
-  /** Where each example is sent, one path after the other; the operation's own unless given. */
+  /** The path for each example; by default the path of the operation. */
   prepare?: (world: World) => Promise<string[]>;
-  /** The example with what only a gateway can give out in place of what was made up. */
+  /** Replaces made-up tokens in the example with tokens of the gateway. */
   inPlace?: (world: World, example: Json) => Promise<Json>;
   isForStaff?: boolean;
 }
 
-/** As much as the examples take from it. */
+/** The amount that the examples refund or capture in total. */
 const AMOUNT = { gross_amount: 150_000 };
 
-/** Every operation that takes a body. */
+/** Every operation with a body. */
 const CASES: Record<string, Case> = {
   receiveNotification: {},
   createCharge: {
-    // A card's token is good for one charge, at the gateway that gave it out.
+    // A card token can be used once, at the gateway that issued it.
     inPlace: async ({ sandbox }, example) =>
       example.token_id ? { ...example, token_id: await sandbox.token(ACCEPTED_CARD) } : example,
   },
@@ -45,7 +45,7 @@ const CASES: Record<string, Case> = {
     prepare: async (world) => [`/invoices/${await made(world, "createInvoice")}/void/`],
   },
   createSubscription: {
-    // Of a saved card and of a linked account the gateway alone knows the tokens, too.
+    // Tokens of saved cards and linked accounts are issued by the gateway, too.
     async inPlace({ sandbox }, example) {
       if (example.payment_type === "credit_card") {
         return { ...example, token: await savedCard(sandbox) };
@@ -74,9 +74,9 @@ interface Operation {
   examples: [name: string, value: Json][];
 }
 
-/** Those of the document that take a body. */
+/** The operations of the document with a body. */
 function operationsOf({ app }: World): Operation[] {
-  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document));
+  const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   return Object.entries<Json>(paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).filter(([, { requestBody }]) => requestBody)
       .map(([method, { operationId, requestBody }]) => ({
@@ -92,7 +92,7 @@ function operationsOf({ app }: World): Operation[] {
   );
 }
 
-/** The id of what the first example of an operation makes. */
+/** The id of the resource that the first example of an operation creates. */
 async function made(world: World, id: string): Promise<string> {
   const operation = operationsOf(world).find((each) => each.id === id)!;
   const answer = await send(world, operation, operation.path, operation.examples[0]![1]);
@@ -113,7 +113,7 @@ async function send(
   });
 }
 
-/** Both clocks, the app's and the gateway's, are ahead by that many seconds. */
+/** By how many seconds the clocks of the app and the gateway are ahead. */
 async function openWorld(ahead: number): Promise<World> {
   const payments = await openPayments({ now: () => Date.now() + ahead * 1_000 });
   await payments.sandbox.advance(ahead);
@@ -122,9 +122,9 @@ async function openWorld(ahead: number): Promise<World> {
 
 const TEN_YEARS = 10 * 365 * 86_400;
 
-// What is in the future today has to be so for as long as anybody may copy it.
+// Future dates in examples must stay in the future for years, because readers copy them.
 for (const [when, ahead] of [["today", 0], ["in ten years", TEN_YEARS]] as const) {
-  Deno.test(`the service takes every request that the document shows, ${when}`, async () => {
+  Deno.test(`document examples: the service accepts every request, ${when}`, async () => {
     await using world = await openWorld(ahead);
     const operations = operationsOf(world);
     assert.deepEqual(operations.map(({ id }) => id).sort(), Object.keys(CASES).sort());

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { openApp, type TestApp } from "../support/app.ts";
-import { environment, PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 
-/** Nothing that is asked here asks the database. */
+/** No request here uses the database. */
 const databaseUrl = "postgres://127.0.0.1/none";
 
-/** What is served by the same means: the document, and the reference page's script. */
+/** The two paths that are served the same way: the document, and the script of the reference page. */
 const FIXED = [
   { path: "/openapi.json", type: "application/json", cacheControl: "no-cache" },
   {
@@ -20,7 +21,7 @@ function ask(app: TestApp, path: string, headers: Record<string, string> = {}, m
   return app.request(path, { method, headers });
 }
 
-Deno.test("it is compressed for whoever can read that, and for nobody else", async () => {
+Deno.test("served document: is compressed only for clients that accept gzip", async () => {
   await using app = await openApp({ databaseUrl });
   const takers = ["gzip", "GZIP", "br, gzip", "gzip;q=0.5", "deflate, gzip;q=1.0, *;q=0.5", "*"];
   const others = [
@@ -48,7 +49,7 @@ Deno.test("it is compressed for whoever can read that, and for nobody else", asy
   }
 });
 
-Deno.test("who has it already is told so, and is sent nothing", async () => {
+Deno.test("served document: a client with the current version gets 304 without a body", async () => {
   await using app = await openApp({ databaseUrl });
   for (const { path, cacheControl } of FIXED) {
     for (const encoding of ["gzip", "identity"]) {
@@ -76,7 +77,7 @@ Deno.test("who has it already is told so, and is sent nothing", async () => {
   }
 });
 
-Deno.test("its tag is that of the bytes: another for each encoding, the same on each instance", async () => {
+Deno.test("served document: the ETag differs by encoding and is the same on each instance", async () => {
   await using app = await openApp({ databaseUrl });
   await using other = await openApp({ databaseUrl });
   const tag = async (app: TestApp, encoding: string) =>
@@ -93,7 +94,7 @@ Deno.test("its tag is that of the bytes: another for each encoding, the same on 
   assert.ok(!tags.includes(response.headers.get("etag")));
 });
 
-Deno.test("over a connection, HEAD says what GET would, and the server changes nothing of it", async () => {
+Deno.test("served document: over HTTP, HEAD has the headers of GET", async () => {
   await using app = await openApp({ databaseUrl });
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -124,7 +125,7 @@ Deno.test("over a connection, HEAD says what GET would, and the server changes n
   }
 });
 
-Deno.test("ten thousand requests for the document leave nothing behind", async () => {
+Deno.test("served document: ten thousand requests leak no memory", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-q", "--no-lock", "-P=test", "--v8-flags=--expose-gc"],
@@ -142,7 +143,7 @@ Deno.test("ten thousand requests for the document leave nothing behind", async (
   assert.ok(left < 100, `${left} bytes a request: ${held}`);
 });
 
-Deno.test("what is compiled late is not left behind by requests, and a little by each is", () => {
+Deno.test("served document: the leak check ignores late compilation and finds small leaks", () => {
   const steady = Array.from({ length: 10 }, () => 50_000_000);
   assert.equal(leftBehind(steady), 0);
   assert.equal(leftBehind(steady.with(9, 52_000_000)), 0);
@@ -151,8 +152,8 @@ Deno.test("what is compiled late is not left behind by requests, and a little by
 });
 
 /**
- * Bytes a request. The first thousand lets the compiler see everything; what it compiles later comes
- * and goes, and so the least of three measurements is taken at both ends.
+ * The growth in bytes per request. The first thousand requests are a warm-up. Code that is compiled
+ * later adds temporary memory, so the minimum of three measurements is taken at both ends.
  */
 function leftBehind(held: number[]): number {
   return (Math.min(...held.slice(-3)) - Math.min(...held.slice(1, 4))) / 6000;

@@ -20,7 +20,8 @@ import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-import { PROJECT, startService } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 import { standingClock } from "../support/standing_clock.ts";
 import { until } from "../support/until.ts";
 

@@ -6,7 +6,8 @@ import { follow, listAll, parseMessage, serveApp } from "../support/events/event
 import { notified, telling } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { dataFolder, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;

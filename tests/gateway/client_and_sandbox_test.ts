@@ -14,7 +14,7 @@ import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.
 import { createLog } from "../../core/log.ts";
 import { DEFAULT_KEYS, startSandbox } from "../../sandbox/sandbox.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { dataFolder } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 interface Pair extends AsyncDisposable {

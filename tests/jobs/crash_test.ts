@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { openQueue, QUEUES, type TestQueue } from "../support/jobs/queues.ts";
 import { ask } from "../support/database/database.ts";
-import { PROJECT } from "../support/service.ts";
+import { openQueue, QUEUES, type TestQueue } from "../support/jobs/queues.ts";
+import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 interface JobProcess extends AsyncDisposable {

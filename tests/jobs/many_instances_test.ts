@@ -6,7 +6,7 @@ import { openDatabase } from "../../db/database.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 const NOON = Date.UTC(2026, 0, 1, 12);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { OpenJobQueue } from "../../core/jobs/queue.ts";
 import { openKvQueue } from "../../core/jobs/kv_queue.ts";
+import type { OpenJobQueue } from "../../core/jobs/queue.ts";
 import { createLog } from "../../core/log.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
-import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
-import { dataFolder } from "../support/service.ts";
+import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
+import { dataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;

@@ -5,7 +5,8 @@ import { readLayout } from "../../db/embedded/layout.ts";
 import { findServer } from "../../db/embedded/server.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
-import { dataFolder, runTask, startService } from "../support/service.ts";
+import { dataFolder } from "../support/project.ts";
+import { runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** The schedule runs every minute, and the machine can be busy. */

@@ -11,7 +11,7 @@ import { openRelayed } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, AMOUNT } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-import { PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
 
 const [SECOND, MINUTE] = [1_000, 60_000];
 

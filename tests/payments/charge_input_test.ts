@@ -38,7 +38,7 @@ async function openCharges(env: Record<string, string> = {}) {
 
 /** The examples of the document, by payment type. */
 function examplesOf({ app }: Pick<TestPayments, "app">): Record<string, Json> {
-  const { requestBody } = app.document.paths!["/charge/"]!.post as Json;
+  const { requestBody } = app.document().paths!["/charge/"]!.post as Json;
   const { examples } = requestBody.content["application/json"];
   return Object.fromEntries(
     Object.entries<Json>(examples).map(([type, { value }]) => [type, structuredClone(value)]),
@@ -65,8 +65,8 @@ Deno.test("the document's example of every payment type is a charge that goes th
 
 Deno.test("the body in the document is a union by payment type, each kind with a name", async () => {
   await using charges = await openCharges();
-  const { schemas } = charges.app.document.components as Json;
-  const { requestBody } = charges.app.document.paths!["/charge/"]!.post as Json;
+  const { schemas } = charges.app.document().components as Json;
+  const { requestBody } = charges.app.document().paths!["/charge/"]!.post as Json;
   const { $ref } = requestBody.content["application/json"].schema;
   const { oneOf, discriminator } = schemas[$ref.split("/").at(-1)];
   assert.equal(discriminator.propertyName, "payment_type");

@@ -2,76 +2,34 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { RefundedSchema } from "../../routes/payments/actions.ts";
-import { createRandom, seededState } from "../../sandbox/engine/random.ts";
-import { type Packet, textOf } from "../support/database/wire.ts";
-import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
+import { type Installation, openInstallation, type Reply } from "../support/crash/installation.ts";
 import {
-  type Installation,
-  type Keyed,
-  openInstallation,
-  type Reply,
-} from "../support/installation.ts";
+  BEFORE_CALL,
+  crashAndRecover,
+  createKillPoints,
+  DURING_CALL,
+  type Operation,
+  retryAtOnce,
+  retryTwice,
+  succeed,
+} from "../support/crash/kill_points.ts";
+import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { assertBooksAgree } from "../support/payments/books.ts";
 import { type ChargeKind, chargeRequest, type Payment } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 const ROUNDS = 20;
 
-/** Brings all operations to where the service is to be killed; it is, right after. */
-type Step = (service: Installation, operations: Operation[], heard: Promise<unknown>) => unknown;
+const KILL_POINTS = createKillPoints({ areWritten, messages: 80, seed: 4 });
 
-/** About as many as a round has. */
-const MOST_MESSAGES = 80;
-
-const random = createRandom(seededState(4));
-
-const STEPS: Record<string, Step> = {
-  "before the call to the gateway": async ({ calls }, operations) => {
-    calls.shut();
-    await until("all are called", () => calls.waiting().length >= operations.length);
-  },
-  "during the call": bringToAnswer,
-  "after the answer, before it is written": async (service, operations) => {
-    await bringToAnswer(service, operations);
-    service.statements.shut((packet) => named([packet], operations).length > 0);
-    service.answers.open();
-    await until(
-      "all are about to be written",
-      () => named(service.statements.waiting(), operations).length === operations.length,
-    );
-  },
-  "after the commit, before anybody hears of it": async (service, operations) => {
-    await bringToAnswer(service, operations);
-    const writing = new Set<number>();
-    // Nothing waits here; it is only seen on which connections there is something to keep back.
-    service.statements.shut((packet) => {
-      if (named([packet], operations).length > 0) writing.add(packet.connection);
-      return false;
-    });
-    service.results.shut(({ connection }) => writing.has(connection));
-    service.answers.open();
-    await until("all are written", () => areWritten(service, operations));
-  },
-  "at any message on either wire": async (service, _operations, heard) => {
-    service.killAfter(1 + random.below(MOST_MESSAGES));
-    await heard;
-  },
-};
-
-/** The gateway has done everything, and says so to nobody yet. */
-async function bringToAnswer({ answers }: Installation, operations: Operation[]) {
-  answers.shut();
-  await until("all are answered", () => answers.waiting().length >= operations.length);
-}
-
-/** The operations whose end is written in these packets, which name the key that is answered. */
-function named(packets: Packet[], operations: Operation[]): Operation[] {
-  const said = textOf(packets);
-  return operations.filter(({ key }) => said.includes(key));
-}
-
-/** Each payment's; of two refunds of one, the second hears of the first and has to begin again. */
-async function areWritten({ database }: Installation, operations: Operation[]): Promise<boolean> {
+/**
+ * Whether each payment has a stored reply. Of two refunds of one payment the second conflicts with
+ * the first and starts again, so its reply is not stored yet.
+ */
+async function areWritten(
+  { database }: Pick<Installation, "database">,
+  operations: Operation[],
+): Promise<boolean> {
   const keys = operations.map(({ key }) => key);
   const rows = await database.query((sql) =>
     sql`select from gateway.idempotency_keys where key = any(${keys})
@@ -80,11 +38,11 @@ async function areWritten({ database }: Installation, operations: Operation[]): 
   return rows.length === 0;
 }
 
-/** What comes after the restart: the background's look, and the clients' second try. */
+/** Background checks before, after and during the clients' retries. */
 const RECOVERIES = [
   async (service: Installation, retry: () => Promise<Reply[]>) => {
     await service.sync();
-    // Also should no client ever come back.
+    // This must hold even if no client retries.
     await assertBooksAgree(service.database, service.sandbox);
     return await retry();
   },
@@ -97,27 +55,19 @@ const RECOVERIES = [
     (await Promise.all([retry(), service.sync()]))[0],
 ];
 
-for (const [name, step] of Object.entries(STEPS)) {
-  Deno.test(`killed ${name}: nothing is lost, nothing happens twice (${ROUNDS} rounds)`, async () => {
+for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
+  Deno.test(`payments: the service is killed ${moment}; each operation happens once (${ROUNDS} rounds)`, async () => {
     await using service = await openInstallation();
     await service.start();
     for (let round = 0; round < ROUNDS; round++) {
       const { operations, assertDone } = await prepare(service);
-      const sent = operations.map(service.post);
-      await step(service, operations, Promise.all(sent));
-      await service.kill();
-      const heard = await Promise.all(sent);
-
-      await service.start();
-      await service.endLeases(operations);
-      const replies = await RECOVERIES[round % RECOVERIES.length]!(
-        service,
-        () => Promise.all(operations.map((operation) => retry(service, operation))),
-      );
-      for (const [index, reply] of replies.entries()) {
-        const first = heard[index];
-        if (first && first.status < 300) assert.deepEqual(reply, { ...first, isReplayed: true });
-      }
+      const recover = RECOVERIES[round % RECOVERIES.length]!;
+      const replies = await crashAndRecover(service, {
+        operations,
+        killPoint,
+        retry: (operation) => retryTwice(service, operation),
+        recover: (retryAll) => recover(service, retryAll),
+      });
       await assertDone(replies);
       await assertBooksAgree(service.database, service.sandbox);
       assertChargedOnce(service);
@@ -125,33 +75,7 @@ for (const [name, step] of Object.entries(STEPS)) {
   });
 }
 
-interface Operation extends Keyed {
-  status: number;
-  schema: typeof PaymentSchema | typeof RefundedSchema;
-}
-
-/** Twice, to see that the answer stays the same. */
-async function retry(service: Installation, operation: Operation): Promise<Reply> {
-  const reply = await succeed(service, operation);
-  assert.deepEqual(await succeed(service, operation), { ...reply, isReplayed: true });
-  return reply;
-}
-
-/** On a busy machine the service may be short of breath: then it is asked again, as clients do. */
-async function succeed(service: Installation, operation: Operation): Promise<Reply> {
-  let reply = await service.post(operation);
-  await until("there is an answer", async () => {
-    if (reply?.status !== 503) return true;
-    await service.endLeases([operation]);
-    reply = await service.post(operation);
-    return false;
-  });
-  assert.equal(reply?.status, operation.status, JSON.stringify(reply?.body));
-  operation.schema.parse(reply!.body);
-  return reply!;
-}
-
-/** Two charges, three refunds of two payments, two captures: all at once. */
+/** Two charges, three refunds of two payments and two captures, to be sent at once. */
 async function prepare(service: Installation) {
   const { sandbox } = service;
   const [inParts, whole, held, heldInPart, transfer, card] = await Promise.all([
@@ -223,7 +147,7 @@ async function captureOf(service: Installation, payment: Payment): Promise<strin
   return [transaction_status, gross_amount];
 }
 
-/** Not even a second try that the gateway refused. */
+/** Each charge and capture was sent once; not even a rejected duplicate reached the gateway. */
 function assertChargedOnce({ passed }: Installation): void {
   const charges = passed.filter(({ target }) => target === "/v2/charge");
   const orders = charges.map(({ body }) => JSON.parse(body).transaction_details.order_id);
@@ -233,29 +157,22 @@ function assertChargedOnce({ passed }: Installation): void {
   assert.equal(new Set(captured).size, captured.length);
 }
 
-for (const name of ["before the call to the gateway", "during the call"]) {
-  Deno.test(`killed ${name}, a refund and a capture asked for by many at once happen once`, async () => {
+for (const moment of [BEFORE_CALL, DURING_CALL]) {
+  Deno.test(`payments: the service is killed ${moment}; a refund and a capture that ten clients retry at once happen once`, async () => {
     await using service = await openInstallation();
     await service.start();
     const [sold, held] = await Promise.all([paid(service), charged(service, "card_auth")]);
     const operations = [refund(sold, { amount: 10_000 }), capture(held, { amount: 30_000 })];
     const sent = operations.map(service.post);
-    await STEPS[name]!(service, operations, Promise.all(sent));
+    await KILL_POINTS[moment]!(service, operations, Promise.all(sent));
     await service.kill();
     assert.deepEqual(await Promise.all(sent), [null, null]);
 
     await service.start();
     await service.endLeases(operations);
     for (const operation of operations) {
-      const replies = await Promise.all(Array(10).fill(operation).map(service.post));
-      const statuses = replies.map((reply) => reply?.status);
-      assert.ok(statuses.includes(200), String(statuses));
-      // Who comes while another is at it is told so.
-      assert.ok(
-        statuses.every((status) => status === 200 || status === 409),
-        JSON.stringify(replies),
-      );
-      await retry(service, operation);
+      await retryAtOnce(service, operation);
+      await retryTwice(service, operation);
     }
     await service.sync();
     assert.deepEqual(await refundsOf(service, sold), ["10000.00"]);
@@ -265,14 +182,14 @@ for (const name of ["before the call to the gateway", "during the call"]) {
   });
 }
 
-Deno.test("killed before the call, a charge that is sent again while it is given up is not lost", async () => {
+Deno.test("payments: the service is killed before the call; a charge that is retried while a sync fails it is kept", async () => {
   await using service = await openInstallation();
   const { calls, sandbox, database } = service;
   await service.start();
   const operation = charge(await chargeRequest(sandbox, "bca"));
   const sent = service.post(operation);
   calls.shut();
-  await until("it is called", () => calls.waiting().length > 0);
+  await until("the call waits", () => calls.waiting().length > 0);
   await service.kill();
   assert.equal(await sent, null);
 
@@ -280,7 +197,7 @@ Deno.test("killed before the call, a charge that is sent again while it is given
   await service.endLeases([operation]);
   calls.shut(({ method }) => method === "POST");
   const again = service.post(operation);
-  await until("it is called again", () => calls.waiting().length > 0);
+  await until("the second call waits", () => calls.waiting().length > 0);
   await service.sync();
   calls.open();
   const reply = await again;

@@ -7,7 +7,7 @@ const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
 /** Every route of the document that names one payment by its id. */
 function routesOfOne(app: TestPayments["app"]): { method: string; path: string }[] {
-  return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
+  return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     path.startsWith("/payments/{")
       ? Object.keys(methods!).map((method) => ({ method: method.toUpperCase(), path }))
       : []

@@ -13,7 +13,7 @@ async function statuses(times: number, ask: () => Response | Promise<Response>):
   return result;
 }
 
-/** Asks with a wrong key from an address, as a proxy may report it. */
+/** Sends a wrong key from an address, or through a proxy that reports one. */
 function refusedFrom(app: TestApp, hostname: string, forwardedFor?: string) {
   const request = new Request("http://localhost/me/", {
     headers: {
@@ -24,7 +24,7 @@ function refusedFrom(app: TestApp, hostname: string, forwardedFor?: string) {
   return app.fetch(request, { remoteAddr: { transport: "tcp", hostname, port: 1 } });
 }
 
-Deno.test("a caller may burst, then goes on at the steady rate; others are not held up", async () => {
+Deno.test("rate limit: a caller can burst, then continues at the steady rate; others are not affected", async () => {
   let now = 1_000_000;
   await using app = await openApp({ databaseUrl, env: SMALL, now: () => now });
   const [ada, bob] = [
@@ -38,7 +38,7 @@ Deno.test("a caller may burst, then goes on at the steady rate; others are not h
   assert.deepEqual(await statuses(3, ask), [200, 200, 429]);
 });
 
-Deno.test("two keys of one user share one limit", async () => {
+Deno.test("rate limit: two keys of one user share a limit", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
   const keys = [await app.createKey({ userId: "eve" }), await app.createKey({ userId: "eve" })];
   let turn = 0;
@@ -50,7 +50,7 @@ Deno.test("two keys of one user share one limit", async () => {
   ]);
 });
 
-Deno.test("429 says when to come back", async () => {
+Deno.test("rate limit: 429 has Retry-After", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
   const key = await app.createKey({ userId: "hasty" });
   await statuses(3, () => app.as(key, "/me/"));
@@ -61,7 +61,7 @@ Deno.test("429 says when to come back", async () => {
   await assertProblem(response, 429, "rate_limited");
 });
 
-Deno.test("wrong credentials are limited by address, without harm to callers behind it", async () => {
+Deno.test("rate limit: wrong credentials are limited by address, which does not affect valid callers there", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
   const refused = () => refusedFrom(app, "203.0.113.1");
   assert.deepEqual(await statuses(4, refused), [401, 401, 401, 429]);
@@ -74,27 +74,27 @@ Deno.test("wrong credentials are limited by address, without harm to callers beh
   assert.equal((await app.fetch(request, { remoteAddr })).status, 200);
 });
 
-Deno.test("X-Forwarded-For is believed of trusted proxies only, and only up to the first other", async () => {
+Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies, up to the first other address", async () => {
   const env = { ...SMALL, TRUST_PROXY: "127.0.0.1, 10.0.0.0/8, ::1" };
   await using app = await openApp({ databaseUrl, env, now: () => 1_000_000 });
   let n = 0;
-  // From a stranger the header means nothing: the limit is the connection's.
+  // From an untrusted address the header is ignored: the connection's address counts.
   const stranger = () => refusedFrom(app, "198.51.100.1", `192.0.2.${n++}`);
   assert.deepEqual(await statuses(4, stranger), [401, 401, 401, 429]);
-  // From a proxy each client counts by itself; what a client wrote left of it does not.
+  // From a proxy each client has its own limit; addresses that the client sent itself do not count.
   const client = (address: string) => () =>
     refusedFrom(app, "127.0.0.1", `192.0.2.${n++}, ${address}, 10.1.2.3`);
   assert.deepEqual(await statuses(4, client("203.0.113.7")), [401, 401, 401, 429]);
   assert.deepEqual(await statuses(4, client("2001:db8::7")), [401, 401, 401, 429]);
-  // IPv4 in IPv6 clothes is the same proxy.
+  // An IPv4-mapped IPv6 address is the same proxy.
   const mapped = () => refusedFrom(app, "::ffff:127.0.0.1", "203.0.113.8");
   assert.deepEqual(await statuses(4, mapped), [401, 401, 401, 429]);
-  // Rubbish in the header is no address: the last good one counts.
+  // An invalid address is skipped: the last valid one counts.
   const rubbish = () => refusedFrom(app, "10.9.9.9", `rubbish-${n++}, `);
   assert.deepEqual(await statuses(4, rubbish), [401, 401, 401, 429]);
 });
 
-Deno.test("health is never limited", async () => {
+Deno.test("rate limit: health routes are not limited", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
   assert.deepEqual(
     new Set(await statuses(10, () => app.request("/health/ready/"))),
@@ -102,19 +102,19 @@ Deno.test("health is never limited", async () => {
   );
 });
 
-Deno.test("buckets forget those that are full again, and are bounded in number", () => {
+Deno.test("token buckets: full buckets are dropped, and their number is limited", () => {
   let now = 0;
   const options = { perSecond: 1, burst: 2, clock: () => now, capacity: 10 };
   const buckets = createTokenBuckets(options);
   assert.deepEqual([1, 2, 3].map(() => buckets.take("a")), [0, 0, 1]);
   for (let i = 0; i < 1_000; i++) buckets.take(`flood-${i}`);
-  // "a" was pushed out by the flood; it begins anew, which is the price of a bound.
+  // "a" was dropped because of the limit, so it starts with a full bucket.
   assert.equal(buckets.take("a"), 0);
   now += 60_000;
   assert.equal(buckets.take("flood-999"), 0);
 });
 
-Deno.test("a clock that steps back takes nobody's tokens", () => {
+Deno.test("token buckets: a clock that steps back removes no tokens", () => {
   let now = 10_000;
   const buckets = createTokenBuckets({ perSecond: 1, burst: 2, clock: () => now });
   assert.equal(buckets.take("a"), 0);

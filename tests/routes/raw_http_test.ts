@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { dataFolder, type Service, startService } from "../support/service.ts";
+import { preparedFolder, type Service, startService } from "../support/service.ts";
 
-/** Sends bytes as they are and reads until the connection ends. */
+/** Sends raw bytes and reads until the connection ends. */
 async function send(service: Service, text: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -14,7 +14,7 @@ async function send(service: Service, text: string): Promise<string> {
   try {
     for (let n; (n = await connection.read(buffer)) !== null;) received.push(...buffer.slice(0, n));
   } catch {
-    // A reset is an answer, too.
+    // A reset is an accepted response, too.
   }
   await sending;
   return new TextDecoder().decode(new Uint8Array(received));
@@ -58,13 +58,13 @@ const ODD_REQUESTS: Record<string, string> = {
   "no HTTP at all": "\u0016\u0003\u0001 hello\r\n",
 };
 
-Deno.test("whatever comes over the wire, no answer is a 5xx, and service goes on", async () => {
-  await using folder = await dataFolder();
+Deno.test("raw HTTP: odd requests never get a 5xx, and the service keeps running", async () => {
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   for (const [what, head] of Object.entries(ODD_REQUESTS)) {
     const answer = await send(service, `${head}Connection: close\r\n\r\n`);
     assert.doesNotMatch(answer, /^HTTP\/1\.[01] 5/, `${what}: ${answer.slice(0, 500)}`);
-    // What the app itself answers to an error is a problem document.
+    // Errors of the app, not of the server, are problem documents.
     if (answer.includes("x-request-id") && /^HTTP\/1\.[01] 4/.test(answer)) {
       assert.match(answer, /content-type: application\/problem\+json/i, what);
     }
@@ -77,8 +77,8 @@ Deno.test("whatever comes over the wire, no answer is a 5xx, and service goes on
   }
 });
 
-Deno.test("connections that break off half-way leave no trace", async () => {
-  await using folder = await dataFolder();
+Deno.test("raw HTTP: connections that are closed in the middle of a request log no errors", async () => {
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   const halves = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
-import { PROJECT } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
 
 /** The folders of the sandbox, top to bottom. Each may import only from the lines below its own. */
 const FLOORS = [

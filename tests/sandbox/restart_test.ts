@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PROJECT } from "../support/service.ts";
+import { openJournal } from "../../sandbox/engine/journal.ts";
+import { startSandbox } from "../../sandbox/sandbox.ts";
 import {
   call,
   type Json,
@@ -11,8 +12,7 @@ import {
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
 import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
-import { startSandbox } from "../../sandbox/sandbox.ts";
-import { openJournal } from "../../sandbox/engine/journal.ts";
+import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /** A state file in a temporary folder. */

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, PROJECT, runTask, startService } from "../support/service.ts";
+import { dataFolder, PROJECT } from "../support/project.ts";
+import { runTask, startService } from "../support/service.ts";
 
 const TASK = [Deno.execPath(), "task", "-q", "--config", join(PROJECT, "deno.json"), "sandbox"];
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { PROJECT } from "../support/project.ts";
 import {
-  dataFolder,
   DOWNLOADING,
   environment,
-  PROJECT,
+  preparedFolder,
   runTask,
   startService,
 } from "../support/service.ts";
@@ -16,8 +16,8 @@ interface Item {
   request?: { body?: { raw?: string } };
 }
 
-Deno.test("the Postman collection has every operation, and its first payment runs", async () => {
-  await using folder = await dataFolder();
+Deno.test("Postman collection: has every operation, and its folder for a first payment runs", async () => {
+  await using folder = await preparedFolder();
   const [service, made] = await Promise.all([
     startService({ settings: { DATA_DIR: folder.path } }),
     runTask(["postman", folder.path], DOWNLOADING),
@@ -37,7 +37,11 @@ Deno.test("the Postman collection has every operation, and its first payment run
   const names = byTag.flatMap(({ item = [] }) => item.map(({ name }) => name));
   assert.deepEqual(operations.filter((summary) => !names.includes(summary)), []);
   assert.deepEqual(new Set(names).size, names.length);
-  assert.doesNotMatch(JSON.stringify(collection), /<(string|integer|uuid)/, "all are examples");
+  assert.doesNotMatch(
+    JSON.stringify(collection),
+    /<(string|integer|uuid)/,
+    "every value is an example",
+  );
 
   const variables = {
     baseUrl: service.url,
@@ -48,7 +52,7 @@ Deno.test("the Postman collection has every operation, and its first payment run
   const { stats, failures } = report.run;
   assert.deepEqual(failures.map(({ error }) => error.message), []);
   assert.equal(stats.requests.total, 10);
-  assert.equal(stats.assertions.total, 16, "each has one, and some look further");
+  assert.equal(stats.assertions.total, 16, "each request has an assertion, some have more");
 
   const refused = await runCollection(path, first!.name, { ...variables, apiKey: "gk_wrong" });
   assert.equal(
@@ -58,7 +62,7 @@ Deno.test("the Postman collection has every operation, and its first payment run
   );
 });
 
-/** What Postman's own runner reports. */
+/** The report of Newman, Postman's runner. */
 interface Report {
   run: {
     stats: { requests: { total: number }; assertions: { total: number } };

@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "../support/client.ts";
-import { createConsumer, readmeProgram } from "../support/sdk.ts";
-import { dataFolder, PROJECT, type Service, startService } from "../support/service.ts";
-import { until } from "../support/until.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
+import { PROJECT } from "../support/project.ts";
+import { createConsumer, readmeProgram } from "../support/sdk.ts";
+import { preparedFolder, type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
-/** For the gateway and for balancers, not for programs. */
+/** For the gateway and for load balancers, not for client programs. */
 const NOT_OFFERED = ["getLiveness", "getReadiness", "receiveNotification"];
 
-/** What a program without Node's types has to say to read its environment. */
+/** Lets a program read the environment without Node's types. */
 const NODE = "declare const process: { env: Record<string, string | undefined> };";
 
 const RUNTIMES = ["node", "deno"] as const;
 
-/** What came of each step of sdk/consumer/consumer.ts. */
+/** The expected output of sdk/consumer/consumer.ts, by step. */
 const OUTCOME = {
   life: [
     "pending",
@@ -34,7 +35,7 @@ const OUTCOME = {
   invalid: [400, "gross_amount", true],
   ids: [true, 0],
   retries: [true, true, true],
-  // Of a read, of a write with a key, and of one without.
+  // The attempts of a read, of a write with a key, and of a write without a key.
   attempts: [
     [400, 1, 1, 1],
     ...[409, 429, 500, 502, 503, 504].map((status) => [status, 3, 3, 1]),
@@ -49,10 +50,10 @@ const OUTCOME = {
   madeUpStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 
-/** What the README's program prints after its first line: four blocks, and two webhooks. */
-const README_SAYS = ["settlement", "4000.00", "true", "gross_amount", "200", "400"];
+/** What the README's program prints after its first line. */
+const README_OUTPUT = ["settlement", "4000.00", "true", "gross_amount", "200", "400"];
 
-/** What the README leaves to the reader: calling what it defines. */
+/** Calls the functions that the README defines. */
 const README_DRIVER = `
 const { url, headers, body } = JSON.parse(process.env.WEBHOOK ?? "");
 for (const text of [body, body + " "]) {
@@ -61,8 +62,8 @@ for (const text of [body, body + " "]) {
 export { listen };
 `;
 
-Deno.test("the packed client does what its README says, in Node and in Deno", async () => {
-  await using folder = await dataFolder();
+Deno.test("SDK: the packed client runs the README's program and all features in Node and in Deno", async () => {
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const [service, consumer] = await Promise.all([
     startService({ settings }),
@@ -107,15 +108,15 @@ Deno.test("the packed client does what its README says, in Node and in Deno", as
       runtime,
     );
   }));
-  // One after the other: each looks for its own payment on top of the list.
+  // One after the other, because each expects its own payment at the top of the list.
   for (const runtime of RUNTIMES) {
     const [first, ...rest] = (await consumer.run(runtime, "readme", given)).trim().split("\n");
     assert.match(first!, /^Show the customer http:/);
-    assert.deepEqual(rest, README_SAYS, runtime);
+    assert.deepEqual(rest, README_OUTPUT, runtime);
   }
 });
 
-Deno.test("the client offers every operation, with a key where the service takes one", async () => {
+Deno.test("SDK: has every operation, with an idempotency key where the service accepts one", async () => {
   const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
   const sources = await allSources();
   const operations = Object.values<Record<string, Operation>>(document.paths)
@@ -123,17 +124,17 @@ Deno.test("the client offers every operation, with a key where the service takes
     .filter(({ operationId }) => operationId && !NOT_OFFERED.includes(operationId));
   assert.ok(operations.length > 30);
   for (const { operationId, parameters } of operations) {
-    // The stream is read by the client's own reader; of the operation it has the address.
+    // The client reads the stream itself and only uses the URL of the operation.
     if (operationId === "streamEvents") continue;
     const call = new RegExp(`\\b${operationId}\\(\\{[^;]*?\\.\\.\\.(keyed|respondAsync|plain)\\(`);
     const how = sources.match(call)?.[1];
-    assert.ok(how, `${operationId} is not offered`);
+    assert.ok(how, `${operationId} is missing`);
     const takesKey = parameters.some(({ name }) => name === "Idempotency-Key");
     assert.equal(how !== "plain", takesKey, `${operationId} and its Idempotency-Key`);
   }
 });
 
-/** That npm is told all that it shows, and the version is the document's. */
+/** The package has the fields that npm shows, and the version of the document. */
 async function assertPublishable(folder: string): Promise<void> {
   const installed = join(folder, "node_modules/payment-gateway-client/package.json");
   const about = JSON.parse(await Deno.readTextFile(installed));
@@ -159,7 +160,7 @@ async function allSources(): Promise<string> {
   return texts.join("\n");
 }
 
-/** A webhook exactly as the service sends it, and the secret it is signed with. */
+/** A webhook as the service sends it, with the secret that signs it. */
 async function captureWebhook(service: Service) {
   await using receiver = openWebhookReceiver();
   const staff = async (path: string, body?: object) => {

@@ -3,6 +3,10 @@ import { statusAtGateway } from "../../core/invoices/states.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { type Invoice, invoiceDue, parseInvoice } from "../support/records/invoices.ts";
+import { assertAllCharged, namesOf, type Subscription } from "../support/records/subscriptions.ts";
+import { checkLived, readKept } from "../support/simulation/check.ts";
 import { type Day, openDay, runDue, scheduleOf } from "../support/simulation/healing_day.ts";
 import {
   type Charged,
@@ -13,33 +17,29 @@ import {
   SUBSCRIPTION_LIVES,
   subscriptionOf,
 } from "../support/simulation/healing_lives.ts";
-import { type Invoice, invoiceDue, parseInvoice } from "../support/records/invoices.ts";
-import { SERVER_KEY } from "../support/gateway/sandbox.ts";
-import { checkLived, readKept } from "../support/simulation/check.ts";
 import type { Plan } from "../support/simulation/plan.ts";
-import { assertAllCharged, namesOf, type Subscription } from "../support/records/subscriptions.ts";
 
-/** A number of one's own makes that day. */
+/** Set HEALING_SEED to run another day. */
 const SEED = Number(Deno.env.get("HEALING_SEED") ?? 1);
 
 const HOURS = 60;
 const DAY = 24 * HOURS;
 
-/** By then all is charged, settled, given up and looked at that was begun on the day. */
-const AFTERWARDS = 40 * HOURS;
+/** By then every record of the day has been charged, settled, failed or checked. */
+const TIME_TO_FINISH = 40 * HOURS;
 
-/** Eight o'clock in Jakarta: sixteen hours are left of the day there. */
+/** 8:00 in Jakarta, so that 16 hours of the day are left there. */
 const MORNING_MS = HOURS * 60_000;
 
-const LOOK = "GET /v2/:id/status";
+const CHECK = "GET /v2/:id/status";
 
-/** What lived, by what was to happen to it. */
+/** A record, and the name of what happens to it. */
 interface Lived<T> {
   name: string;
   subject: T;
 }
 
-Deno.test(`all webhooks of a day are lost, and the schedule alone finds out everything (seed ${SEED})`, async () => {
+Deno.test(`schedule: if all notifications of a day are lost, it brings every record to the gateway's state (seed ${SEED})`, async () => {
   const { below } = createRandom(seededState(SEED));
   await using day = await openDay();
   const sinceMorning = (day.app.deps.clock() - MORNING_MS) % (DAY * 60_000);
@@ -48,7 +48,7 @@ Deno.test(`all webhooks of a day are lost, and the schedule alone finds out ever
   const at = (minute: number, act: () => Promise<void>) =>
     agenda.set(minute, [...agenda.get(minute) ?? [], act]);
 
-  /** Each begins at some time of the morning, and goes its way. */
+  /** Creates each record at a random time of the morning and plans what happens to it. */
   function plan<
     L extends { acts: { after: number; do(day: Day, subject: T): Promise<void> }[] },
     T,
@@ -81,24 +81,24 @@ Deno.test(`all webhooks of a day are lost, and the schedule alone finds out ever
     await day.step();
   }
   assert.ok(minute < DAY);
-  // Nothing more is done: fewer ticks find it as well.
-  for (; minute < DAY + AFTERWARDS; minute += 10) await day.step(10);
-  // Whatever the last of them queued.
+  // Nothing more happens at the gateway, so fewer ticks are enough.
+  for (; minute < DAY + TIME_TO_FINISH; minute += 10) await day.step(10);
+  // Runs the jobs that the last tick enqueued.
   await day.step();
 
   await day.sandbox.settled();
-  for (const each of payments) await telling(each.name, () => checkPayment(day, each));
-  for (const each of invoices) await telling(each.name, () => checkInvoice(day, each));
-  for (const each of subscriptions) await telling(each.name, () => checkSubscription(day, each));
+  for (const each of payments) await withName(each.name, () => checkPayment(day, each));
+  for (const each of invoices) await withName(each.name, () => checkInvoice(day, each));
+  for (const each of subscriptions) await withName(each.name, () => checkSubscription(day, each));
   await checkAdopted(day, payments);
   const open = await day.app.database.query((sql) =>
     sql`select task, status, error from gateway.jobs where status <> 'succeeded'`
   );
-  assert.deepEqual([...open], [], "no job is left, and none has failed");
+  assert.deepEqual([...open], [], "every job has succeeded");
   assert.deepEqual((await day.runs()).filter(({ error }) => error !== null), []);
 });
 
-async function telling(name: string, check: () => Promise<void>): Promise<void> {
+async function withName(name: string, check: () => Promise<void>): Promise<void> {
   try {
     await check();
   } catch (cause) {
@@ -106,7 +106,7 @@ async function telling(name: string, check: () => Promise<void>): Promise<void> 
   }
 }
 
-/** All that simulated histories need besides what was lived. */
+/** The plan that `checkLived` needs; only the records count here. */
 const PLAN: Plan = {
   seed: SEED,
   kind: "bca",
@@ -116,7 +116,7 @@ const PLAN: Plan = {
   lateOrder: null,
 };
 
-/** Ours is the gateway's; every transition has its event, once and in order. */
+/** The payment has the gateway's state, and every transition has one event, in order. */
 async function checkPayment(day: Day, { name, subject }: Lived<Charged>): Promise<void> {
   const { ends } = PAYMENT_LIVES[name]!;
   assert.equal((await day.read(subject.id)).transaction_status, ends);
@@ -127,15 +127,15 @@ async function checkAgainstGateway(
   { app, sandbox }: Day,
   { id, orderId, transactionId }: Charged,
 ): Promise<void> {
-  const told = transactionId &&
+  const transaction = transactionId &&
     await sandbox.control(`transactions/${transactionId}`, undefined, "GET");
   const hooks = sandbox.hooks.map(({ body }) => body).filter((body) => body.order_id === orderId);
   const kept = await readKept(app.database, [orderId]);
-  checkLived({ plan: PLAN, paymentId: id, orderId, hooks, accepted: [], told }, kept);
+  checkLived({ plan: PLAN, paymentId: id, orderId, hooks, accepted: [], transaction }, kept);
 }
 
 async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promise<void> {
-  const { ends, told } = INVOICE_LIVES[name]!;
+  const { ends, eventNames } = INVOICE_LIVES[name]!;
   const { sandbox, get, events, app } = day;
   const invoice = await parseInvoice(await get(`/invoices/${subject.id}/`), 200);
   const { status } = await sandbox.get(`/v1/invoices/${subject.gateway_invoice_id}`);
@@ -144,18 +144,18 @@ async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promis
   );
   assert.equal(invoice.status, statusAtGateway(status, due_at, new Date(app.deps.clock())));
   assert.equal(invoice.status, ends);
-  assert.deepEqual(await events(subject.id), told);
+  assert.deepEqual(await events(subject.id), eventNames);
 }
 
 async function checkSubscription(day: Day, { name, subject }: Lived<Subscription>): Promise<void> {
-  const { ends, told } = SUBSCRIPTION_LIVES[name]!;
+  const { ends, eventNames } = SUBSCRIPTION_LIVES[name]!;
   assert.equal((await day.stored(subject.id)).status, ends);
-  assert.deepEqual(namesOf(await day.told(subject.id)), told);
-  const charges = told.filter((each) => each === "subscription_charged").length;
+  assert.deepEqual(namesOf(await day.told(subject.id)), eventNames);
+  const charges = eventNames.filter((each) => each === "subscription_charged").length;
   await assertAllCharged(day, subject, charges);
 }
 
-/** What was paid without a charge of ours is known here as well, and as its owner's. */
+/** Payments that were not charged through the service are adopted, with their owner. */
 async function checkAdopted(day: Day, charged: Lived<Charged>[]): Promise<void> {
   const ours = new Set(charged.map(({ subject }) => subject.id));
   const rows = await day.app.database.query((sql) =>
@@ -166,7 +166,7 @@ async function checkAdopted(day: Day, charged: Lived<Charged>[]): Promise<void> 
     if (ours.has(id)) continue;
     assert.equal(user_id, "alice");
     const adopted = { id, orderId: order_id, transactionId: transaction_id };
-    await telling(order_id, () => checkAgainstGateway(day, adopted));
+    await withName(order_id, () => checkAgainstGateway(day, adopted));
   }
   const known = new Set(rows.map(({ transaction_id }) => transaction_id));
   const made: { transaction_id: string; transaction_status: string }[] = await day.sandbox.control(
@@ -175,18 +175,18 @@ async function checkAdopted(day: Day, charged: Lived<Charged>[]): Promise<void> 
     "GET",
   );
   const unknown = made.filter(({ transaction_id }) => !known.has(transaction_id));
-  // Of what a subscription's card refused the gateway tells by webhooks alone.
+  // Declined charges of subscriptions are reported only by notifications, which are lost.
   assert.deepEqual(
     new Set(unknown.map(({ transaction_status }) => transaction_status)),
     new Set(["deny"]),
   );
 }
 
-Deno.test("incidents 5, 6: a charge that the gateway does not find is given up after a while, not before", async () => {
+Deno.test("schedule: a charge that the gateway does not find fails after a while, not before", async () => {
   await using day = await openDay();
   const { id } = await chargeOf(day, PAYMENT_LIVES["never made"]!, "never-made");
   await day.minutes(14);
-  assert.ok(day.relay.times(LOOK) > 0, "it was looked for");
+  assert.ok(day.relay.times(CHECK) > 0, "the gateway was asked for it");
   assert.equal((await day.read(id)).transaction_status, "pending");
   assert.deepEqual(await day.events(id), []);
   await day.minutes(8);
@@ -194,10 +194,10 @@ Deno.test("incidents 5, 6: a charge that the gateway does not find is given up a
   assert.deepEqual(await day.events(id), ["payment_failed"]);
 });
 
-Deno.test("incident 10: a look that is slow takes back nothing that happened meanwhile", async () => {
+Deno.test("schedule: a slow check does not undo a change that happened meanwhile", async () => {
   await using day = await openDay();
   const { id } = await chargeOf(day, PAYMENT_LIVES["a card, held and let go"]!, "held");
-  const held = day.relay.holdAnswer(LOOK);
+  const held = day.relay.holdAnswer(CHECK);
   let isOver = false;
   const passing = day.minutes(12).then(() => isOver = true);
   await Promise.race([held.arrived, passing]);
@@ -210,7 +210,7 @@ Deno.test("incident 10: a look that is slow takes back nothing that happened mea
   assert.deepEqual(await day.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("incident 13: two instances, their schedules and callers at the same instant: each end is told once", async () => {
+Deno.test("schedule: two instances and callers at the same time publish each end once", async () => {
   await using day = await openDay();
   await using other = await openApp({
     databaseUrl: day.databaseUrl,
@@ -228,30 +228,30 @@ Deno.test("incident 13: two instances, their schedules and callers at the same i
   );
   const subscription = await subscriptionOf(day, SUBSCRIPTION_LIVES["cancelled"]!);
   await day.pass(4 * DAY * 60);
-  const everybody = () => Promise.all(schedules.map(({ app, schedule }) => runDue(app, schedule)));
+  const runBoth = () => Promise.all(schedules.map(({ app, schedule }) => runDue(app, schedule)));
   for (let round = 0; round < 3; round++) {
-    const asked = round > 0 ? [] : [
+    const requests = round > 0 ? [] : [
       ...invoices.map(({ id }) => day.post(`/invoices/${id}/void/`, { reason: "late" })),
       day.act(subscription.id, "cancel"),
       day.act(subscription.id, "cancel"),
     ];
-    await Promise.all([everybody(), ...asked.map(async (each) => (await each).body?.cancel())]);
+    await Promise.all([runBoth(), ...requests.map(async (each) => (await each).body?.cancel())]);
     await day.pass(30 * 60);
   }
   for (const { id } of invoices) {
     assert.deepEqual(await day.events(id), ["invoice_created", "invoice_voided"]);
   }
-  const told = await day.events(subscription.id);
-  assert.equal(told.filter((name) => name === "subscription_cancelled").length, 1);
+  const events = await day.events(subscription.id);
+  assert.equal(events.filter((name) => name === "subscription_cancelled").length, 1);
 });
 
-Deno.test("incident 27: runs that fail count as failed, and what they left out is made up for", async () => {
+Deno.test("schedule: failed runs are reported as failed, and later runs do their work", async () => {
   let isBroken = false;
   const wrapDatabase = (database: Database): Database => ({
     ...database,
     transaction: (work, name) =>
       isBroken && name?.startsWith("queue checks")
-        ? Promise.reject(new Error("something is wrong here"))
+        ? Promise.reject(new Error("a failure for this test"))
         : database.transaction(work, name),
   });
   await using day = await openDay({ wrapDatabase });
@@ -267,12 +267,12 @@ Deno.test("incident 27: runs that fail count as failed, and what they left out i
   await day.minutes(31);
   const failed = (await day.runs()).filter(({ error }) => error !== null);
   const sweeps = ["check_overdue_invoices", "check_pending_payments", "expire_stale_payments"];
-  const error = "Error: something is wrong here";
+  const error = "Error: a failure for this test";
   assert.deepEqual([...failed], sweeps.map((task) => ({ task, error })));
   for (const { subject } of payments) {
     assert.equal((await day.read(subject.id)).transaction_status, "pending");
   }
-  // Not even the gateway is there when the database is.
+  // When the database works again, the gateway is down.
   isBroken = false;
   await day.sandbox.fault("*", "reset", { count: 1_000_000 });
   await day.minutes(31);
@@ -282,6 +282,6 @@ Deno.test("incident 27: runs that fail count as failed, and what they left out i
   }
   for (let minute = 0; minute < 3 * HOURS; minute += 10) await day.step(10);
   await day.sandbox.settled();
-  for (const each of payments) await telling(each.name, () => checkPayment(day, each));
+  for (const each of payments) await withName(each.name, () => checkPayment(day, each));
   assert.deepEqual((await day.runs()).filter(({ error }) => error !== null), []);
 });

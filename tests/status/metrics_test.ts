@@ -9,7 +9,8 @@ import { openApp } from "../support/app.ts";
 import { openCollector } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { newJob } from "../support/jobs/jobs.ts";
-import { PROJECT, startService } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;

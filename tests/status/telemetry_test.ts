@@ -4,7 +4,8 @@ import { askService } from "../support/client.ts";
 import { type Collector, openCollector, type Span } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { CLIENT_KEY, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
-import { environment, PROJECT, type Service, startService } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import { environment, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";

@@ -1,4 +1,4 @@
-/** The app in a test: the real thing on a real database, without a port. */
+/** The app on a real database, without a port. */
 
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
@@ -28,24 +28,24 @@ import { checkAnswer } from "./document/contract.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
-  /** Settings as in the environment; without them it is an installation with a gateway of its own. */
+  /** Environment variables; by default those of an installation with a real gateway. */
   env?: Record<string, string>;
-  /** Where the gateway is; nowhere unless given. */
+  /** The URL of the gateway; by default nothing listens there. */
   gatewayUrl?: string;
-  /** The gateway's key, where it is not that of the settings. */
+  /** The gateway's server key, if it differs from the settings. */
   serverKey?: string;
-  /** Changes how the gateway is called, such as how long is waited for it. */
+  /** Options of the gateway client, such as timeouts. */
   gatewayOptions?: Partial<GatewayClientOptions>;
   poolSize?: number;
-  /** Who listens to what happens. */
+  /** The subscribers of events. */
   events?: Events;
-  /** Changes how those who follow events are served, such as how often they hear a sign of life. */
+  /** Options of event streams, such as the interval of heartbeats. */
   streamOptions?: EventStreamsOptions;
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
   isDraining?: () => boolean;
-  /** Changes how webhooks are sent. */
+  /** Options of webhook requests. */
   posting?: Partial<PosterOptions>;
   wrapDatabase?: (database: Database) => Database;
 }
@@ -55,14 +55,14 @@ export interface TestApp extends App, AsyncDisposable {
   database: Database;
   gateway: GatewayClient;
   streams: EventStreams;
-  /** The jobs that were handed over to be brought to a worker; none runs by itself. */
+  /** The jobs that were enqueued; they do not run by themselves. */
   carried: DueJob[];
-  /** What the verbs of the core work with. */
+  /** The dependencies of the functions of core/. */
   deps: TaskDeps;
-  /** What was logged so far, line by line. */
+  /** The log so far, one object per line. */
   logged(): Record<string, unknown>[];
   createKey(owner?: Partial<KeyOwner>): Promise<string>;
-  /** Asks as the owner of a key. */
+  /** Sends a request with an API key. */
   as(key: string, path: string, init?: RequestInit): Promise<Response>;
 }
 
@@ -71,7 +71,7 @@ export const REAL_INSTALLATION = {
   GATEWAY_SERVER_KEY: "Mid-server-of-the-tests",
 };
 
-/** Nothing listens on a port that low; `fetch` refuses to try some of them, but not this one. */
+/** Nothing listens on this port. `fetch` blocks some low ports, but not this one. */
 const NOWHERE = "http://127.0.0.1:2";
 
 export async function openApp(options: TestAppOptions): Promise<TestApp> {

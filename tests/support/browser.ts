@@ -1,17 +1,17 @@
-/** A real browser, where the machine has one. */
+/** Starts Chromium, if the machine has it. */
 
 import { PLAYWRIGHT } from "./tools.ts";
 
-/** Where Debian, and most others, put it. */
+/** The paths on Debian and most other systems. */
 const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The path of the browser, or null; then the tests that need one are skipped, and say so loudly. */
+/** The path of the browser. Null: prints that the tests that need one are skipped. */
 export function findBrowser(): string | null {
   for (const path of PATHS) {
     try {
       if (Deno.statSync(path).isFile) return path;
     } catch {
-      // Not there.
+      // Not installed at this path.
     }
   }
   console.error(
@@ -20,8 +20,8 @@ export function findBrowser(): string | null {
   return null;
 }
 
-/** Starts it without a network of its own: it may reach this machine and asks nobody else. */
-// deno-lint-ignore no-explicit-any -- what is imported by name has no types
+/** Starts it without its own background requests to the internet. */
+// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 export async function launchBrowser(executablePath: string): Promise<any> {
   const { chromium } = await import(PLAYWRIGHT);
   return await chromium.launch({

@@ -1,8 +1,8 @@
-/** Asks a service on a port, as any client would; its answers have to be as the document says. */
+/** An HTTP client for the service that checks each response against the document. */
 
 import { checkAnswer } from "./document/contract.ts";
 
-/** `fetch`, for addresses of the service: `${service.url}/charge/`. */
+/** `fetch` for URLs of the service, such as `${service.url}/charge/`. */
 export async function askService(
   url: string,
   init?: RequestInit,

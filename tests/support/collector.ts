@@ -1,9 +1,9 @@
-/** A collector of telemetry in a test: takes what a process exports, over OTLP as JSON. */
+/** A telemetry collector that receives OTLP as JSON. */
 
 import { isDeepStrictEqual } from "node:util";
 
 export interface Span {
-  /** Whose span it is: Deno's own are `deno`. */
+  /** The instrumentation scope; `deno` for spans of Deno. */
   scope: string;
   name: string;
   spanId: string;
@@ -13,15 +13,15 @@ export interface Span {
 }
 
 export interface Collector extends AsyncDisposable {
-  /** The settings with which a process exports to here. */
+  /** Environment variables for a process that exports to this collector. */
   settings: Record<string, string>;
-  /** The spans of a trace that have ended so far, by when they began. */
+  /** The finished spans of a trace, ordered by their start. */
   spansOf(traceId: string): Span[];
-  /** How often a histogram was given a value with these attributes. */
+  /** The number of values in a histogram with these attributes. */
   countOf(metric: string, attributes: Record<string, unknown>): number;
-  /** What a gauge with these attributes told last; undefined where it told nothing. */
+  /** The last value of a gauge with these attributes; undefined if there is none. */
   valueOf(metric: string, attributes: Record<string, unknown>): number | undefined;
-  /** Everything that came, as it came. */
+  /** The raw text of all requests. */
   text(): string;
 }
 
@@ -48,7 +48,7 @@ interface ExportedAttribute {
   value: Record<string, unknown>;
 }
 
-/** Of a span's status. */
+/** The code of a failed span's status. */
 const ERROR = 2;
 
 export function openCollector(): Collector {
@@ -91,7 +91,7 @@ export function openCollector(): Collector {
         .flatMap(({ histogram }) => histogram?.dataPoints ?? [])
         .filter((point) => isDeepStrictEqual(read(point.attributes), attributes))
         .map(({ count }) => Number(count));
-      // Each export says how many there have been since the beginning.
+      // Exports are cumulative.
       return Math.max(0, ...counts);
     },
     valueOf: (metric, attributes) =>

@@ -1,8 +1,8 @@
-/** Properties instead of examples: values made up by the hundred, and shrunk when one fails. */
+/** Property-based testing: random values, reduced to a minimal failing one. */
 
 import { FAST_CHECK } from "./tools.ts";
 
-/** As much of the library's types as the tests use; it is imported by name, and so brings none. */
+/** The types that the tests use. The library is imported by name, so its own types are not available. */
 export interface Arbitrary<T> {
   map<U>(change: (value: T) => U): Arbitrary<U>;
   filter(accepts: (value: T) => boolean): Arbitrary<T>;

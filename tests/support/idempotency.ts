@@ -1,8 +1,8 @@
-/** Keys of requests in tests. */
+/** Idempotency keys. */
 
 import { randomUUID } from "node:crypto";
 
-/** The header of a request that bears a key of its own. */
+/** A header with a new idempotency key. */
 export function newKey() {
   return { "Idempotency-Key": randomUUID() };
 }

@@ -1,4 +1,4 @@
-/** Every order that things can come in. */
+/** All permutations of a list. */
 export function permutations<T>(items: readonly T[]): T[][] {
   if (items.length === 0) return [[]];
   return items.flatMap((item, index) =>

@@ -1,4 +1,4 @@
-/** Reads a problem document, and holds it to its contract. */
+/** Reads a problem document and checks its fields. */
 
 import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";

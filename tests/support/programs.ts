@@ -1,6 +1,6 @@
-/** Programs that a test needs and not every machine has. */
+/** Finds programs that not every machine has. */
 
-/** Whether it is there, and does that; where not, what is skipped for lack of it is said loudly. */
+/** Whether the program runs with these arguments. If not, prints what is skipped. */
 export async function hasProgram(
   program: string,
   skipped: string,

@@ -1,22 +1,23 @@
-/** The client, as a consumer has it: built, packed, and installed in an empty folder. */
+/** The SDK as a consumer has it: built, packed and installed in an empty folder. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { DOWNLOADING, environment, PROJECT, runTask } from "./service.ts";
+import { PROJECT } from "./project.ts";
+import { DOWNLOADING, environment, runTask } from "./service.ts";
 import { TYPESCRIPT } from "./tools.ts";
 
 export interface Consumer extends AsyncDisposable {
-  /** Its folder. */
+  /** The folder. */
   path: string;
   /** The names of the files in the archive. */
   packed: string[];
-  /** Checks TypeScript as strictly as can be, and writes JavaScript for Node beside it. */
+  /** Checks TypeScript with strict options, and writes JavaScript for Node next to it. */
   compile(files: string[]): Promise<void>;
-  /** Runs `name.js` by Node, or `name.ts` by Deno, to its end; the answer is what it printed. */
+  /** Runs `name.js` with Node, or `name.ts` with Deno; returns what it printed. */
   run(runtime: "node" | "deno", name: string, settings: Record<string, string>): Promise<string>;
 }
 
-/** A folder in which nothing is but the client, installed from its archive, and `files`. */
+/** Creates a folder with only the SDK, installed from its archive, and `files`. */
 export async function createConsumer(files: Record<string, string>): Promise<Consumer> {
   const path = await Deno.makeTempDir({ prefix: "payment-gateway-consumer-" });
   const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOADING);
@@ -41,7 +42,7 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
       await succeed(Deno.execPath(), [...tsc, ...options, ...lib, ...files], path);
     },
     async run(runtime, name, settings) {
-      // Deno finds types its own way, which one program is enough to prove.
+      // Deno resolves types differently from tsc; checking one program is enough.
       const check = name === "consumer" ? ["--check"] : [];
       const deno = ["run", "-q", ...check, "--no-lock", "--node-modules-dir=manual"];
       const permissions = ["--allow-net=127.0.0.1", "--allow-env"];
@@ -53,7 +54,7 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
   };
 }
 
-/** The code of a text's TypeScript blocks, one after the other, as one program. */
+/** The TypeScript blocks of a text as one program. */
 export async function readmeProgram(path: string): Promise<string> {
   const readme = await Deno.readTextFile(join(PROJECT, path));
   return [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join("\n");

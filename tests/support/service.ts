@@ -1,20 +1,19 @@
-/** The real service in a test: `deno task …` as a process of its own. */
+/** Runs the service and its tasks as processes. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "./client.ts";
-
-export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+import { dataFolder, PROJECT } from "./project.ts";
 
 const START_PATIENCE_MS = 60_000;
 
 /**
- * For what may have to download: where a network re-signs TLS, only the system's own store knows its
- * authority.
+ * For processes that may download: behind a proxy that re-signs TLS, only the system's store has its
+ * certificate authority.
  */
 export const DOWNLOADING = { DENO_TLS_CA_STORE: "mozilla,system" };
 
-/** What a process needs of the environment to find its way, and nothing of the tests' own. */
+/** The environment of a process: the settings and what Deno needs, without the tests' variables. */
 export function environment(settings: Record<string, string>): Record<string, string> {
   const inherited = ["PATH", "HOME", "DENO_DIR", "TMPDIR"].flatMap((name) => {
     const value = Deno.env.get(name);
@@ -29,7 +28,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs a task to its end. */
+/** Runs a task and waits for its end. */
 export async function runTask(
   args: string[],
   settings: Record<string, string>,
@@ -51,17 +50,17 @@ export async function runTask(
 
 export interface Service extends AsyncDisposable {
   url: string;
-  /** Where the emulated gateway is; empty where there is none. */
+  /** The URL of the sandbox; empty if there is none. */
   sandbox: string;
-  /** The keys of the start message; empty where there are none. */
+  /** The keys in the start message; empty if there are none. */
   keys: { user: string; staff: string };
-  /** Asks with a key, or without; the answer is read to its end. */
+  /** Sends a request with or without a key, and reads the whole response. */
   get(path: string, key?: string): Promise<{ status: number; text: string }>;
-  /** What was written to standard output and error so far. */
+  /** Standard output and error so far. */
   output(): string;
-  /** The number of the service's own process, as its folder's lock tells it. */
+  /** The pid of the service, from the lock in its folder. */
   pid(): Promise<number>;
-  /** Sends a signal to the process that was started (which passes it on). */
+  /** Sends a signal to the started process, which passes it on. */
   signal(name: Deno.Signal): void;
   ended: Promise<Outcome>;
 }
@@ -71,13 +70,13 @@ export interface StartOptions {
   cwd?: string;
   /** The command line; `deno task start` unless given. */
   command?: string[];
-  /** Told what was written so far, each time there is more. */
+  /** Called with the output so far whenever there is more. */
   onOutput?: (output: string) => void;
-  /** Whom it runs as, where not as whoever runs the tests. */
+  /** The user to run as; by default the user of the tests. */
   runAs?: { uid: number; gid: number };
 }
 
-/** Starts the service and waits until it says where it listens. */
+/** Starts the service and waits until it prints its URL. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
   const { settings = {}, cwd = PROJECT, command = [Deno.execPath(), "task", "start"] } = options;
   const [program, ...args] = command;
@@ -102,7 +101,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       written[name] += text;
       options.onOutput?.(output());
       if (isListening) continue;
-      // The line has to be whole: of half an address nobody has anything.
+      // The pattern matches only a complete URL; the output may arrive in parts.
       const url = written.stdout.match(/(?:^ +API +|"url":")(http:[^\s"]+)["\s]/m)?.[1];
       isListening = url !== undefined;
       if (url) resolve(url);
@@ -153,38 +152,33 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   };
 }
 
-/** The embedded default has a gateway of its own; elsewhere it may not even be named. */
+/** Only the embedded default has a sandbox; other installations reject its setting. */
 function sandboxPort(settings: Record<string, string>): Record<string, string> {
   const { DATABASE_URL, GATEWAY_SERVER_KEY } = settings;
   return DATABASE_URL || GATEWAY_SERVER_KEY ? {} : { SANDBOX_PORT: "0" };
 }
 
-/** A data folder of the test's own, gone afterwards. */
-export async function dataFolder(): Promise<{ path: string } & AsyncDisposable> {
-  const path = await Deno.makeTempDir({ prefix: "payment-gateway-data-" });
-  await Deno.chmod(path, 0o755);
-  return {
-    path,
-    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
-  };
+/**
+ * A data folder in which the database was created before, if the whole suite runs. It saves the time
+ * of a first start in tests that are not about it. The folder is removed afterwards.
+ */
+export async function preparedFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const folder = await dataFolder();
+  const prepared = Deno.env.get("TEST_DATA_FOLDER");
+  if (!prepared) return folder;
+  // With their owners: as root, the database belongs to another user.
+  const args = ["-a", `${prepared}/.`, folder.path];
+  const { success } = await new Deno.Command("cp", { args }).output();
+  assert.ok(success, `${prepared} cannot be copied`);
+  return folder;
 }
 
 export function postgresHome(dataDir: string): string {
   return join(dataDir, "postgres");
 }
 
-/** Whether the embedded server runs: it removes its pid file as the last thing it does. */
+/** Whether the embedded server runs: it removes its pid file at the very end. */
 export async function postgresRuns(dataDir: string): Promise<boolean> {
   const pidFile = join(postgresHome(dataDir), "cluster/postmaster.pid");
   return await Deno.stat(pidFile).then(() => true, () => false);
-}
-
-/** Copies the project's files, less what starts and tests leave behind. */
-export async function copyProject(to: string, from = PROJECT): Promise<void> {
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if ([".data", ".git", "dist", "node_modules"].includes(name)) continue;
-    if (isDirectory) await copyProject(join(to, name), join(from, name));
-    else await Deno.copyFile(join(from, name), join(to, name));
-  }
 }

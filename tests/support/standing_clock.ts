@@ -1,6 +1,6 @@
-/** Time in a test's hands. */
+/** A clock that a test controls. */
 
-/** A clock that stands until it is moved. */
+/** A clock that stands still until it is moved. */
 export function standingClock(time = Date.now()) {
   return {
     now: () => time,

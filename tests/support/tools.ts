@@ -1,6 +1,6 @@
 /**
- * What others made and only tests use. By name, not by an import that is read before it runs:
- * nobody who only starts the service downloads them.
+ * The npm packages that only tests use. They are imported by name at run time, so that starting the
+ * service does not download them.
  */
 
 import { CONVERTER, GENERATOR, TYPESCRIPT } from "../../sdk/tools.ts";
@@ -16,23 +16,7 @@ export const SPECTRAL_PARSERS = "npm:@stoplight/spectral-parsers@1.0.5";
 export const SPECTRAL_RULES = "npm:@stoplight/spectral-rulesets@1.23.1";
 export { TYPESCRIPT };
 
-const ALL = [
+export const TOOLS = [
   ...[CONVERTER, FAST_CHECK, GENERATOR, JSQR, MIDTRANS_CLIENT, NEWMAN, PLAYWRIGHT, REDOCLY],
   ...[SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES, TYPESCRIPT],
 ];
-
-/**
- * Downloads them where they are missing. While Deno does that it keeps every other process that
- * looks for a package waiting, a service that a test is waiting for included.
- */
-export async function download(tell: (line: string) => void): Promise<void> {
-  for (const tool of ALL) {
-    const { code } = await new Deno.Command(Deno.execPath(), {
-      args: ["cache", "-q", "--no-lock", "--no-config", tool],
-      stdin: "null",
-      stdout: "null",
-      stderr: "inherit",
-    }).output();
-    if (code !== 0) tell(`${tool} is not there; the tests that use it will fail`);
-  }
-}

@@ -1,4 +1,4 @@
-/** Waits for something to become true, or to happen, and says so where it does not. */
+/** Waits for a condition or a promise, and fails with a message after a time limit. */
 
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -11,19 +11,19 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (!await condition()) {
-    if (Date.now() > deadline) throw inVain(what);
+    if (Date.now() > deadline) throw timedOut(what);
     await delay(10);
   }
 }
 
-/** What it resolves to. Without a limit a test that fails would wait for ever. */
+/** The value of the promise. Without a limit a failing test would wait forever. */
 export async function inTime<T>(
   what: string,
   promise: Promise<T>,
   patienceMs = PATIENCE_MS,
 ): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(inVain(what)), patienceMs);
+  const timer = setTimeout(() => reject(timedOut(what)), patienceMs);
   try {
     return await Promise.race([promise, tooLate]);
   } finally {
@@ -31,6 +31,6 @@ export async function inTime<T>(
   }
 }
 
-function inVain(what: string): Error {
-  return new Error(`Waited in vain until ${what}`);
+function timedOut(what: string): Error {
+  return new Error(`Timed out waiting until ${what}`);
 }

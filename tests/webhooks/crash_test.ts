@@ -19,7 +19,8 @@ import {
 } from "../support/events/webhooks.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
-import { PROJECT, type Service, startService } from "../support/service.ts";
+import { PROJECT } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
 import { standingClock } from "../support/standing_clock.ts";
 import { until } from "../support/until.ts";
 

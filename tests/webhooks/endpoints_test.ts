@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { WebhookEndpointSchema } from "../../routes/webhook_endpoints/schemas.ts";
-import { assertProblem } from "../support/problem.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
-import { standingClock } from "../support/standing_clock.ts";
 import { answered, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { assertProblem } from "../support/problem.ts";
+import { standingClock } from "../support/standing_clock.ts";
 
 const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
@@ -13,7 +13,7 @@ const STRICT = { env: { WEBHOOK_ALLOW_PRIVATE: "false" } };
 
 /** All operations on endpoints in the document, with valid bodies. */
 function operations({ app }: TestWebhooks) {
-  return Object.entries(app.document.paths!).flatMap(([path, methods]) =>
+  return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     path.startsWith("/webhook-endpoints/")
       ? Object.keys(methods!).map((name) => {
         const method = name.toUpperCase();

@@ -1,8 +1,8 @@
-/** The document for tests: every schema that does not say otherwise names all there is. */
+/** The document with closed schemas: undeclared members are errors unless a schema allows them. */
 
 import type { Json } from "../gateway/sandbox.ts";
 
-/** Clients have to put up with new members; a test has to insist that they are declared. */
+/** Clients must accept new members, so the document allows them; tests must not. */
 export function closed(document: Json): Json {
   const { schemas, ...components } = document.components;
   return {
@@ -10,7 +10,7 @@ export function closed(document: Json): Json {
     paths: closeSchemas(document.paths),
     components: {
       ...components,
-      // Open by themselves, for others are composed of them: they are closed where they are used.
+      // Other schemas are composed of components, so components stay open here and are closed where they are used.
       schemas: mapValues(schemas, (schema) => close(schema, true)),
     },
   };
@@ -27,7 +27,7 @@ function closeSchemas(value: Json): Json {
   );
 }
 
-/** `isPart`: of another schema, which knows members that this one does not. */
+/** `isPart`: it is part of another schema, which declares further members. */
 function close(schema: Json, isPart: boolean): Json {
   const { properties, items, allOf, anyOf, oneOf, $ref, additionalProperties } = schema;
   const isOfMembers = [properties, allOf, anyOf, oneOf, $ref].some((each) => each !== undefined);

@@ -1,35 +1,35 @@
-/** What a new version of the document takes away from those who were built on a released one. */
+/** Finds breaking changes between a released version of the document and a new one. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { resolved } from "./flat_schema.ts";
 import type { Json } from "../gateway/sandbox.ts";
+import { PROJECT } from "../project.ts";
+import { resolved } from "./flat_schema.ts";
 import { schemaChanges, type Sender } from "./schema_changes.ts";
-import { PROJECT } from "../service.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/** All other webhooks are sent by the service. */
+/** Received by the service; it sends all other webhooks. */
 const SENT_TO_US = "gateway_notification";
 
-/** The document of the version that was released last; `deno task release-document` keeps it. */
+/** The last released document; `deno task release-document` stores it. */
 export async function lastReleased(): Promise<Json> {
   const folder = join(PROJECT, "openapi/released");
   const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
   const [newest] = names.filter((name) => /^\d+\.\d+\.\d+\.json$/.test(name))
     .toSorted((a, b) => compareVersions(b, a));
-  assert.ok(newest, `there is none in ${folder}`);
+  assert.ok(newest, `no released document in ${folder}`);
   return JSON.parse(await Deno.readTextFile(join(folder, newest)));
 }
 
-/** Negative where the first is the older one. */
+/** Negative if the first is older. */
 function compareVersions(a: string, b: string): number {
   const [before, after] = [a, b].map((version) => version.split(".").slice(0, 3).map(Number));
   const differences = before!.map((number, index) => number - after![index]!);
   return differences.find((difference) => difference !== 0) ?? 0;
 }
 
-/** Whoever was built on a version can use all later ones that have the same first number. */
+/** Versions with the same major number are compatible with earlier ones. */
 export function assertCompatible(released: Json, current: Json): void {
   const major = ({ info }: Json) => Number(info.version.split(".")[0]);
   const changes = breakingChanges(released, current);
@@ -54,7 +54,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
   for (const { url } of released.servers) {
     if (!current.servers.some((each: Json) => each.url === url)) report(`server ${url}`, "removed");
   }
-  // Clients that are made from the document name their types after these.
+  // Generated clients name their types after components.
   for (const name of Object.keys(released.components.schemas)) {
     if (!current.components.schemas[name]) report(`component ${name}`, "removed");
   }
@@ -118,7 +118,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
   }
 
-  /** Who got in with something gets in with it, or with less. */
+  /** Credentials that were enough must still be enough. */
   function compareSecurity(was: Json[], is: Json[], place: string): void {
     const ways = (all: Json[]) => all.length === 0 ? [[]] : all.map((way) => Object.keys(way));
     for (const way of ways(was)) {
@@ -157,7 +157,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
   }
 
-  /** A parameter, or a header of an answer. */
+  /** A parameter, or a header of a response. */
   function compareNamed(was: Json, is: Json, place: string, sender: Sender): void {
     if (sender === "caller" && is.required && !was.required) report(place, "required now");
     if (sender === "service" && was.required && !is.required) {
@@ -176,7 +176,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
         continue;
       }
       compareSchemas(media.schema, now.schema, place, sender);
-      // Which errors an operation has is told by the examples of its answers.
+      // The error codes of an operation are the examples of its responses.
       if (type !== "application/problem+json") continue;
       for (const code of Object.keys(media.examples ?? {})) {
         if (!now.examples?.[code]) report(`${place} ${code}`, "removed");
@@ -193,7 +193,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
   }
 
-  /** What changed in a component is told once, where one meets it first. */
+  /** A change in a component is reported once, where it is first reached. */
   function schemaLines(): string[] {
     return [...Map.groupBy(schemas, ({ key }) => key).values()].map((same) => {
       const [first] = same.toSorted((a, b) => a.depth - b.depth);
@@ -203,15 +203,15 @@ export function breakingChanges(released: Json, current: Json): string[] {
   }
 }
 
-/** How lists and objects are written into a parameter or a header, with what goes without saying. */
+/** The style of a parameter or header, with defaults filled in. */
 function spelling({ in: place, style, explode }: Json): string {
   const said = style ?? (place === "query" || place === "cookie" ? "form" : "simple");
   return explode ?? said === "form" ? `${said}, exploded` : said;
 }
 
-/** What is said of a path as a whole is not compared; every operation has to say it by itself. */
+/** Parameters of a whole path are not compared, so operations must declare them. */
 function assertNothingUnseen({ paths, webhooks = {} }: Json): void {
   for (const [path, { parameters, $ref }] of Object.entries<Json>({ ...paths, ...webhooks })) {
-    assert.ok(!parameters && !$ref, `${path}: say the parameters at its operations`);
+    assert.ok(!parameters && !$ref, `${path}: declare the parameters at its operations`);
   }
 }

@@ -1,4 +1,4 @@
-/** What a reader would miss in the document, in words: descriptions, and examples that hold. */
+/** Finds missing descriptions and missing or invalid examples in the document. */
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -8,10 +8,10 @@ import type { Json } from "../gateway/sandbox.ts";
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** Asked without a credential, of no resource and with no input: they have no error of their own. */
+/** They need no credential, resource or input, so they have no errors. */
 const WITHOUT_ERRORS = ["getLiveness"];
 
-/** Empty for a document that lacks nothing. */
+/** Empty if nothing is missing. */
 export function complaintsAbout(document: Json): string[] {
   const judge = createJudge(document);
   const { paths, webhooks, components } = document;
@@ -52,18 +52,18 @@ function ofWords({ operation: { operationId, summary, description } }: Operation
   ];
 }
 
-/** A description tells which errors matter, and of no others than the operation has. */
+/** A description must mention only error codes that the operation has. */
 function ofCodes({ operation: { operationId, description, responses } }: Operation): string[] {
   const own = Object.entries<Json>(responses).flatMap(([status, { content }]) =>
     Number(status) < 400 ? [] : Object.keys(content?.["application/problem+json"].examples ?? {})
   );
-  const told = [...(description ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word)
+  const mentioned = [...(description ?? "").matchAll(/`(\w+)`/g)].map(([, word]) => word)
     .filter((word) => word in ERROR_CODES);
   return [
-    ...told.length > 0 || WITHOUT_ERRORS.includes(operationId)
+    ...mentioned.length > 0 || WITHOUT_ERRORS.includes(operationId)
       ? []
       : [`${operationId} does not tell what can go wrong`],
-    ...told.filter((code) => !own.includes(code))
+    ...mentioned.filter((code) => !own.includes(code))
       .map((code) => `${operationId} tells of ${code}, which it does not declare`),
     ...own.filter((code) => !(code in ERROR_CODES))
       .map((code) => `${operationId} declares ${code}, which is not in the table`),
@@ -126,7 +126,7 @@ function ofBodies({ path, method, operation }: Operation, judge: Judge): string[
   );
 }
 
-/** Of a schema and all that is in it; what is but referred to is described where it is. */
+/** Checks a schema and its parts, but not referenced components. */
 function ofMembers(schema: Json, what: string): string[] {
   const { $ref, description } = schema;
   return [
@@ -135,7 +135,7 @@ function ofMembers(schema: Json, what: string): string[] {
   ];
 }
 
-/** What others are composed of, or one of several, needs no words of its own; its members do. */
+/** Parts and alternatives of a schema need no description; their members do. */
 function ofMembersWithin(schema: Json, what: string): string[] {
   const { properties = {}, items, additionalProperties, allOf, oneOf, anyOf } = schema;
   const parts = [items, additionalProperties, allOf, oneOf, anyOf].flat();
@@ -163,7 +163,7 @@ interface Judge {
 function createJudge(document: Json): Judge {
   const { paths, webhooks } = document;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
-  // A function in CommonJS, of which the types know only the module.
+  // A CommonJS function whose types describe only the module.
   (formats as unknown as (ajv: Ajv2020) => void)(ajv);
   ajv.addSchema(closed({ ...document, paths: { ...paths, ...webhooks } }), "document");
   const validators = new Map<string, ValidateFunction>();
@@ -184,7 +184,7 @@ function createJudge(document: Json): Judge {
   };
 }
 
-/** A name in a JSON pointer in a URL. */
+/** Escapes a name for a JSON pointer in a URL. */
 function escaped(name: string): string {
   return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
 }

@@ -1,4 +1,4 @@
-/** Holds every answer that a test gets against the document: what is not declared there fails. */
+/** Checks every response that a test gets against the document; undeclared parts fail. */
 
 import assert from "node:assert/strict";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
@@ -9,13 +9,13 @@ import type { Json } from "../gateway/sandbox.ts";
 export interface Asked {
   method: string;
   url: string;
-  /** Where the app is mounted. */
+  /** The path at which the app is mounted. */
   basePath?: string;
-  /** Whether the app has routes of an embedder's own, which no document of ours describes. */
+  /** Whether the app has routes of an embedder, which are not in the document. */
   hasOthersRoutes?: boolean;
 }
 
-/** What HTTP itself and proxies on the way need; no client of this API has to know of it. */
+/** Headers of HTTP itself and for proxies, which the document need not declare. */
 const OF_HTTP = [
   "cache-control",
   "connection",
@@ -29,33 +29,33 @@ const OF_HTTP = [
   "x-content-type-options",
 ];
 
-/** Pages for people, which no document describes. */
+/** Pages for people, which are not in the document. */
 const PAGES = /^\/(openapi\.json|reference)(\/|$)/;
 
-/** What is answered where nothing is. */
+/** The codes of responses for paths and methods that do not exist. */
 const NOWHERE: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
 
 const HEADERS_OF_NOWHERE = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
 
-/** With 405 alone. */
+/** Only with 405. */
 const ALLOW = { Allow: { required: true, schema: { type: "string" } } };
 
 const PROBLEM = "application/problem+json";
 
-/** The written one; that it is the app's has a test of its own. */
+/** The document in the repository; another test checks that it is up to date. */
 const document: Json = closed(
   JSON.parse(await Deno.readTextFile(new URL("../../../openapi/openapi.json", import.meta.url))),
 );
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
-// A function in CommonJS, of which the types know only the module.
+// A CommonJS function whose types describe only the module.
 (formats as unknown as (ajv: Ajv2020) => void)(ajv);
 ajv.addSchema(document, "document");
 
 const validators = new Map<string, ValidateFunction>();
 
 const routes = Object.entries<Json>(document.paths)
-  // A path that is written out goes before one with parameters.
+  // Paths without parameters are matched first.
   .toSorted(([a], [b]) => a.split("{").length - b.split("{").length)
   .map(([path, methods]) => ({
     path,
@@ -63,13 +63,13 @@ const routes = Object.entries<Json>(document.paths)
     pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
   }));
 
-/** The answer again, to be read, once it was found to be as the document says. */
+/** Checks the response and returns it, still readable. */
 export async function checkAnswer(asked: Asked, answer: Response): Promise<Response> {
   const { method, url, basePath = "", hasOthersRoutes = false } = asked;
   const path = new URL(url, "http://localhost").pathname.replace(/\/?$/, "/");
-  const waitAtMost = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
-  if (waitAtMost !== null && PAGES.test(waitAtMost)) return answer;
-  const route = routes.find(({ pattern }) => waitAtMost !== null && pattern.test(waitAtMost));
+  const ownPath = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
+  if (ownPath !== null && PAGES.test(ownPath)) return answer;
+  const route = routes.find(({ pattern }) => ownPath !== null && pattern.test(ownPath));
   const verb = method === "HEAD" ? "get" : method.toLowerCase();
   const operation = route?.methods[verb];
   const what = `${answer.status} of ${method} ${route?.path ?? path}`;
@@ -78,10 +78,14 @@ export async function checkAnswer(asked: Asked, answer: Response): Promise<Respo
     const headers = { ...HEADERS_OF_NOWHERE, ...answer.status === 405 && ALLOW };
     checkHeaders(answer, headers, what);
     if (method === "HEAD") return answer;
-    assert.equal(answer.headers.get("content-type"), PROBLEM, `${what} is no problem document`);
+    assert.equal(answer.headers.get("content-type"), PROBLEM, `${what} is not a problem document`);
     const [body, again] = await readJson(answer, what);
     validate("/components/schemas/Problem", body, what);
-    assert.equal(body.code, NOWHERE[answer.status], `${what} is for nothing that is there`);
+    assert.equal(
+      body.code,
+      NOWHERE[answer.status],
+      `${what} has the wrong code for a path or method that does not exist`,
+    );
     return again;
   }
   const declared = operation.responses[answer.status];
@@ -91,7 +95,10 @@ export async function checkAnswer(asked: Asked, answer: Response): Promise<Respo
   if (method === "HEAD") return answer;
   const type = answer.headers.get("content-type")?.split(";")[0] ?? null;
   const types = Object.keys(declared.content ?? {});
-  assert.ok(type === null ? types.length === 0 : types.includes(type), `${what} is of ${type}`);
+  assert.ok(
+    type === null ? types.length === 0 : types.includes(type),
+    `${what} has the content type ${type}`,
+  );
   if (!type?.endsWith("json")) return answer;
   const [body, again] = await readJson(answer, what);
   validate(`${pointer}/content/${escaped(type)}/schema`, body, what);
@@ -102,7 +109,7 @@ export async function checkAnswer(asked: Asked, answer: Response): Promise<Respo
   return again;
 }
 
-/** What is told of an event, on whichever way. */
+/** Checks an event, from a stream, a list or a webhook. */
 export function checkEvent(event: unknown): void {
   validate("/components/schemas/Event", event, "The event");
 }
@@ -143,7 +150,7 @@ async function readJson(answer: Response, what: string): Promise<[Json, Response
   try {
     return [JSON.parse(text), new Response(text, answer)];
   } catch {
-    assert.fail(`${what} is no JSON: ${text}`);
+    assert.fail(`${what} is not JSON: ${text}`);
   }
 }
 
@@ -152,7 +159,7 @@ function resolved({ $ref, ...value }: Json): Json {
   return $ref.slice(2).split("/").reduce((part: Json, name: string) => part[name], document);
 }
 
-/** A name in a JSON pointer in a URL. */
+/** Escapes a name for a JSON pointer in a URL. */
 function escaped(name: string): string {
   return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
 }

@@ -1,28 +1,28 @@
-/** Whether what a page shows can be read: how far its texts stand out from what is behind them. */
+/** Measures the contrast of the texts on a page. */
 
 import type { Json } from "../gateway/sandbox.ts";
 
-/** What WCAG asks for (1.4.3, AA). */
+/** The minimum of WCAG 1.4.3, level AA. */
 const ENOUGH = 4.5;
 
-/** How bright the page is behind everything, from 0 to 1. */
+/** The brightness of the page's background, from 0 to 1. */
 export async function brightness(page: Json): Promise<number> {
   return (await page.evaluate(inspect)).brightness;
 }
 
-/** The texts in sight that are too faint, each with its contrast. */
+/** The visible texts with too little contrast, each with its contrast. */
 export async function faintTexts(page: Json): Promise<string[]> {
   const { texts } = await page.evaluate(inspect);
   return texts.filter(({ contrast }: Json) => contrast < ENOUGH)
     .map(({ contrast, text }: Json) => `${contrast.toFixed(2)} ${text}`);
 }
 
-/** Runs in the page, and so uses nothing from around it. */
+/** Runs in the page, so it cannot use anything outside itself. */
 function inspect() {
   const { document, getComputedStyle, NodeFilter, innerHeight } = globalThis as Json;
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
-  /** Red, green, blue and opacity, each up to 255, in whatever way the colour is written. */
+  /** Red, green, blue and opacity, each up to 255, for any CSS color. */
   function pixel(colour: string): number[] {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
@@ -38,7 +38,7 @@ function inspect() {
     return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
   }
 
-  /** The nearest colour that hides what is behind it. */
+  /** The nearest opaque background color. */
   function backgroundOf(element: Json): number[] {
     for (let each = element; each; each = each.parentElement) {
       const colour = pixel(getComputedStyle(each).backgroundColor);

@@ -1,4 +1,4 @@
-/** A schema in one piece, with what it refers to and what it is composed of. */
+/** Resolves references and compositions of a schema into one. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../gateway/sandbox.ts";
@@ -19,7 +19,7 @@ export const UPPER_BOUNDS = [
 ];
 export const FORMS = ["pattern", "format", "multipleOf", "uniqueItems"];
 
-/** With what it refers to and what it is put together from in one. */
+/** The schema with its references and `allOf` merged. */
 export function flattened(document: Json, schema: Json): Json {
   const { $ref, allOf = [], oneOf, anyOf, const: only, ...own } = schema;
   const alternative = onlyAlternative(schema);
@@ -39,7 +39,7 @@ export function flattened(document: Json, schema: Json): Json {
   };
 }
 
-/** What the parts say at once: where several speak of the same, each counts, whichever comes last. */
+/** Merges parts: if several constrain the same keyword, all constraints count, in any order. */
 function batched(parts: Json[]): Json {
   const said = (keyword: string) =>
     parts.map((part) => part[keyword]).filter((value) => value !== undefined);
@@ -76,7 +76,7 @@ function batched(parts: Json[]): Json {
   return whole;
 }
 
-/** A schema of what is as each of these says. */
+/** A schema for values that match all of these. */
 function bothOf(schemas: Json[]): Json {
   const different = schemas.filter((schema, index) =>
     schemas.findIndex((each) => isDeepStrictEqual(each, schema)) === index
@@ -95,7 +95,7 @@ function commonTypes(a: string[], b: string[]): string[] {
   ];
 }
 
-/** Of a schema that is one thing or null: the thing. */
+/** The schema without its `null` alternative. */
 function onlyAlternative({ oneOf, anyOf = oneOf }: Json): Json {
   return anyOf?.length === 2 && anyOf.some(isNull) ? anyOf.find(isNotNull) : undefined;
 }
@@ -105,7 +105,7 @@ export function componentName(schema: Json): string | undefined {
   return ref && nameOf(ref);
 }
 
-/** The components that it refers to, at once or by its parts. */
+/** The components that it references, directly or through its parts. */
 export function componentsIn(schema: Json): Set<string> {
   const { $ref, allOf = [] } = schema;
   const ref = $ref ?? onlyAlternative(schema)?.$ref;
@@ -128,7 +128,7 @@ function named(schema: Json, index: number): [string, Json] {
   return [schema.$ref ? nameOf(schema.$ref) : `alternative ${index + 1}`, schema];
 }
 
-/** Itself, or the component that it refers to. */
+/** The schema, or the component that it references. */
 export function resolved(document: Json, part: Json): Json {
   return part?.$ref ? componentOf(document, part.$ref) : part;
 }
@@ -136,7 +136,7 @@ export function resolved(document: Json, part: Json): Json {
 function componentOf(document: Json, ref: string): Json {
   const [, section, kind, name] = ref.split("/");
   const component = document[section!]?.[kind!]?.[name!];
-  if (!component) throw new Error(`${ref} leads nowhere`);
+  if (!component) throw new Error(`${ref} does not exist`);
   return component;
 }
 

@@ -1,14 +1,15 @@
-/** Redocly and Spectral, each with its rules in the project's folder: what they say of a document. */
+/** Runs Redocly and Spectral on a document, each with the rules in the project's root. */
 
-import process from "node:process";
 import { join } from "node:path";
+import process from "node:process";
 import type { Json } from "../gateway/sandbox.ts";
-import { DOWNLOADING, environment, PROJECT } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { DOWNLOADING, environment } from "../service.ts";
 import { REDOCLY, SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES } from "../tools.ts";
 
 export const RULES = { redocly: "redocly.yaml", spectral: ".spectral.yaml" };
 
-/** Each complaint as “rule place: what is wrong”, errors and warnings alike. */
+/** Each finding as “rule place: message”, both errors and warnings. */
 export async function lintByRedocly(path: string): Promise<string[]> {
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
@@ -31,7 +32,7 @@ export async function lintByRedocly(path: string): Promise<string[]> {
   );
 }
 
-/** By its library, since its command line takes five times as long; see `onceForEach`. */
+/** Uses the library, because the command line takes five times as long; see `onceForEach`. */
 export async function lintBySpectral(text: string): Promise<string[]> {
   const { Spectral } = await load(SPECTRAL);
   const { extends: base, rules } = await readRules(RULES.spectral);
@@ -42,15 +43,15 @@ export async function lintBySpectral(text: string): Promise<string[]> {
   return problems.map(({ code, path, message }: Json) => `${code} ${path.join("/")}: ${message}`);
 }
 
-/** The rules as they stand in a linter's file. */
+/** The rules in a linter's file. */
 export async function readRules(file: string): Promise<Json> {
   const { Yaml } = await load(SPECTRAL_PARSERS);
   const { data, diagnostics } = Yaml.parse(await Deno.readTextFile(join(PROJECT, file)));
-  if (diagnostics.length > 0) throw new Error(`${file} is no YAML`);
+  if (diagnostics.length > 0) throw new Error(`${file} is not YAML`);
   return data;
 }
 
-/** What `spectral:oas` stands for, less the work that is done over and over. */
+/** The rules of `spectral:oas`, without repeated work. */
 async function oasRules(): Promise<Json> {
   const { oas } = await load(SPECTRAL_RULES);
   const rules = Object.entries<Json>(oas.rules).map(([name, rule]) =>
@@ -61,17 +62,17 @@ async function oasRules(): Promise<Json> {
   return { ...oas, rules: Object.fromEntries(rules) };
 }
 
-/** What was found to be right, in this run or one before it. */
+/** Values that passed, in this run or an earlier one. */
 const right = new Set<string>();
 
 /**
- * Spectral puts what a reference names in its place before it looks at examples, and so compiles the
- * same schemas again wherever they are used: 26,000 times, for 600 that differ. What it found
- * nothing wrong with it need not look at again; what is wrong it names at each place, as ever.
+ * Spectral resolves references before it checks examples, so it compiles the same schemas again
+ * wherever they are used: 26,000 times for 600 different ones. Values that passed are not checked
+ * again; failures are reported at each place.
  */
 function onceForEach(check: Json) {
   return function checkOnce(value: unknown, options: unknown, context: Json) {
-    // On the way in and on the way out other members are required.
+    // Requests and responses require different members.
     const direction = context.path.find((part: Json) => /^(requestBody|responses)$/.test(part));
     const key = JSON.stringify([direction, options, value]);
     if (right.has(key)) return;
@@ -82,7 +83,7 @@ function onceForEach(check: Json) {
 }
 
 async function load(specifier: string): Promise<Json> {
-  // They use a module of Node's that is about to go, which would be told in every run.
+  // The packages use a deprecated Node module, which would print a warning in every run.
   Object.assign(process, { noDeprecation: true });
   return await import(specifier);
 }

@@ -1,6 +1,6 @@
 /**
- * A program: asks for the service's document over and over, and prints how much memory it holds on to
- * after each thousand requests. On its own, since only here it may have the garbage collected.
+ * A program that requests the document repeatedly, and prints the used memory after each thousand
+ * requests. It runs as its own process, because it needs to trigger garbage collection.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,8 +11,7 @@ const THOUSANDS = 10;
 
 const { gc } = globalThis as unknown as { gc(): void };
 
-// Nothing that is asked here asks the database. The app as a whole would be measured with its log,
-// which a test's app keeps in memory.
+// Only the routes of the document: the whole app of a test keeps its log in memory.
 await using app = await openApp({ databaseUrl: "postgres://127.0.0.1/none" });
 const { document } = app;
 const reference = createReference({ document, basePath: "", developmentKey: null });
@@ -28,7 +27,7 @@ for (let thousand = 0; thousand < THOUSANDS; thousand++) {
 }
 console.log(JSON.stringify(held));
 
-/** What waits for its finalizer is let go one turn after it was found to be garbage. */
+/** Objects with finalizers are freed one event loop turn after their collection. */
 async function heldMemory(): Promise<number> {
   for (let turn = 0; turn < 3; turn++) {
     gc();

@@ -1,6 +1,6 @@
 /**
- * What became worse of a schema for those who rely on it: something is removed, narrower for those
- * who send it, or wider for those who are answered with it.
+ * Breaking changes of a schema: something is removed, accepts less in requests, or allows more in
+ * responses.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -15,14 +15,14 @@ import {
 } from "./flat_schema.ts";
 import type { Json } from "../gateway/sandbox.ts";
 
-/** Who sends what the schema describes: a caller to the service, or the service to a caller. */
+/** Whether a caller or the service sends the value. */
 export type Sender = "caller" | "service";
 
 export interface SchemaChange {
-  /** A component and the way into it, such as `Payment.actions[].url`. */
+  /** A component and the path in it, such as `Payment.actions[].url`. */
   subject: string;
   what: string;
-  /** How many components lie around it. */
+  /** How many components enclose it. */
   depth: number;
 }
 
@@ -30,19 +30,19 @@ const STRUCTURE = [
   ...["$ref", "type", "enum", "const", "default", "properties", "required", "items", "allOf"],
   ...["oneOf", "anyOf", "additionalProperties"],
 ];
-/** Of these nothing depends on the wire. */
+/** Keywords without effect on requests and responses. */
 const WORDS = ["description", "title", "example", "examples", "deprecated", "discriminator"];
-/** Each is checked here; what is in no list would change unseen, so a test holds the document to it. */
+/** The keywords that are compared. A test checks that the document uses no others. */
 export const KNOWN_KEYWORDS = [...LOWER_BOUNDS, ...UPPER_BOUNDS, ...FORMS, ...STRUCTURE, ...WORDS];
 
 interface At {
   subject: string;
   depth: number;
-  /** The components around, so that one that holds itself is gone through once: what they were and are. */
+  /** The enclosing components, old and new, so that recursive ones are compared once. */
   around: string[];
 }
 
-/** Both schemas may refer to components, each to those of its own document. */
+/** Both schemas may reference components of their own document. */
 export function schemaChanges(
   [released, before]: [Json, Json],
   [current, after]: [Json, Json],
@@ -65,7 +65,7 @@ export function schemaChanges(
     const is = flattened(current, after);
     const report: Report = (what, subject = place.subject) =>
       void changes.push({ subject, what, depth: place.depth });
-    // What takes a component's place is a matter of whoever holds it.
+    // A replaced component is reported at the schema that references it.
     const holder = at.subject === "body" ? place : at;
     const reportHere = (what: string) => void changes.push({ ...holder, what });
 
@@ -75,10 +75,10 @@ export function schemaChanges(
     if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
     if (at.around.includes(pair)) return;
     if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
-    // Between one thing and several, that has told everything.
+    // A change between one schema and alternatives is fully reported by then.
     if (!was.alternatives !== !is.alternatives) return;
     const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
-    // Beside alternatives a type may go unsaid, since each of them says its own.
+    // A schema with alternatives needs no type, because each alternative has its own.
     const isSaid = !was.alternatives || (typesOf(was) !== null && typesOf(is) !== null);
     if (isSaid && !isWithin(typesOf(narrow), typesOf(wide))) {
       return reportHere(`type was ${typesOf(was) ?? "any"}, is ${typesOf(is) ?? "any"}`);
@@ -91,7 +91,7 @@ export function schemaChanges(
   }
 
   function compareValues(was: Json, is: Json, report: Report): void {
-    // What is added to a list of values breaks nobody: callers are told to expect that.
+    // New enum values are not breaking: callers are told to expect them.
     for (const value of was.enum ?? []) {
       if (value !== null && is.enum && !is.enum.includes(value)) {
         report(`${JSON.stringify(value)} removed`);
@@ -106,17 +106,17 @@ export function schemaChanges(
     for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
       const sign = LOWER_BOUNDS.includes(keyword) ? 1 : -1;
       const bound = (schema: Json) => sign * (schema[keyword] ?? -sign * Infinity);
-      if (bound(wide) > bound(narrow)) report(told(keyword, was, is));
+      if (bound(wide) > bound(narrow)) report(describeChange(keyword, was, is));
     }
-    // Whether another pattern takes more or less, nobody can tell.
+    // Whether a changed pattern accepts more or less cannot be decided.
     for (const keyword of FORMS) {
       if (wide[keyword] !== undefined && !isDeepStrictEqual(wide[keyword], narrow[keyword])) {
-        report(told(keyword, was, is));
+        report(describeChange(keyword, was, is));
       }
     }
-    // A new one, too, makes something else of what was left out.
+    // A new default changes requests that leave the member out.
     const isDefaultKept = isDeepStrictEqual(was.default, is.default);
-    if (sender === "caller" && !isDefaultKept) report(told("default", was, is));
+    if (sender === "caller" && !isDefaultKept) report(describeChange("default", was, is));
   }
 
   function compareMembers(was: Json, is: Json, at: At, report: Report): void {
@@ -140,7 +140,7 @@ export function schemaChanges(
     if (is.additionalProperties === false) {
       const wasOpen = was.additionalProperties !== false;
       if (sender === "caller" && wasOpen) report("no other members now");
-      // Of a map, whose members are its point; that nothing else comes along takes nothing away.
+      // Only for maps. Forbidding undeclared members of other objects is not breaking.
       const wasMap = wasOpen && was.additionalProperties !== undefined;
       if (sender === "service" && wasMap) report("removed", `${at.subject}.*`);
     } else if (was.additionalProperties !== false) {
@@ -151,14 +151,14 @@ export function schemaChanges(
     }
   }
 
-  /** New ones break nobody, as new values do not. */
+  /** New alternatives are not breaking, like new enum values. */
   function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
     if (!was.alternatives) {
-      // Null was looked at already; what stands beside the alternatives holds for each of them.
-      const { alternatives, ...beside } = is;
+      // Null was compared before. Keywords next to the alternatives apply to each of them.
+      const { alternatives, ...common } = is;
       const isStillTaken = sender === "caller" &&
         alternatives.some(([, each]: [string, Json]) => {
-          const [before, after] = [{ ...was, isNullable: false }, { ...beside, allOf: [each] }];
+          const [before, after] = [{ ...was, isNullable: false }, { ...common, allOf: [each] }];
           return schemaChanges([released, before], [current, after], sender, at.around)
             .length === 0;
         });
@@ -175,12 +175,12 @@ export function schemaChanges(
   }
 }
 
-/** How a pair of schemas is called neither of which refers to a component. */
+/** The name of two schemas that reference no component. */
 const NO_COMPONENTS = " ";
 
 type Report = (what: string, subject?: string) => void;
 
-/** Less null, which is looked at by itself; null where any will do. */
+/** The types without null, which is compared separately; null if any type is allowed. */
 function typesOf(flat: Json): string[] | null {
   return flat.type === undefined ? null : [flat.type].flat().filter((type) => type !== "null");
 }
@@ -191,7 +191,7 @@ function isWithin(narrow: string[] | null, wide: string[] | null): boolean {
     narrow.every((type) => wide.includes(type) || (type === "integer" && wide.includes("number")));
 }
 
-function told(keyword: string, was: Json, is: Json): string {
+function describeChange(keyword: string, was: Json, is: Json): string {
   const [before, after] = [was, is].map((schema) => JSON.stringify(schema[keyword]) ?? "none");
   return `${keyword} was ${before}, is ${after}`;
 }

@@ -1,4 +1,4 @@
-/** A document that has one of each, for tests that change it. */
+/** A small document with one of each element, for tests that change it. */
 
 import type { Json } from "../gateway/sandbox.ts";
 

@@ -1,26 +1,26 @@
-/** The fenced blocks of a guide, and what each of them is there for. */
+/** The fenced blocks of a guide, and how each is tested. */
 
 /**
- * What the words after the fence make of a block:
+ * The words after the fence decide:
  *
  * - `sh`: it is run.
- * - `sh another-terminal`: it is run beside all that follows, until the guide ends.
- * - `js receiver.mjs`: a file of the reader's, written under that name for later blocks to run.
- * - `json output`, `text output`: what the block before it answers.
- * - `sh not-run REASON`: it cannot be run here, in whatever language it is. They are counted.
+ * - `sh another-terminal`: it runs in the background until the guide ends.
+ * - `js receiver.mjs`: it is written to a file with this name, which later blocks run.
+ * - `json output`, `text output`: the output of the block before it.
+ * - `sh not-run REASON`: it cannot be run in a test. Such blocks, in any language, are counted.
  * - `ini`, `nginx`: it is only shown.
  */
 export type Block =
-  & { /** Of its fence in the guide, from 1. */ line: number; text: string }
+  & { /** The line of its fence, from 1. */ line: number; text: string }
   & (
-    | { kind: "run"; isBeside: boolean }
+    | { kind: "run"; isBackground: boolean }
     | { kind: "file"; name: string }
     | { kind: "output"; format: "json" | "text" }
     | { kind: "not-run"; reason: string }
     | { kind: "shown" }
   );
 
-/** Settings of others. Of anything else nobody may forget to say what it is there for. */
+/** Settings of other programs. Any other block must say how it is tested. */
 const SHOWN = ["ini", "nginx"];
 
 export function blocksOf(guide: string): Block[] {
@@ -32,7 +32,7 @@ export function blocksOf(guide: string): Block[] {
   for (const [index, { kind, line }] of blocks.entries()) {
     const before = blocks[index - 1]?.kind ?? "";
     if (kind === "output" && !["run", "not-run"].includes(before)) {
-      throw new Error(`line ${line}: the output is that of no block`);
+      throw new Error(`line ${line}: the output has no command before it`);
     }
   }
   return blocks;
@@ -41,7 +41,7 @@ export function blocksOf(guide: string): Block[] {
 function purpose(language: string, word: string, rest: string, line: number) {
   if (word === "not-run" && rest !== "") return { kind: "not-run" as const, reason: rest };
   if (language === "sh" && ["", "another-terminal"].includes(word)) {
-    return { kind: "run" as const, isBeside: word !== "" };
+    return { kind: "run" as const, isBackground: word !== "" };
   }
   if ((language === "json" || language === "text") && word === "output") {
     return { kind: "output" as const, format: language as "json" | "text" };
@@ -50,5 +50,5 @@ function purpose(language: string, word: string, rest: string, line: number) {
     return { kind: "file" as const, name: word };
   }
   if (SHOWN.includes(language) && word === "") return { kind: "shown" as const };
-  throw new Error(`line ${line}: the block is neither run nor an output, nor says why not`);
+  throw new Error(`line ${line}: the block is neither run nor an output, and has no reason`);
 }

@@ -1,21 +1,22 @@
-/** Does what a Containerfile says without a container engine: its folders lie in one of the test's. */
+/** Runs a Containerfile without a container engine: its root is a folder of the test. */
 
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
-import { DOWNLOADING, environment, PROJECT } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { DOWNLOADING, environment } from "../service.ts";
 
 export interface Image {
-  /** What its file system begins with, as seen from here. */
+  /** The folder that is its root. */
   root: string;
-  /** Where its command runs. */
+  /** The working directory of its command. */
   folder: string;
   env: Record<string, string>;
   command: string[];
-  /** What was copied into it, as the file names it. */
+  /** The paths that were copied into it, as named in the file. */
   copied: string[];
 }
 
-/** Where `COPY` and `RUN` leave what they make; the base image has Deno alone. */
+/** Runs `COPY` and `RUN`; the base image has only Deno. */
 export async function buildImage(root: string): Promise<Image> {
   await Deno.mkdir(join(root, "bin"), { recursive: true });
   await Deno.copyFile(Deno.execPath(), join(root, "bin/deno"));
@@ -23,13 +24,13 @@ export async function buildImage(root: string): Promise<Image> {
   const image: Image = { root, folder: root, env: {}, command: [], copied: [] };
   for (const [name, rest] of instructionsOf(await readProjectFile("Containerfile"))) {
     const carryOut = INSTRUCTIONS[name];
-    assert.ok(carryOut, `${name} is not known here`);
+    assert.ok(carryOut, `The instruction ${name} is not supported`);
     await carryOut(image, rest);
   }
   return image;
 }
 
-/** The variables that a process in it has. */
+/** The environment of a process in the image. */
 export function imageEnvironment({ root, env }: Image): Record<string, string> {
   const inside = Object.entries(env).map(([name, value]) => [
     name,
@@ -38,7 +39,7 @@ export function imageEnvironment({ root, env }: Image): Record<string, string> {
   return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(inside) };
 }
 
-/** What `.containerignore` lets in: it begins by leaving everything out. */
+/** The paths that `.containerignore` includes: its first line excludes everything. */
 export async function letIn(): Promise<string[]> {
   const [first, ...others] = (await readProjectFile(".containerignore")).split("\n")
     .filter((line) => line && !line.startsWith("#"));
@@ -76,7 +77,7 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
     for (const name of names) {
       image.copied.push(name);
       const from = join(PROJECT, name);
-      // A file goes into a folder; of a folder it is what is in it that is copied.
+      // A file is copied into the folder; of a folder, its content is copied.
       const { isFile } = await Deno.stat(from);
       await copy(from, isFile ? join(to, basename(name)) : to);
     }
@@ -98,5 +99,5 @@ async function copy(from: string, to: string): Promise<void> {
   await Deno.mkdir(dirname(to), { recursive: true });
   const args = ["-rT", from, to];
   const { success } = await new Deno.Command("cp", { args }).output();
-  assert.ok(success, `${from} is copied to ${to}`);
+  assert.ok(success, `${from} cannot be copied to ${to}`);
 }

@@ -1,16 +1,17 @@
-/** Guides that are run as a reader would: their blocks, one after the other, in one shell. */
+/** Runs guides as a reader would: their blocks in order, in one shell. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { PROJECT } from "../project.ts";
+import type { Service } from "../service.ts";
+import { until } from "../until.ts";
 import { type Block, blocksOf } from "./blocks.ts";
 import { assertShown } from "./output.ts";
 import { openShell } from "./shell.ts";
-import { PROJECT, type Service } from "../service.ts";
-import { until } from "../until.ts";
 
 export const GUIDES = join(PROJECT, "docs");
 
-/** Every guide begins with what this one has its readers do. */
+/** Every guide assumes the setup of this one. */
 const FIRST = "README.md";
 
 export interface GuideBlock {
@@ -29,13 +30,13 @@ export async function readGuide(guide: string): Promise<GuideBlock[]> {
   return blocks.map((block) => ({ guide, block }));
 }
 
-/** Runs a guide; every output that it shows is compared, and nothing may be refused unannounced. */
+/** Runs a guide and compares every output it shows. An error status must be shown by the guide. */
 export async function runGuide(guide: string, service: Service, dataDir: string): Promise<void> {
   const before = guide === FIRST ? [] : await readGuide(FIRST);
   const blocks = [...before, ...await readGuide(guide)];
   const inPlace = substitute(service, dataDir, [freePort(), freePort()]);
   await using shell = await openShell(service, dataDir);
-  const beside: (() => Promise<void>)[] = [];
+  const background: (() => Promise<void>)[] = [];
   for (const [index, { guide, block }] of blocks.entries()) {
     const text = inPlace(block.text);
     const where = `docs/${guide}, line ${block.line}`;
@@ -43,29 +44,29 @@ export async function runGuide(guide: string, service: Service, dataDir: string)
     if (block.kind !== "run") continue;
     const next = blocks[index + 1]?.block;
     const shown = next?.kind === "output" ? { ...next, text: inPlace(next.text) } : null;
-    if (block.isBeside) {
-      const output = await shell.runBeside(text, where);
-      if (shown) beside.push(() => waitFor(shown, output, where));
+    if (block.isBackground) {
+      const output = await shell.runInBackground(text, where);
+      if (shown) background.push(() => waitFor(shown, output, where));
     } else {
       const { answered, refusals } = await shell.run(text, where);
       explained(where, () => {
         if (shown) assertShown(shown.format, shown.text, answered);
         for (const status of refusals) {
           const isAnnounced = shown && announces(shown.text, status);
-          assert.ok(isAnnounced, `A request was refused: ${status}\n${answered}`);
+          assert.ok(isAnnounced, `A request failed: ${status}\n${answered}`);
         }
       });
     }
   }
-  for (const isHeard of beside) await isHeard();
+  for (const isShown of background) await isShown();
 }
 
-/** Whether what a guide shows has this status in it, and not only an amount with the same digits. */
+/** Whether the text shows this status, and not only an amount with the same digits. */
 export function announces(shown: string, status: string): boolean {
   return new RegExp(`(?<![\\w.])${status}(?!\\.?\\w)`).test(shown);
 }
 
-/** The addresses and the folder of the service that runs, in place of those that guides show. */
+/** Replaces the URLs and the folder in a guide with those of the running service. */
 function substitute(service: Service, dataDir: string, [receiver, sandbox]: number[]) {
   return (text: string) =>
     text.replaceAll("http://127.0.0.1:8000", service.url)
@@ -83,7 +84,7 @@ function explained(where: string, check: () => void): void {
   }
 }
 
-/** What another terminal shows comes in its own time. */
+/** Waits for the output of a background block. */
 async function waitFor(
   shown: { format: "json" | "text"; text: string },
   output: () => Promise<string>,

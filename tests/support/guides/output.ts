@@ -1,8 +1,8 @@
-/** Whether an answer is what a guide shows, which leaves out what does not matter. */
+/** Compares an output with what a guide shows, which can be abbreviated. */
 
 import assert from "node:assert/strict";
 
-/** Stands for anything: in a line, in a string, and alone in its line for any number of lines. */
+/** Matches anything: in a line, in a string, or any number of lines if it is a line of its own. */
 const ANYTHING = "…";
 
 export function assertShown(format: "json" | "text", shown: string, answered: string): void {
@@ -15,11 +15,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    assert.fail(`No JSON: ${text}`);
+    assert.fail(`Not JSON: ${text}`);
   }
 }
 
-/** Members that a guide leaves out may be there; those that it shows must be, as it shows them. */
+/** Members that the guide shows must exist with these values; others may exist. */
 function assertMember(shown: unknown, actual: unknown, path: string): void {
   const where = `${path || "the answer"} is ${JSON.stringify(actual)}`;
   if (typeof shown === "string" && shown.includes(ANYTHING)) {
@@ -41,7 +41,7 @@ function assertMember(shown: unknown, actual: unknown, path: string): void {
   }
 }
 
-/** Of whole lines, each with its end, so that none at all can stand for any number of them. */
+/** Each line includes its end, so that `…` can also match no line. */
 function textPattern(shown: string): RegExp {
   const lines = shown.split("\n").map((line) =>
     line === ANYTHING ? "(?:.*\n)*?" : `${linePattern(line)}\n`

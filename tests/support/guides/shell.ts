@@ -1,22 +1,23 @@
-/** The shell that a guide's blocks are run in: variables and functions stay from block to block. */
+/** The shell for the blocks of a guide: variables and functions persist between blocks. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { environment, PROJECT, type Service } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { environment, type Service } from "../service.ts";
 import { inTime, until } from "../until.ts";
 
 const PATIENCE_MS = 40_000;
 
 export interface Shell extends AsyncDisposable {
   run(text: string, where: string): Promise<{ answered: string; refusals: string[] }>;
-  /** Starts it, waits for its first words, and tells what it has said so far. */
-  runBeside(text: string, where: string): Promise<() => Promise<string>>;
+  /** Starts it and waits for its first output; returns a function that reads the output so far. */
+  runInBackground(text: string, where: string): Promise<() => Promise<string>>;
 }
 
-/** `curl` tells the status of every answer; `deno` runs where the project is. */
+/** `curl` prints the status of every response; `deno` runs in the project's folder. */
 const PRELUDE = `set -euo pipefail
-beside=""
-trap 'for each in $beside; do kill -- "-$each" || true; done' EXIT
+background=""
+trap 'for each in $background; do kill -- "-$each" || true; done' EXIT
 curl() { command curl -w '%{stderr}answered %{http_code}\\n' "$@"; }
 deno() { (cd "$PROJECT" && "$DENO" "$@"); }
 `;
@@ -42,12 +43,12 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
   const send = (text: string) => input.write(new TextEncoder().encode(text));
   const file = (name: string) => join(folder, name);
   const read = (name: string) => Deno.readTextFile(file(name)).catch(() => "");
-  /** Whether the shell is over, too, because the block failed. */
+  /** Whether the shell has ended because the block failed. */
   async function ends(where: string): Promise<boolean> {
     try {
       return (await inTime(`${where} has run`, done.read(), PATIENCE_MS)).done;
     } catch (error) {
-      // Else nobody could wait for its end.
+      // Otherwise disposing would wait for it forever.
       process.kill("SIGTERM");
       throw error;
     }
@@ -56,23 +57,23 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
 
   return {
     async run(text, where) {
-      // Whoever reads from standard input would otherwise swallow the blocks that follow.
+      // Otherwise a program that reads standard input would consume the next blocks.
       await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
       const isOver = await ends(where);
       const [answered, errors] = [await read(".out"), await read(".err")];
       assert.ok(!isOver, `${where} failed:\n${answered}\n${errors}`);
       return { answered, refusals: errors.match(/(?<=answered )[45]\d\d/g) ?? [] };
     },
-    async runBeside(text, where) {
-      const name = `.beside-${crypto.randomUUID()}`;
-      // In a process group of its own, which can be ended with all that is in it.
+    async runInBackground(text, where) {
+      const name = `.background-${crypto.randomUUID()}`;
+      // In its own process group, so that all its processes can be stopped.
       await send(
         `set -m; {\n${text}\n} < /dev/null > ${
           file(name)
-        } 2>&1 & beside="$beside $!"; set +m; echo done\n`,
+        } 2>&1 & background="$background $!"; set +m; echo done\n`,
       );
       await ends(where);
-      await until(`${where} says something`, async () => await read(name) !== "");
+      await until(`${where} has output`, async () => await read(name) !== "");
       return () => read(name);
     },
     async [Symbol.asyncDispose]() {

@@ -1,22 +1,23 @@
-/** Guides as text: the blocks that a test runs itself. */
+/** Finds and runs single blocks of guides. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { environment, type Outcome, PROJECT } from "../service.ts";
+import { PROJECT } from "../project.ts";
+import { environment, type Outcome } from "../service.ts";
 
 export async function readGuide(name: string): Promise<string> {
   return await Deno.readTextFile(join(PROJECT, "docs", name));
 }
 
-/** The one block of a language that has `words` in it. */
+/** The only block in this language that contains `words`. */
 export function blockWith(guide: string, language: string, words: string): string {
   const blocks = [...guide.matchAll(/^```(\w+)[^\n]*\n(.*?)^```$/gms)]
     .filter(([, itsLanguage, text]) => itsLanguage === language && text!.includes(words));
-  assert.equal(blocks.length, 1, `one ${language} block with ${words}`);
+  assert.equal(blocks.length, 1, `exactly one ${language} block with ${words}`);
   return blocks[0]![2]!;
 }
 
-/** Runs a block as a reader would, who has these variables set; it has to succeed. */
+/** Runs a block with these variables; it must succeed. */
 export async function runBlock(
   block: string,
   variables: Record<string, string>,

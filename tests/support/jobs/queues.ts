@@ -9,7 +9,7 @@ import type { OpenJobQueue } from "../../../core/jobs/queue.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../../core/jobs/worker.ts";
 import { setUpQueue } from "../../../db/queue.ts";
 import { createDatabase } from "../database/database.ts";
-import { dataFolder } from "../service.ts";
+import { dataFolder } from "../project.ts";
 import { type Instance, openInstance } from "./jobs.ts";
 
 export const QUEUES: Queue[] = ["kv", "postgres"];

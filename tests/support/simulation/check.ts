@@ -1,4 +1,4 @@
-/** What has to hold of a payment after whatever happened to it. */
+/** Checks what must hold for a payment after any history. */
 
 import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";
@@ -14,7 +14,7 @@ import { isForged, type Lived } from "./run.ts";
 type Entry = Pick<History, "from_status" | "to_status" | "fraud_status" | "created_at">;
 type Event = Pick<GatewayEvent, "name" | "sequence" | "created_at"> & { data: Json };
 
-/** All that is stored of a payment. */
+/** All stored rows of a payment. */
 export interface Kept extends Omit<GatewayPayment, "items"> {
   history: Entry[];
   events: Event[];
@@ -31,13 +31,13 @@ export async function readKept(database: Database, orderIds: string[]): Promise<
           where entry.resource_id = payment.id), '[]') as history,
         coalesce((select json_agg(event order by event.sequence) from gateway.events event
           where event.resource_id = payment.id), '[]') as events,
-        coalesce((select json_agg(told order by told.id) from gateway.notifications told
-          where told.order_id = payment.order_id), '[]') as notifications
+        coalesce((select json_agg(notification order by notification.id) from gateway.notifications notification
+          where notification.order_id = payment.order_id), '[]') as notifications
       from gateway.payments payment where order_id = any(${orderIds})`
   );
 }
 
-/** There is one payment for the order, however many told of it. */
+/** There is one payment for the order. */
 export function checkLived(lived: Lived, kept: Kept[]): void {
   assert.deepEqual(kept.map(({ id }) => id), [lived.paymentId], "the payments of the order");
   const [payment] = kept;
@@ -50,13 +50,13 @@ export function checkLived(lived: Lived, kept: Kept[]): void {
 
 const PAID = ["settlement", "partial_refund", "partial_chargeback", "refund", "chargeback"];
 
-/** That it is paid, or was before the money went back. */
+/** Paid, or paid before it was refunded or charged back. */
 function impliesPaid(status: string, fraud: string | null): boolean {
   return PAID.includes(status) || (status === "capture" && fraud !== "challenge");
 }
 
-/** Local state equals the gateway's. */
-function checkAgainstGateway(payment: Kept, { told }: Lived): void {
+/** The stored state equals the gateway's. */
+function checkAgainstGateway(payment: Kept, { transaction }: Lived): void {
   const made = payment.refunds.filter(({ status }) => status === "succeeded");
   const local = {
     status: payment.transaction_status,
@@ -65,7 +65,7 @@ function checkAgainstGateway(payment: Kept, { told }: Lived): void {
     refunded: formatMoney(payment.refunded_amount),
     refunds: made.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
   };
-  if (!told) {
+  if (!transaction) {
     const failed = {
       status: "failure",
       fraud: null,
@@ -73,46 +73,61 @@ function checkAgainstGateway(payment: Kept, { told }: Lived): void {
       refunded: "0.00",
       refunds: [],
     };
-    return assert.deepEqual(local, failed, "what was never made has failed");
+    return assert.deepEqual(local, failed, "a charge that was never made has failed");
   }
-  assert.equal(payment.transaction_id, told.transaction_id);
-  const status = told.transaction_status.toLowerCase();
-  const fraud = told.fraud_status ?? null;
-  const original = told.metadata?.extra_info?.gross_amount_info?.original_amount;
+  assert.equal(payment.transaction_id, transaction.transaction_id);
+  const status = transaction.transaction_status.toLowerCase();
+  const fraud = transaction.fraud_status ?? null;
+  const original = transaction.metadata?.extra_info?.gross_amount_info?.original_amount;
   assert.deepEqual(local, {
     status,
     fraud,
-    captured: impliesPaid(status, fraud) ? Number(original ?? told.gross_amount) : null,
-    refunded: told.refund_amount ?? "0.00",
-    refunds: (told.refunds ?? []).map((each: Json) => [each.refund_key, each.refund_amount]).sort(),
+    captured: impliesPaid(status, fraud) ? Number(original ?? transaction.gross_amount) : null,
+    refunded: transaction.refund_amount ?? "0.00",
+    refunds: (transaction.refunds ?? []).map((each: Json) => [each.refund_key, each.refund_amount])
+      .sort(),
   }, "ours is the gateway's");
 }
 
-/** Refunds are never above what was paid, and none is left open. */
-function checkMoney(payment: Kept, { told }: Lived): void {
+/** Refunds do not exceed the paid amount, and none is open. */
+function checkMoney(payment: Kept, { transaction }: Lived): void {
   assert.equal(payment.reserved_amount, 0, "nothing is reserved");
   assert.deepEqual(payment.refunds.filter(({ status }) => status === "pending"), []);
   const made = payment.refunds.filter(({ status }) => status === "succeeded");
-  assert.equal(payment.refunded_amount, sum(made), "what was refunded");
-  // A fee of the customer's on top can be paid back as well, but not by us.
-  assert.ok(sum(made) <= Number(told?.gross_amount ?? 0), "no more than the customer paid");
+  assert.equal(payment.refunded_amount, sum(made), "the refunded amount");
+  // A fee that the customer paid on top can be refunded, too, but not by the service.
+  assert.ok(
+    sum(made) <= Number(transaction?.gross_amount ?? 0),
+    "refunds do not exceed what the customer paid",
+  );
   const own = made.filter(({ id, refund_key }) => id === refund_key);
-  assert.ok(sum(own) <= (payment.captured_amount ?? 0), "we refunded no more than was paid");
+  assert.ok(
+    sum(own) <= (payment.captured_amount ?? 0),
+    "refunds of the service do not exceed the captured amount",
+  );
 }
 
 function sum(refunds: { amount: number }[]): number {
   return refunds.reduce((total, { amount }) => total + amount, 0);
 }
 
-/** Its story leads step by step to where it is, by nothing that never was. */
+/** The history leads step by step to the current status, only by statuses that the gateway had. */
 function checkStory({ history, transaction_status, fraud_status }: Kept, lived: Lived): void {
   const before = history.map((_, index) => history[index - 1]?.to_status ?? null);
-  assert.deepEqual(history.map(({ from_status }) => from_status), before, "its story is one");
-  assert.equal(history.at(-1)?.to_status, transaction_status, "its story leads to where it is");
+  assert.deepEqual(
+    history.map(({ from_status }) => from_status),
+    before,
+    "the history has no gaps",
+  );
+  assert.equal(
+    history.at(-1)?.to_status,
+    transaction_status,
+    "the history ends in the current status",
+  );
   if (history.length > 1) assert.equal(history.at(-1)?.fraud_status, fraud_status);
-  if (isForged(lived.plan) || !lived.told) return;
+  if (isForged(lived.plan) || !lived.transaction) return;
   const gateways = lived.hooks.map(({ transaction_status }) => transaction_status);
-  // That one was given up is our own word, and the gateway may know better.
+  // A failure that the service decided itself; the gateway may know another outcome.
   const ours = history.map(({ to_status }) => to_status)
     .filter((status) => status !== "failure" || gateways.includes(status));
   let at = 0;
@@ -135,7 +150,7 @@ const ENTERED: Record<string, string> = {
   partial_chargeback: "payment_refunded",
 };
 
-/** Every transition has its event, once and in order, and there is none besides. */
+/** Every transition has one event, in order, and there are no other events. */
 function checkEvents(payment: Kept, { hooks }: Lived): void {
   const { history, events } = payment;
   const numbers = Array.from({ length: payment.event_count }, (_, index) => index + 1);
@@ -147,22 +162,31 @@ function checkEvents(payment: Kept, { hooks }: Lived): void {
     const own = byTime.get(entry.created_at) ?? [];
     const after = Number(own.at(-1)?.data.refund_amount ?? refunded);
     expected.push(...namesOf(entry, expected, after > refunded));
-    for (const { data } of own) assert.equal(data.transaction_status, entry.to_status, "as it was");
+    for (const { data } of own) {
+      assert.equal(
+        data.transaction_status,
+        entry.to_status,
+        "the event has the status of its transition",
+      );
+    }
     refunded = after;
   }
-  assert.equal(refunded, payment.refunded_amount, "every refund was told");
+  assert.equal(refunded, payment.refunded_amount, "every refund has an event");
   const [first] = events;
   const times = history.map(({ created_at }) => String(created_at));
-  // The one change that is none of the state: the gateway has it, too.
+  // The one event without a transition: the gateway knows the payment, too.
   if (first && !times.includes(String(first.created_at))) {
     assert.equal(first.data.transaction_status, "pending");
     expected.unshift("payment_received");
   }
-  assert.deepEqual(events.map(({ name }) => name), expected, "the events of its story");
+  assert.deepEqual(events.map(({ name }) => name), expected, "the events match the history");
   const wasPaid = hooks.some(({ transaction_status, fraud_status }) =>
     impliesPaid(transaction_status, fraud_status ?? null)
   );
-  assert.ok(wasPaid || !expected.includes("payment_settled"), "nobody was fooled");
+  assert.ok(
+    wasPaid || !expected.includes("payment_settled"),
+    "a forgery did not settle the payment",
+  );
 }
 
 function namesOf(entry: Entry, before: string[], refundsGrew: boolean): string[] {
@@ -179,23 +203,27 @@ function namesOf(entry: Entry, before: string[], refundsGrew: boolean): string[]
   return [...names];
 }
 
-/** Every call that was accepted left its record and its end, and nothing else did. */
+/** Every accepted notification is stored and processed, and there are no others. */
 function checkNotifications(payment: Kept, { accepted }: Lived): void {
   const { notifications, events } = payment;
-  assert.deepEqual(notifications.map(({ id }) => id).sort(), accepted.toSorted(), "its records");
+  assert.deepEqual(
+    notifications.map(({ id }) => id).sort(),
+    accepted.toSorted(),
+    "the stored notifications",
+  );
   for (const { id, status, payment_id } of notifications) {
-    assert.notEqual(status, "received", `${id} has an end`);
+    assert.notEqual(status, "received", `${id} is processed`);
     if (status !== "unmatched") assert.equal(payment_id, payment.id);
     else assert.equal(payment_id, null);
   }
-  const told = events.flatMap(({ data }) => data.notification_id ?? []);
+  const causes = events.flatMap(({ data }) => data.notification_id ?? []);
   const processed = notifications.filter(({ status }) => status === "processed");
-  for (const id of told) {
+  for (const id of causes) {
     assert.ok(processed.some((each) => each.id === id), `${id} is the cause of an event`);
   }
 }
 
-/** Whatever was forged about it, nothing has happened to it. */
+/** Forgeries did not change it. */
 export async function checkBystander(database: Database, { id, order_id }: Bystander) {
   const [payment] = await readKept(database, [order_id]);
   assert.equal(payment!.id, id);

@@ -1,4 +1,4 @@
-/** A day on which the gateway tells nothing by itself: the real schedule, on clocks that a test moves. */
+/** A day without notifications: the real schedule, on clocks that a test moves. */
 
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../../../core/clock.ts";
@@ -14,18 +14,18 @@ import { openSubscriptions, type TestSubscriptions } from "../records/subscripti
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 
 export interface Day extends TestSubscriptions {
-  /** On to the next minute, or the next that is a multiple; then whatever is due, entry by entry. */
+  /** Moves to the next minute, or the next multiple, and runs the entries that are due. */
   step(minutes?: number): Promise<void>;
-  /** Minute by minute. */
+  /** Moves on minute by minute. */
   minutes(count: number): Promise<void>;
-  /** What became of each entry's last tick. */
+  /** The result of the last run of each entry. */
   runs(): Promise<Pick<CronRun, "task" | "error">[]>;
 }
 
-/** Its webhooks are lost, all of them; what they told is in `sandbox.hooks`. */
+/** All notifications are lost; their content is in `sandbox.hooks`. */
 export async function openDay(options: Partial<TestAppOptions> = {}): Promise<Day> {
   let clock: Clock = systemClock;
-  // The breaker and pauses of the client's go by the day's clock as well.
+  // The circuit breaker and the pauses of the client use the day's clock, too.
   const gatewayOptions = { wait: createWaits().wait, clock: () => clock() };
   const world = await openSubscriptions({ gatewayOptions, ...options });
   const { app } = world;
@@ -50,20 +50,20 @@ export async function openDay(options: Partial<TestAppOptions> = {}): Promise<Da
   return day;
 }
 
-/** An instance's own, with a worker of its own. */
+/** The schedule of an instance, with its own worker. */
 export function scheduleOf({ deps }: TestApp): ScheduleEntry[] {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
   return createSchedule({ ...deps, runJob: worker.run });
 }
 
-/** What is due at this minute, in the order of the table. */
+/** Runs the entries that are due at this minute, in order. */
 export async function runDue({ deps }: TestApp, schedule: ScheduleEntry[]): Promise<void> {
   for (const entry of schedule) {
     if (isDue(entry.cron, new Date(deps.clock()))) await tick(deps, entry);
   }
 }
 
-/** As `Deno.cron` has it, as far as the schedule needs it. */
+/** The part of the cron syntax of `Deno.cron` that the schedule uses. */
 export function isDue(cron: string, time: Date): boolean {
   const now = [
     time.getUTCMinutes(),

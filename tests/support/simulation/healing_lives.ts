@@ -1,9 +1,6 @@
 /** What happens to payments, invoices and subscriptions on a day without webhooks. */
 
 import assert from "node:assert/strict";
-import type { Day } from "./healing_day.ts";
-import { dayOf, type Invoice, invoiceDue, parseInvoice } from "../records/invoices.ts";
-import { type ChargeKind, chargeRequest } from "../payments/payments.ts";
 import {
   ACCEPTED_CARD,
   AMOUNT,
@@ -11,9 +8,12 @@ import {
   type Json,
   savedCard,
 } from "../gateway/sandbox.ts";
+import { type ChargeKind, chargeRequest } from "../payments/payments.ts";
+import { dayOf, type Invoice, invoiceDue, parseInvoice } from "../records/invoices.ts";
 import { DENIED_CARD, type Subscription } from "../records/subscriptions.ts";
+import type { Day } from "./healing_day.ts";
 
-/** What happens to it so many minutes after it was made. */
+/** What happens to a record this many minutes after its creation. */
 interface Act<T> {
   after: number;
   do(day: Day, subject: T): Promise<void>;
@@ -23,17 +23,17 @@ export interface PaymentLife {
   kind: ChargeKind;
   card?: string;
   more?: Json;
-  /** What becomes of the charge's answer: it is lost, or the gateway never heard of the charge. */
+  /** The response to the charge is lost, or the charge never reached the gateway. */
   fault?: Fault;
   acts: Act<Charged>[];
-  /** How it ends, at the gateway and here. */
+  /** The final status. */
   ends: string;
 }
 
 export interface Charged {
   id: string;
   orderId: string;
-  /** Null: there is none. */
+  /** Null: the gateway has no transaction. */
   transactionId: string | null;
 }
 
@@ -45,7 +45,7 @@ const happen = (after: number, what: string, body: Json = {}): Act<Charged> => (
     void await sandbox.control(`transactions/${transactionId}/${what}`, body),
 });
 
-/** On the gateway's own pages. */
+/** An action on the gateway's dashboard. */
 const elsewhere = (after: number, what: string, body: Json = {}): Act<Charged> => ({
   after,
   async do({ sandbox }, { transactionId }) {
@@ -58,7 +58,7 @@ const elsewhere = (after: number, what: string, body: Json = {}): Act<Charged> =
   },
 });
 
-/** The gateway refunds it, and its answer is lost. */
+/** The gateway refunds it, but its response is lost. */
 const refundLosing = (after: number, amount: number): Act<Charged> => ({
   after,
   async do(day, { id }) {
@@ -71,7 +71,7 @@ const refundLosing = (after: number, amount: number): Act<Charged> => ({
   },
 });
 
-/** Acts of one minute come before anybody looks: of what was settled nobody would ask again. */
+/** Acts of one minute happen before the schedule runs, because it does not check settled payments again. */
 export const PAYMENT_LIVES: Record<string, PaymentLife> = {
   "paid by wallet": { kind: "gopay", acts: [happen(7, "pay")], ends: "settlement" },
   "paid by transfer": { kind: "bca", acts: [happen(3, "pay")], ends: "settlement" },
@@ -151,7 +151,7 @@ export async function chargeOf(day: Day, life: PaymentLife, orderId: string): Pr
   };
 }
 
-/** The one call that changes something, meanwhile, goes wrong. */
+/** Makes the next POST to the gateway fail. */
 async function meddling<T>({ relay }: Day, fault: Fault, work: () => Promise<T>): Promise<T> {
   const { intercept } = relay;
   relay.intercept = async (request, pass) => {
@@ -167,11 +167,11 @@ async function meddling<T>({ relay }: Day, fault: Fault, work: () => Promise<T>)
 }
 
 export interface InvoiceLife {
-  /** Its last day is today. */
+  /** It is due today. */
   isDueToday?: true;
   acts: Act<Invoice>[];
   ends: string;
-  told: string[];
+  eventNames: string[];
 }
 
 const pays = (after: number, request: Json = {}): Act<Invoice> => ({
@@ -180,7 +180,7 @@ const pays = (after: number, request: Json = {}): Act<Invoice> => ({
     void await sandbox.control(`invoices/${gateway_invoice_id}/pay`, request),
 });
 
-/** The customer chose how to pay, and does. */
+/** The customer chooses a payment type and pays. */
 const paysAfterAll = (after: number): Act<Invoice> => ({
   after,
   async do({ sandbox, transactions }, { order_id }) {
@@ -210,25 +210,25 @@ const voidsElsewhere = (after: number): Act<Invoice> => ({
 const [CREATED, PAID, VOIDED] = ["invoice_created", "invoice_paid", "invoice_voided"] as const;
 
 export const INVOICE_LIVES: Record<string, InvoiceLife> = {
-  "paid": { acts: [pays(40)], ends: "paid", told: [CREATED, PAID] },
-  "overdue": { isDueToday: true, acts: [], ends: "overdue", told: [CREATED] },
+  "paid": { acts: [pays(40)], ends: "paid", eventNames: [CREATED, PAID] },
+  "overdue": { isDueToday: true, acts: [], ends: "overdue", eventNames: [CREATED] },
   "overdue and paid": {
     isDueToday: true,
     acts: [pays(1_000, { payment_type: "qris" })],
     ends: "paid",
-    told: [CREATED, PAID],
+    eventNames: [CREATED, PAID],
   },
-  "voided": { acts: [voids(15)], ends: "void", told: [CREATED, VOIDED] },
+  "voided": { acts: [voids(15)], ends: "void", eventNames: [CREATED, VOIDED] },
   "voided without an answer": {
     acts: [voids(35, "lost")],
     ends: "void",
-    told: [CREATED, VOIDED],
+    eventNames: [CREATED, VOIDED],
   },
-  "voided elsewhere": { acts: [voidsElsewhere(55)], ends: "void", told: [CREATED, VOIDED] },
+  "voided elsewhere": { acts: [voidsElsewhere(55)], ends: "void", eventNames: [CREATED, VOIDED] },
   "voided and paid": {
     acts: [pays(20, { only_start: true }), voids(25), paysAfterAll(300)],
     ends: "paid",
-    told: [CREATED, VOIDED, PAID],
+    eventNames: [CREATED, VOIDED, PAID],
   },
 };
 
@@ -242,7 +242,7 @@ export interface SubscriptionLife {
   card?: string;
   acts: Act<Subscription>[];
   ends: string;
-  told: string[];
+  eventNames: string[];
 }
 
 const acts = (after: number, action: string, fault?: Fault): Act<Subscription> => ({
@@ -265,29 +265,29 @@ const cancelsElsewhere = (after: number): Act<Subscription> => ({
 const MADE = "subscription_created";
 const CHARGED = "subscription_charged";
 
-/** Once a day, twice; for the first time in twenty minutes. */
+/** Two daily charges, the first in twenty minutes. */
 export const SUBSCRIPTION_LIVES: Record<string, SubscriptionLife> = {
-  "charged twice": { acts: [], ends: "inactive", told: [MADE, CHARGED, CHARGED] },
-  "declined": { card: DENIED_CARD, acts: [], ends: "inactive", told: [MADE] },
+  "charged twice": { acts: [], ends: "inactive", eventNames: [MADE, CHARGED, CHARGED] },
+  "declined": { card: DENIED_CARD, acts: [], ends: "inactive", eventNames: [MADE] },
   "cancelled": {
     acts: [acts(100, "cancel")],
     ends: "cancelled",
-    told: [MADE, CHARGED, "subscription_cancelled"],
+    eventNames: [MADE, CHARGED, "subscription_cancelled"],
   },
   "cancelled without an answer": {
     acts: [acts(100, "cancel", "lost")],
     ends: "cancelled",
-    told: [MADE, CHARGED, "subscription_cancelled"],
+    eventNames: [MADE, CHARGED, "subscription_cancelled"],
   },
-  "disabled, though the gateway did not hear of it": {
+  "disabled, but the request to the gateway was lost": {
     acts: [acts(100, "disable", "unsent")],
     ends: "disabled",
-    told: [MADE, CHARGED, "subscription_disabled"],
+    eventNames: [MADE, CHARGED, "subscription_disabled"],
   },
   "cancelled elsewhere": {
     acts: [cancelsElsewhere(100)],
     ends: "inactive",
-    told: [MADE, CHARGED],
+    eventNames: [MADE, CHARGED],
   },
 };
 

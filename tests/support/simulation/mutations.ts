@@ -1,16 +1,16 @@
-/** What somebody in between could make of a webhook that the gateway signed. */
+/** Forgeries: changes that an attacker could make to a signed notification. */
 
 import { PAYMENT_STATUSES } from "../../../db/payments.ts";
 import type { Json } from "../gateway/sandbox.ts";
 
 export interface Mutation {
   name: string;
-  /** Whether the signature is about what it changes: then it has to be refused. */
+  /** Whether it changes a signed field, so that the notification must be rejected. */
   isRefused: boolean;
   change(body: Json, bystander: Bystander): Json;
 }
 
-/** Somebody else's payment, which nothing may ever happen to. */
+/** A payment of another user, which must never change. */
 export interface Bystander {
   id: string;
   order_id: string;
@@ -19,7 +19,7 @@ export interface Bystander {
 
 const FRAUDS = ["accept", "challenge", "deny"];
 
-/** Each changes one thing that is signed, or one or two that are not. */
+/** Each changes one signed field, or one or two unsigned ones. */
 export const MUTATIONS: readonly Mutation[] = [
   ...PAYMENT_STATUSES.map((transaction_status) => unsigned({ transaction_status })),
   ...FRAUDS.map((fraud_status) => unsigned({ fraud_status })),
@@ -44,17 +44,17 @@ export const MUTATIONS: readonly Mutation[] = [
     without,
   ),
   {
-    name: "transaction of somebody else",
+    name: "transaction of another user",
     isRefused: false,
     change: (body, { transaction_id }) => ({ ...body, transaction_id }),
   },
   {
-    name: "name of somebody else's payment",
+    name: "name of another user's payment",
     isRefused: false,
     change: (body, { id }) => ({ ...body, metadata: { payment_ref: id } }),
   },
   {
-    name: "order of somebody else",
+    name: "order of another user",
     isRefused: true,
     change: (body, { order_id }) => ({ ...body, order_id }),
   },
@@ -67,7 +67,7 @@ export const MUTATIONS: readonly Mutation[] = [
 
 export function mutationOf(beginning: string): Mutation {
   const found = MUTATIONS.find(({ name }) => name.startsWith(beginning));
-  if (!found) throw new Error(`There is no ${beginning}`);
+  if (!found) throw new Error(`There is no mutation ${beginning}`);
   return found;
 }
 

@@ -1,28 +1,28 @@
-/** A made-up history of one payment: what happens to it, when and where, all of it from one number. */
+/** A random history of one payment, determined by a seed. */
 
 import { createRandom, seededState } from "../../../sandbox/engine/random.ts";
-import type { ChargeKind } from "../payments/payments.ts";
 import { ACCEPTED_CARD, AMOUNT, CHALLENGED_CARD, type Json } from "../gateway/sandbox.ts";
+import type { ChargeKind } from "../payments/payments.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";
 
-/** The two instances; what the second one asks of the gateway may get lost on its way. */
+/** The two instances. Calls of the second one to the gateway can be lost. */
 export type Instance = "a" | "b";
 
-/** `lost`: the gateway does it, and its answer goes astray; `unsent`: it never hears of it. */
+/** `lost`: the response of the gateway is lost; `unsent`: the request is. */
 export type Fault = "lost" | "unsent";
 
 export type Step =
-  /** What customers, banks and time do. */
+  /** An act of the customer or the bank, or the passing of time. */
   | { do: "happen"; what: string; body: Json }
-  /** What is done beside the service, such as on the gateway's own pages. */
+  /** An action outside the service, such as on the gateway's dashboard. */
   | { do: "elsewhere"; what: "cancel" | "approve" | "deny" | "capture" | "refund"; amount?: number }
   | { do: "call"; at: Instance; what: Call; body?: Json; key?: string; fault?: Fault }
   | { do: "review"; at: Instance; what: "approve" | "deny" }
   | { do: "task"; at: Instance }
-  /** A webhook that the gateway sent so far: `which` is from 0, the first, to 1, the latest. */
+  /** Delivers a notification sent so far: `which` is from 0, the first, to 1, the latest. */
   | { do: "deliver"; at: Instance; which: number; mutation?: Mutation }
   | { do: "at once"; steps: Step[] }
-  /** The gateway's answer to the second instance comes late, after all that happens meanwhile. */
+  /** The gateway's response to the second instance arrives after the steps in `meanwhile`. */
   | { do: "overtaken"; step: Step; meanwhile: Step[] };
 
 export type Call = "cancel" | "expire" | "capture" | "refund" | "check_status";
@@ -32,9 +32,9 @@ export interface Plan {
   kind: Kind;
   charge: { at: Instance; how: "well" | "overtaken" | Fault; meanwhile: Step[] };
   steps: Step[];
-  /** The one look at the gateway after which all is as it is there. */
+  /** The final check at the gateway. */
   sync: { at: Instance; by: "check_status" | "task" };
-  /** Whether all webhooks come again after that, in any order; then nothing may change any more. */
+  /** Whether all notifications arrive again afterwards, in this order; they must change nothing. */
   lateOrder: number[] | null;
 }
 
@@ -123,7 +123,7 @@ export const LIVES = {
 export type Kind = keyof typeof LIVES;
 const KINDS = Object.keys(LIVES) as Kind[];
 
-/** The same number makes the same plan, whatever has happened before. */
+/** The same seed gives the same plan. */
 export function planOf(seed: number): Plan {
   const random = createRandom(seededState(seed));
   const below = (limit: number) => random.below(limit);
@@ -133,10 +133,10 @@ export function planOf(seed: number): Plan {
 
   const kind = oneOf(KINDS);
   const life: Life = LIVES[kind];
-  // Half of the histories have no forgeries: in these nothing can be there that never was.
+  // Half of the histories have no forgeries, so that their checks can be stricter.
   const hasForgeries = chance(50);
   const charge = someCharge(instance());
-  // Where the gateway does not find an order (G§3.11), nothing but its webhooks tells of it.
+  // The gateway does not find these orders by their id, so only notifications report them.
   const isUnfindable = kind === "dana" && charge.how === "lost";
   return {
     seed,
@@ -154,7 +154,7 @@ export function planOf(seed: number): Plan {
     return { at, how: number < 96 ? "lost" : "unsent", meanwhile: [] };
   }
 
-  /** The caller does not know the payment yet; others do. */
+  /** The caller has no response yet, but the other instance can change the payment. */
   function beforeItsAnswer(): Step[] {
     return Array.from({ length: 1 + below(4) }, () => chance(40) ? happening() : delivery("a"));
   }
@@ -216,14 +216,14 @@ export function planOf(seed: number): Plan {
     };
   }
 
-  /** Often enough all of it, or so much that two of them are too much. */
+  /** Often the full amount, or more than half of it, so that two exceed it. */
   function amount(): number {
     return oneOf([1, 4_000, AMOUNT / 2, AMOUNT / 2 + 1, AMOUNT, 1 + below(AMOUNT)]);
   }
 
   function delivery(at = instance()): Step {
     const mutation = hasForgeries && chance(60) ? oneOf(MUTATIONS) : undefined;
-    // The latest one most often, as in life.
+    // Mostly the latest one, as in reality.
     const which = chance(40) ? 1 : below(1_001) / 1_000;
     return { do: "deliver", at, which, ...mutation && { mutation } };
   }
@@ -239,32 +239,38 @@ export function moreOf(kind: Kind): Json {
   return life.more ?? {};
 }
 
-/** For a person who has to find out what went wrong. */
-export function tellPlan({ kind, charge, steps, sync, lateOrder }: Plan): string {
+/** A description for the message of a failed test. */
+export function describePlan({ kind, charge, steps, sync, lateOrder }: Plan): string {
   return [
-    `charge ${kind} at ${charge.at}: ${charge.how} ${charge.meanwhile.map(tellStep).join(" | ")}`,
-    ...steps.map(tellStep),
+    `charge ${kind} at ${charge.at}: ${charge.how} ${
+      charge.meanwhile.map(describeStep).join(" | ")
+    }`,
+    ...steps.map(describeStep),
     `sync at ${sync.at} by ${sync.by}`,
     ...lateOrder ? ["all webhooks once more, in another order"] : [],
   ].map((line, index) => `  ${index + 1}. ${line}`).join("\n");
 }
 
-function tellStep(step: Step): string {
-  if (step.do === "at once") return `at once: ${step.steps.map(tellStep).join(" | ")}`;
+function describeStep(step: Step): string {
+  if (step.do === "at once") return `at once: ${step.steps.map(describeStep).join(" | ")}`;
   if (step.do === "overtaken") {
-    return `${tellStep(step.step)}, overtaken by ${step.meanwhile.map(tellStep).join(" | ")}`;
+    return `${describeStep(step.step)}, overtaken by ${
+      step.meanwhile.map(describeStep).join(" | ")
+    }`;
   }
   const { do: what, ...rest } = step;
   const { mutation, ...plain } = rest as { mutation?: Mutation };
   const particulars = Object.entries({ ...plain, ...mutation && { mutation: mutation.name } });
-  return `${what} ${particulars.map(([name, value]) => `${name}=${tellValue(value)}`).join(" ")}`;
+  return `${what} ${
+    particulars.map(([name, value]) => `${name}=${describeValue(value)}`).join(" ")
+  }`;
 }
 
-function tellValue(value: unknown): string {
+function describeValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** All that there is in a plan, one by one. */
+/** All steps of a plan, without nesting. */
 export function stepsOf({ charge, steps }: Plan): Step[] {
   return [...charge.meanwhile, ...steps].flatMap(partsOf);
 }

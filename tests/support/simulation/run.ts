@@ -1,4 +1,4 @@
-/** Lets a made-up history happen. */
+/** Runs a random history. */
 
 import assert from "node:assert/strict";
 import { ServiceError } from "../../../core/errors.ts";
@@ -24,22 +24,22 @@ import {
 } from "./plan.ts";
 import type { World } from "./world.ts";
 
-/** What became of a history. */
+/** The result of a history. */
 export interface Lived {
   plan: Plan;
   paymentId: string;
   orderId: string;
-  /** All that the gateway told of it, in its order. */
+  /** All notifications of the gateway, in order. */
   hooks: Json[];
   /** The notifications that were accepted. */
   accepted: string[];
-  /** What the gateway has; null where there is no transaction. */
-  told: Json | null;
+  /** The transaction at the gateway; null if there is none. */
+  transaction: Json | null;
 }
 
 const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null } as const;
 
-/** By then a charge that the gateway knows nothing of was never made, of whatever type it is. */
+/** After this time a charge that the gateway does not know counts as not made, for every type. */
 const A_DAY_LATER_MS = 26 * 3_600_000;
 
 export async function live(world: World, plan: Plan, orderId: string): Promise<Lived> {
@@ -57,12 +57,19 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     for (const { hook, place } of places) await deliver(hook, place % 2 ? "a" : "b");
   }
   await finishNotifications();
-  const told = transactionId && await sandbox.control(
+  const transaction = transactionId && await sandbox.control(
     `transactions/${transactionId}`,
     undefined,
     "GET",
   );
-  return { plan, paymentId: id, orderId, hooks: hooks.map(({ body }) => body), accepted, told };
+  return {
+    plan,
+    paymentId: id,
+    orderId,
+    hooks: hooks.map(({ body }) => body),
+    accepted,
+    transaction,
+  };
 
   async function charge(): Promise<string> {
     const { at, how, meanwhile } = plan.charge;
@@ -72,13 +79,13 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
       order_id: orderId,
     };
     if (how === "overtaken") {
-      world.meddleOnce([orderId], async (pass) => {
+      world.interceptOnce([orderId], async (pass) => {
         const answer = await pass();
         await findTransaction();
         for (const step of meanwhile) await take(step, await hooksFor(step));
         return answer;
       });
-    } else if (how !== "well") world.meddleOnce([orderId], losing(how), "POST");
+    } else if (how !== "well") world.interceptOnce([orderId], losing(how), "POST");
     const response = await world.post(at, "/charge/", body);
     const answer = await response.json();
     const isAnswered = how === "well" || how === "overtaken";
@@ -116,12 +123,12 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     }
   }
 
-  /** As they are before the step, so that what is delivered does not depend on how fast it goes. */
+  /** The notifications before the step, so that the choice does not depend on timing. */
   async function hooksFor(step: Step): Promise<Hook[]> {
     return partsOf(step).some((each) => each.do === "deliver") ? await world.hooks(orderId) : [];
   }
 
-  /** What is not answered late, for nothing was asked, is not overtaken either. */
+  /** If the step does not call the gateway, nothing is delayed. */
   async function overtake(
     { step, meanwhile }: Extract<Step, { do: "overtaken" }>,
     hooks: Hook[],
@@ -129,13 +136,13 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     const arrived = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
     const abouts = [orderId, ...transactionId ? [transactionId] : []];
-    world.meddleOnce(abouts, async (pass) => {
+    world.interceptOnce(abouts, async (pass) => {
       const answer = await pass();
       arrived.resolve();
       await held.promise;
       return answer;
     });
-    const slow = take(step, hooks).finally(() => world.stopMeddling(abouts));
+    const slow = take(step, hooks).finally(() => world.stopIntercepting(abouts));
     try {
       await Promise.race([arrived.promise, slow]);
       for (const each of meanwhile) await take(each, await hooksFor(each));
@@ -145,7 +152,7 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     }
   }
 
-  /** Most of it can only happen at some times, and does not at others. */
+  /** Many actions are possible only in some states; then the gateway rejects them. */
   async function atGateway(path: string, body: Json): Promise<void> {
     if (transactionId === null) return;
     const { http, text } = await sandbox.call("POST", path, body);
@@ -163,11 +170,11 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
   async function call(step: Extract<Step, { do: "call" }>): Promise<void> {
     const { at, what, body, key, fault } = step;
     const path = `/payments/${id}/${what}/`;
-    if (fault && transactionId) world.meddleOnce([transactionId], losing(fault), "POST");
+    if (fault && transactionId) world.interceptOnce([transactionId], losing(fault), "POST");
     const response = what === "check_status"
       ? await world.get(at, path)
       : await world.post(at, path, body, key ? { "Idempotency-Key": key } : {});
-    if (fault && transactionId) world.stopMeddling([transactionId]);
+    if (fault && transactionId) world.stopIntercepting([transactionId]);
     const text = await response.text();
     assert.ok(response.status < 500, `${what}: ${response.status} ${text}`);
   }
@@ -182,7 +189,7 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
   }
 
   async function sync(): Promise<void> {
-    // What got lost on its way is looked for when it cannot be under way any more.
+    // A lost call is checked when it cannot arrive any more.
     if (isFaulty(plan)) {
       return void await checkPaymentStatus(
         { ...apps.a.deps, clock: () => world.clock() + A_DAY_LATER_MS },
@@ -195,7 +202,7 @@ export async function live(world: World, plan: Plan, orderId: string): Promise<L
     assert.equal(response.status, 200, await response.text());
   }
 
-  /** On a busy machine the gateway may not have been asked in time: that is a job's then. */
+  /** On a busy machine a check can run out of time; then a job would do it, as here. */
   async function finishNotifications(): Promise<void> {
     const { deps } = apps.a;
     for (const accepting of accepted) {
@@ -237,7 +244,7 @@ export function isForged(plan: Plan): boolean {
   return stepsOf(plan).some((step) => step.do === "deliver" && step.mutation);
 }
 
-/** The service said no, or not yet: both are answers. */
+/** The service may reject or postpone the call. */
 function acceptRefusal(error: unknown): void {
   const answers = [ServiceError, GatewayError, PostponeJob];
   if (!answers.some((each) => error instanceof each)) throw error;

@@ -1,4 +1,4 @@
-/** What simulated histories happen in: one gateway, one database, two instances of the service. */
+/** The environment of simulated histories: one gateway, one database, two instances of the service. */
 
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
 import { parsePayment } from "../payments/payments.ts";
@@ -15,7 +15,7 @@ import type { Instance } from "./plan.ts";
 
 type Interfere = (pass: () => Promise<Response>) => Promise<Response>;
 
-/** For all calls, or only for those that change something. */
+/** Applies to all calls, or only to POST. */
 interface Meddling {
   interfere: Interfere;
   method: "POST" | undefined;
@@ -24,16 +24,16 @@ interface Meddling {
 export interface World extends AsyncDisposable {
   sandbox: TestSandbox;
   apps: Record<Instance, TestApp>;
-  /** Never shows the same time twice, so that what was written together is known by its time. */
+  /** Never returns the same time twice, so that rows written together can be found by their time. */
   clock(): number;
   post(at: Instance, path: string, body?: Json, headers?: HeadersInit): Promise<Response>;
   get(at: Instance, path: string): Promise<Response>;
-  /** The webhooks of an order, in the order in which the gateway sent them. */
+  /** The notifications of an order, in the order in which the gateway sent them. */
   hooks(orderId: string): Promise<Hook[]>;
-  /** What becomes of the next call of the second instance about this order or transaction. */
-  meddleOnce(abouts: string[], intercept: Interfere, method?: "POST"): void;
-  /** Nobody stands in the way of that any more. */
-  stopMeddling(abouts: string[]): void;
+  /** Changes the response to the next call of the second instance for one of these ids. */
+  interceptOnce(abouts: string[], intercept: Interfere, method?: "POST"): void;
+  /** Removes such changes that were not used. */
+  stopIntercepting(abouts: string[]): void;
   bystander: Bystander;
 }
 
@@ -87,11 +87,11 @@ export async function openWorld(databaseUrl: string): Promise<World> {
       await sandbox.settled();
       return byOrder.get(orderId)?.slice() ?? [];
     },
-    meddleOnce(abouts, interfere, method) {
+    interceptOnce(abouts, interfere, method) {
       const each = { interfere, method };
       for (const about of abouts) meddling.set(about, each);
     },
-    stopMeddling: (abouts) => abouts.forEach((about) => meddling.delete(about)),
+    stopIntercepting: (abouts) => abouts.forEach((about) => meddling.delete(about)),
     async [Symbol.asyncDispose]() {
       await Promise.all([a[Symbol.asyncDispose](), b[Symbol.asyncDispose]()]);
       await relay[Symbol.asyncDispose]();

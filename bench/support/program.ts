@@ -1,17 +1,17 @@
-/** A program under measurement: started, waited for, ended. */
+/** Starts a program to be measured, and stops it. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { environment } from "../tests/support/service.ts";
+import { environment } from "../../tests/support/service.ts";
 
 export interface Program extends AsyncDisposable {
   url: string;
   output: string;
 }
 
-/** Where it listens, as a newcomer is told it or as a log has it. */
+/** The URL in the start message, or in a line of the log. */
 const ADDRESS = /^ *(?:API .*?|.*"url":")(http:[^\s"]+)["\s]/m;
 
-/** Its output goes to a file, as in production: reading it here would cost the load its speed. */
+/** The output goes to a file, because reading it here would slow down the load. */
 export async function startProgram(
   log: string,
   args: string[],
@@ -26,7 +26,7 @@ export async function startProgram(
   process.status.then(() => hasEnded = true);
   let output = "";
   while (!ADDRESS.test(output)) {
-    if (hasEnded) throw new Error(`${args.join(" ")} ended by itself: ${output}`);
+    if (hasEnded) throw new Error(`${args.join(" ")} ended: ${output}`);
     await delay(50);
     output = await Deno.readTextFile(log).catch(() => "");
   }

@@ -1,21 +1,21 @@
-/** What a notification of a settlement comes to, as plain statements of `pgbench`, one row each. */
+/** The statements of a settlement notification, run by `pgbench`. */
 
-import { newPayment } from "../core/payments/new_payment.ts";
-import { viewPayment } from "../core/payments/views.ts";
+import { newPayment } from "../../core/payments/new_payment.ts";
+import { viewPayment } from "../../core/payments/views.ts";
 import { idOf, nthRow, PENDING, settlement, STRIDE } from "./pending_payments.ts";
 import { pacePgbench, type Run, runPgbench } from "./pgbench.ts";
 
 export interface Share {
-  /** Of the table. */
+  /** The rows of the table. */
   rows: number;
-  /** The first to be paid, and the next ones after it. */
+  /** The first payment to settle; the next ones follow. */
   first: number;
   clients: number;
-  /** Of each client. */
+  /** Per client. */
   transactions: number;
 }
 
-/** Each client pays every n-th, so that no payment is anybody else's. */
+/** Each client settles every n-th payment, so that no two clients settle the same one. */
 const SCRIPT = `
 \\set n :first + :client_id + :clients * :done
 \\set done :done + 1
@@ -42,12 +42,12 @@ insert into gateway.events (
 commit;
 `;
 
-/** Transactions a second. */
+/** Transactions per second. */
 export async function settleByPgbench(url: string, share: Share): Promise<number> {
   return await runPgbench(runOf(url, share));
 }
 
-/** How long each took, at this pace. */
+/** The latency of each transaction at this rate. */
 export async function settlePacedByPgbench(
   url: string,
   share: Share,
@@ -74,7 +74,7 @@ function runOf(url: string, { rows, first, clients, transactions }: Share): Run 
   };
 }
 
-/** A payment as listeners see it. */
+/** The payment in the event. */
 function eventData(): object {
   const now = new Date();
   const payment = newPayment(

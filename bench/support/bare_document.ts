@@ -1,9 +1,9 @@
-/** The reference: a bare Hono route that answers what `GET /openapi.json` does, compressed already. */
+/** The reference for `GET /openapi.json`: a bare Hono route with the same compressed bytes. */
 
 import { gzipSync } from "node:zlib";
 import { Hono } from "hono";
 
-const text = await Deno.readTextFile(new URL("../openapi/openapi.json", import.meta.url));
+const text = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
 const body = new Uint8Array(gzipSync(JSON.stringify(JSON.parse(text)), { level: 9 }));
 
 const app = new Hono();

@@ -1,11 +1,11 @@
-/** One caller over one connection, cheap enough that the server is what is measured. */
+/** A caller with one connection and little overhead, so that the server is measured. */
 
 export interface Caller extends Disposable {
-  /** Sends a request and reads its answer to the end; returns the answer's head. */
+  /** Sends a request and reads the whole response; returns its head. */
   ask(request: string): Promise<string>;
 }
 
-/** No answer is longer. */
+/** Larger than any response. */
 const BUFFER_BYTES = 262_144;
 
 export async function connect(url: string): Promise<Caller> {
@@ -46,7 +46,7 @@ export async function connect(url: string): Promise<Caller> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** How long something takes, in milliseconds. */
+/** The duration in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await work();

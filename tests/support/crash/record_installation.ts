@@ -1,22 +1,22 @@
 /**
- * The real service, to be killed while it makes and changes invoices and subscriptions. As the other
- * installation, but for two things: the gateway's own keys go through, for creating these relies on
- * them (within their minutes); and what happens in the background is theirs.
+ * A service process that a test kills while it creates and changes invoices and subscriptions. Two
+ * differences from the installation for payments: idempotency keys are forwarded to the gateway,
+ * because creating these records relies on them, and the background work is that of these records.
  */
 
 import assert from "node:assert/strict";
 import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoices.ts";
 import { syncSubscriptionStatus } from "../../../core/subscriptions/sync_subscription_status.ts";
-import { type Installation, openInstallation, SERVER_KEY } from "../installation.ts";
+import { type Installation, openInstallation, SERVER_KEY } from "./installation.ts";
 import type { Json } from "../gateway/sandbox.ts";
 
 export interface RecordInstallation extends Omit<Installation, "sync"> {
-  /** One round of what happens in the background, as if so much time had passed. */
+  /** Runs the background checks in the other instance with its clock ahead by this much. */
   sync(aheadMs: number): Promise<void>;
-  /** What the gateway tells by itself arrives; how much that was. */
-  tellAll(): Promise<number>;
-  /** How the gateway has it. */
-  there(path: string): Promise<Json>;
+  /** Delivers the notifications that the gateway has sent so far; returns how many. */
+  deliverNotifications(): Promise<number>;
+  /** Reads a record at the gateway. */
+  readAtGateway(path: string): Promise<Json>;
 }
 
 export async function openRecordInstallation(): Promise<RecordInstallation> {
@@ -26,12 +26,12 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
     aheadMs: () => aheadMs,
     settings: {},
   });
-  const { sandbox, database, beside } = installation;
+  const { sandbox, database, otherInstance } = installation;
   return {
     ...installation,
     async sync(ms) {
       aheadMs = ms;
-      await installation.workOff(async (deps) => {
+      await installation.runJobs(async (deps) => {
         await checkOverdueInvoices(deps);
         await syncSubscriptionStatus(deps);
       });
@@ -40,20 +40,20 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
       );
       assert.deepEqual([...open], []);
     },
-    async tellAll() {
+    async deliverNotifications() {
       await sandbox.settled();
-      const told = sandbox.hooks.splice(0);
-      for (const { body } of told) {
-        const response = await beside.request("/notification/", {
+      const notifications = sandbox.hooks.splice(0);
+      for (const { body } of notifications) {
+        const response = await otherInstance.request("/notification/", {
           method: "POST",
           headers: { "Content-Type": "application/json" },
           body: JSON.stringify(body),
         });
         assert.equal(response.status, 200, await response.text());
       }
-      return told.length;
+      return notifications.length;
     },
-    async there(path) {
+    async readAtGateway(path) {
       const authorization = { Authorization: `Basic ${btoa(`${SERVER_KEY}:`)}` };
       const { http, body } = await sandbox.call("GET", path, undefined, authorization);
       assert.equal(http, 200, `${path}: ${JSON.stringify(body)}`);

@@ -1,18 +1,18 @@
-/** Loads a server over a few connections, cheaply enough that the server is what is measured. */
+/** Sends load over a few connections with little overhead, so that the server is measured. */
 
 export interface Load {
   url: string;
-  /** The n-th request as it goes over the wire; all are answered at the same length. */
+  /** The bytes of the n-th request. All responses must have the same length. */
   request: (n: number) => string;
   connections: number;
-  /** How long, or how many: whichever is reached first. */
+  /** The load ends after this time, or after `requests`. */
   seconds: number;
   requests?: number;
-  /** Where to begin counting requests, for those that must not repeat. */
+  /** The number of the first request, for requests that must not repeat. */
   first?: number;
 }
 
-/** A request that is always the same. */
+/** The same request every time. */
 export function get(url: string, headers: Record<string, string> = {}): () => string {
   const request = `${head("GET", url, headers)}\r\n`;
   return () => request;
@@ -33,8 +33,8 @@ function head(method: string, url: string, headers: Record<string, string>): str
 }
 
 /**
- * Requests a second. All answers of one load are of one length, so that counting their bytes counts
- * them; that each is a 200 is checked on the first of each connection.
+ * Requests per second. All responses have the same length, so counting bytes counts responses. The
+ * status is checked in the first response of each connection.
  */
 export async function requestsPerSecond(load: Load): Promise<number> {
   const { hostname, port } = new URL(load.url);
@@ -59,7 +59,7 @@ export async function requestsPerSecond(load: Load): Promise<number> {
         const n = await connection.read(buffer);
         if (n === null) throw new Error("The server closed the connection");
         missing -= n;
-        if (missing < 0) throw new Error("The answers differ in length");
+        if (missing < 0) throw new Error("The responses differ in length");
       }
       answers++;
     }
@@ -71,15 +71,15 @@ export async function requestsPerSecond(load: Load): Promise<number> {
   return counts.reduce((sum, count) => sum + count) / seconds;
 }
 
-/** Reads the first answer to its end and returns how long it is. */
+/** Reads the first response and returns its length. */
 async function readFirst(connection: Deno.Conn, buffer: Uint8Array): Promise<number> {
   let answer = "";
   while (true) {
     const n = await connection.read(buffer);
     if (n === null) throw new Error("The server closed the connection");
-    // A character a byte, since it is measured, and may be compressed.
+    // latin1 has one character per byte; the body may be compressed.
     answer += new TextDecoder("latin1").decode(buffer.subarray(0, n));
-    if (!answer.startsWith("HTTP/1.1 200")) throw new Error(`No 200: ${answer}`);
+    if (!answer.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${answer}`);
     const body = answer.indexOf("\r\n\r\n") + 4;
     const length = body + Number(answer.match(/content-length: (\d+)/i)?.[1]);
     if (body > 3 && answer.length >= length) return length;

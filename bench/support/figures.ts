@@ -1,4 +1,4 @@
-/** Figures as they are read. */
+/** Statistics and their text. */
 
 export function median(values: number[]): number {
   return percentile(values, 50);
@@ -13,7 +13,7 @@ export function perSecond(rates: number[], what = "requests"): string {
   return `${Math.round(median(rates)).toLocaleString("en")} ${what}/s`;
 }
 
-/** The middle of what two things measured in turns have to each other. */
+/** The median of the ratios of each round. */
 export function ratio(values: number[], references: number[]): string {
   return median(values.map((value, round) => value / references[round]!)).toFixed(2);
 }
@@ -26,13 +26,13 @@ export function goal(text: string, isMet: boolean): string {
   return `goal: ${text}: ${isMet ? "met" : "missed"}`;
 }
 
-/** One that no busy machine misses: then the run has failed. */
+/** A goal that is reached on a busy machine, too: missing it fails the run. */
 export function firmGoal(text: string, isMet: boolean): string {
   if (!isMet) Deno.exitCode = 1;
   return goal(text, isMet);
 }
 
-/** One line of a table: what it is about, and figures below one another. */
+/** One line of a table. */
 export function row(name: string, figures: string[], remark = ""): string {
   const columns = figures.map((figure) => figure.padStart(20));
   return `${name.padEnd(52)}${columns.join("")}${remark && `   ${remark}`}`.trimEnd();

@@ -1,32 +1,32 @@
-/** Payments that wait for their customers, and what the gateway tells once they have paid. */
+/** Pending payments, and the notifications of their settlement. */
 
 import { createHash } from "node:crypto";
 import postgres from "postgres";
 import { SERVER_KEY } from "./service.ts";
 
-/** The newest ones wait, as in any table that grew; all before them are paid. */
+/** The newest payments are pending; all older ones are paid. */
 export const PENDING = 100_000;
 
-/** Customers do not pay in the order in which they ordered; it has no divisor in common with `PENDING`. */
+/** Payments are settled in another order than they were created. Coprime to `PENDING`. */
 export const STRIDE = 48_271;
 
 const ITEM = "22000, 2, 'Coffee'";
 
-/** The id of a row by its number: in the order of time, as UUIDv7 are, so that anybody can name it. */
+/** SQL for the id of the n-th row: a UUIDv7, so ordered by time, that can be computed. */
 export function idOf(row: string): string {
   return `(lpad(to_hex(1750000000000 + ${row}::bigint * 500), 12, '0') ` +
     `|| '70008000000000000000')::uuid`;
 }
 
-/** Which row is the n-th to be paid. */
+/** The number of the row that is paid as the n-th. */
 export function nthRow(rows: number, n: number): number {
   return rows - PENDING + 1 + n * STRIDE % PENDING;
 }
 
-/** As many as asked for, as charges leave them behind; set-based, for they may be a million. */
+/** Inserts rows as charges do, in one statement, because there may be a million. */
 export async function fill(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  // Made in one go afterwards, indexes take a fraction of the time.
+  // Creating indexes after the insert is several times faster.
   const indexes = await sql<{ name: string; constraint: string | null; definition: string }[]>`
     select indexrelid::regclass::text as name, conname as constraint,
       pg_get_indexdef(indexrelid) as definition
@@ -68,12 +68,12 @@ export async function fill(url: string, rows: number): Promise<void> {
   await sql`set maintenance_work_mem = '512MB'`;
   for (const { definition } of indexes) await sql.unsafe(definition);
   await sql`vacuum analyze gateway.payments, gateway.payment_items`;
-  // What is still to be written out must not get in the way of what is measured.
+  // Otherwise a checkpoint could run during the measurement.
   await sql`checkpoint`;
   await sql.end();
 }
 
-/** What the gateway sends when a row's customer has paid. */
+/** The notification that the customer of a row has paid. */
 export function settlement(row: number): Record<string, unknown> {
   const signed = { order_id: `${row}-web`, status_code: "200", gross_amount: "44000.00" };
   return {
@@ -105,7 +105,7 @@ export function sign({ order_id, status_code, gross_amount }: Signed): string {
     .digest("hex");
 }
 
-/** As PostgreSQL makes a UUID of the number's hash. */
+/** The same UUID as `md5(n)::uuid` in PostgreSQL. */
 function transactionId(row: number): string {
   return createHash("md5").update(String(row)).digest("hex")
     .replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

@@ -1,8 +1,8 @@
-/** Bodies that no gateway sends: random ones, and signed ones that were meddled with. */
+/** Invalid bodies of notifications: random ones, and signed ones that were changed. */
 
 import { settlement, sign, type Signed } from "./pending_payments.ts";
 
-/** One that can be made again: the same seed gives the same bodies. */
+/** The same seed gives the same bodies. */
 export function createBadBodies(seed: number, rows: number): () => Uint8Array<ArrayBuffer> {
   const random = createRandom(seed);
   const below = (end: number) => Math.floor(random() * end);
@@ -11,7 +11,7 @@ export function createBadBodies(seed: number, rows: number): () => Uint8Array<Ar
   const signed = () => settlement(1 + below(rows));
   const oneField = (body: object) => oneOf(Object.keys(body));
 
-  /** Of any kind, and at times of a size that nobody expects. */
+  /** A random JSON value, sometimes a very large one. */
   function anything(depth = 0): unknown {
     const kinds = [
       () => null,
@@ -32,7 +32,7 @@ export function createBadBodies(seed: number, rows: number): () => Uint8Array<Ar
     return oneOf(kinds)();
   }
 
-  /** Control characters, halves of characters and all. */
+  /** Includes control characters and lone surrogates. */
   function text(length: number): string {
     const end = oneOf([0x80, 0x3000, 0x10000]);
     return Array.from({ length }, () => String.fromCharCode(below(end))).join("");
@@ -54,8 +54,8 @@ export function createBadBodies(seed: number, rows: number): () => Uint8Array<Ar
     return { ...body, [oneField(body)]: anything() };
   }
 
-  /** As if the gateway itself had gone mad: the signature is right. */
-  function signAnew(): object {
+  /** Invalid values with a correct signature. */
+  function resign(): object {
     const body = { ...signed(), [oneOf(SIGNED)]: text(below(60)) } as unknown as Signed;
     return { ...body, signature_key: sign(body) };
   }
@@ -71,7 +71,7 @@ export function createBadBodies(seed: number, rows: number): () => Uint8Array<Ar
     () => encode(anything()),
     () => encode(replaceField()),
     () => encode(dropField()),
-    () => encode(signAnew()),
+    () => encode(resign()),
     () => encode({ ...signed(), transaction_status: oneOf(STATUSES) }),
     () => flipBits(encode(signed())),
     () => encode(signed()).slice(0, below(900)),
@@ -97,7 +97,7 @@ const STATUSES = [
   "refund",
   "partial_refund",
   "chargeback",
-  "unheard-of",
+  "unknown-status",
 ];
 
 const WORDS = ["", "44000.00", "200", "201", "settlement", "\0", "\ud800", "null", "' or 1=1 --"];
@@ -108,7 +108,7 @@ function encode(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(JSON.stringify(value));
 }
 
-/** Mulberry32: numbers from 0 to 1 that a seed determines. */
+/** Mulberry32: pseudo-random numbers from 0 to 1. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

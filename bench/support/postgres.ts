@@ -1,11 +1,11 @@
-/** A PostgreSQL under measurement: with its usual durability, unlike the tests' own. */
+/** A PostgreSQL server with default durability, unlike that of the tests. */
 
-import { install } from "../db/embedded/install.ts";
-import { startServer } from "../db/embedded/server.ts";
-import { createDatabase } from "../tests/support/database/database.ts";
+import { install } from "../../db/embedded/install.ts";
+import { startServer } from "../../db/embedded/server.ts";
+import { createDatabase } from "../../tests/support/database/database.ts";
 
 export interface Postgres extends AsyncDisposable {
-  /** The address of a new database, empty. */
+  /** The URL of a new, empty database. */
   createDatabase(name: string): Promise<string>;
 }
 

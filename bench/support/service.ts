@@ -1,8 +1,8 @@
-/** The service under measurement: as its task starts it, on a database and a gateway of its own. */
+/** Starts the service by its task, with the given database and gateway. */
 
 import { type Program, startProgram } from "./program.ts";
 
-/** Whoever runs a gateway of their own has another key than the one that everybody knows. */
+/** Differs from the default key of the sandbox, which is public. */
 export const SERVER_KEY = "SB-Mid-server-bench";
 
 export async function startService(

@@ -1,53 +1,61 @@
-/** The real service, to be killed: both of its wires, to the gateway and to the database, have gates. */
+/**
+ * A service process that a test kills. Its connections to the gateway and to the database have gates
+ * at which requests and responses can be held back.
+ */
 
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../commands/permissions.ts";
-import { sweepJobs } from "../../core/jobs/schedule.ts";
-import { createWorker } from "../../core/jobs/worker.ts";
-import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
-import { createTasks, type TaskDeps } from "../../core/tasks.ts";
-import type { Database } from "../../db/database.ts";
-import { openApp, type TestApp } from "./app.ts";
-import { askService } from "./client.ts";
-import { createDatabase } from "./database/database.ts";
-import { createGate, type Gate } from "./database/gate.ts";
-import { openDatabaseWire, type Packet } from "./database/wire.ts";
-import type { Received } from "./gateway/gateway.ts";
-import { openRelay } from "./gateway/relay.ts";
-import { type Json, openSandbox, type TestSandbox } from "./gateway/sandbox.ts";
-import { PROJECT, type Service, startService } from "./service.ts";
-import { until } from "./until.ts";
+import { permissionFlags } from "../../../commands/permissions.ts";
+import { sweepJobs } from "../../../core/jobs/schedule.ts";
+import { createWorker } from "../../../core/jobs/worker.ts";
+import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
+import { createTasks, type TaskDeps } from "../../../core/tasks.ts";
+import type { Database } from "../../../db/database.ts";
+import { openApp, type TestApp } from "../app.ts";
+import { askService } from "../client.ts";
+import { createDatabase } from "../database/database.ts";
+import { createGate, type Gate } from "../database/gate.ts";
+import { openDatabaseWire, type Packet } from "../database/wire.ts";
+import type { Received } from "../gateway/gateway.ts";
+import { openRelay } from "../gateway/relay.ts";
+import { type Json, openSandbox, type TestSandbox } from "../gateway/sandbox.ts";
+import { PROJECT } from "../project.ts";
+import { type Service, startService } from "../service.ts";
+import { until } from "../until.ts";
 
 export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
-  /** Another instance, which nobody kills. */
-  beside: TestApp;
-  /** Past the wire. */
+  /** Another instance on the same database; it is never killed. */
+  otherInstance: TestApp;
+  /** A connection that does not pass the gates. */
   database: Database;
+  /** Requests to the gateway. */
   calls: Gate<Received>;
+  /** Responses of the gateway. */
   answers: Gate<Received>;
+  /** Messages to the database. */
   statements: Gate<Packet>;
+  /** Messages from the database. */
   results: Gate<Packet>;
-  /** The calls that reached the gateway, in their order. */
+  /** The calls that reached the gateway, in order. */
   passed: Received[];
   start(): Promise<void>;
-  /** With `kill -9`; what was on the wires then is lost. */
+  /** Sends SIGKILL; messages that wait at a gate are dropped. */
   kill(): Promise<void>;
-  /** As soon as so many messages more have come along, on whichever wire and in whichever direction. */
+  /** Kills the service after this many more messages, in any direction, on either connection. */
   killAfter(messages: number): void;
-  /** Asks until there is an answer. */
+  /** Repeats the request until it gets 200. */
   get(path: string): Promise<Json>;
-  /** Null: there was no answer. */
+  /** Null: the connection broke before the response. */
   post(request: Keyed): Promise<Reply | null>;
-  /** One round of what happens in the background, long enough after all that was left half-done. */
+  /** Checks pending payments in the other instance, whose clock is past every lease. */
   sync(): Promise<void>;
-  /** Queues what is to be looked at, and does all that is due then. */
-  workOff(queue: (deps: TaskDeps) => Promise<unknown>): Promise<void>;
-  /** So much time passes that these requests no longer count as running. */
+  /** Calls `queue`, then runs all due jobs in the other instance. */
+  runJobs(queue: (deps: TaskDeps) => Promise<unknown>): Promise<void>;
+  /** Makes the leases of these requests expire. */
   endLeases(requests: Keyed[]): Promise<void>;
 }
 
-/** A request that bears a key. */
+/** A request with an idempotency key. */
 export interface Keyed {
   path: string;
   body: Json;
@@ -61,47 +69,47 @@ export interface Reply {
   isReplayed: boolean;
 }
 
-export const SERVER_KEY = "Mid-server-of-the-killed";
+export const SERVER_KEY = "Mid-server-crash-tests";
 
-/** More than every lease, and than the time in which a charge that the gateway does not know may come. */
+/** Longer than every lease, and than the wait for a charge that the gateway does not know yet. */
 const AHEAD_MS = 20 * 60_000;
 
 export interface InstallationOptions {
-  /** Whether the gateway hears of our keys for it: creating some things relies on them. */
+  /** Whether idempotency keys are forwarded to the gateway; creating invoices relies on them. */
   passesKeys?: boolean;
-  /** How far the clock of the other instance is ahead. */
+  /** By how much the clock of the other instance is ahead. */
   aheadMs?: () => number;
-  /** Of the sandbox. */
+  /** Settings of the sandbox. */
   settings?: Json;
 }
 
 export async function openInstallation(options: InstallationOptions = {}): Promise<Installation> {
-  // Captures are settled at an hour of the day; not in the middle of a test, so time stands still.
-  const quiet = { notification_url: null };
-  const { passesKeys = false, aheadMs = () => AHEAD_MS, settings: world = quiet } = options;
+  const { passesKeys = false, aheadMs = () => AHEAD_MS } = options;
+  const { settings: sandboxSettings = { notification_url: null } } = options;
   let messagesLeft = Infinity;
-  const onArrival = () => --messagesLeft === 0 && strike();
+  const onArrival = () => --messagesLeft === 0 && sendKill();
   const [calls, answers] = [createGate<Received>(onArrival), createGate<Received>(onArrival)];
   const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(onArrival)];
   let service: Service | null = null;
-  let isStruck = false;
+  let isKilled = false;
 
-  /** Once: whoever is dead already cannot be killed. */
-  function strike() {
-    if (!isStruck) service?.signal("SIGKILL");
-    isStruck = true;
+  /** Sends the signal once: signalling a process that has ended would fail. */
+  function sendKill() {
+    if (!isKilled) service?.signal("SIGKILL");
+    isKilled = true;
   }
 
   await using resources = new AsyncDisposableStack();
+  // Captures settle at a fixed hour. The sandbox's clock stands still, so that none does in a test.
   const sandbox = resources.use(
-    await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: world }),
+    await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: sandboxSettings }),
   );
   const relay = resources.use(openRelay());
   const passed: Received[] = [];
   relay.target = sandbox.url;
   relay.intercept = async (request, pass) => {
     request.headers = new Headers(request.headers);
-    // The gateway's own help against doing things twice is not what is relied on.
+    // Without the key the gateway does not deduplicate, so the service has to.
     if (!passesKeys) request.headers.delete("Idempotency-Key");
     if (!await calls.pass(request)) return lost();
     passed.push(request);
@@ -111,18 +119,18 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   };
   const databaseUrl = await createDatabase();
   const wire = resources.use(openDatabaseWire(databaseUrl, { statements, results }));
-  const beside = resources.use(
+  const otherInstance = resources.use(
     await openApp({
       databaseUrl,
-      // Where keys count, past the gates.
+      // Where the gateway deduplicates, the other instance need not pass the gates.
       gatewayUrl: passesKeys ? sandbox.url : relay.url,
       serverKey: SERVER_KEY,
       now: () => Date.now() + aheadMs(),
     }),
   );
-  const { database, deps, carried } = beside;
+  const { database, deps, carried } = otherInstance;
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
-  const headers = { Authorization: `Bearer ${await beside.createKey()}` };
+  const headers = { Authorization: `Bearer ${await otherInstance.createKey()}` };
 
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
   const command = ["run", "--no-prompt", ...flags, "main.ts"];
@@ -135,7 +143,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
 
   const installation: Installation = {
     sandbox,
-    beside,
+    otherInstance,
     database,
     calls,
     answers,
@@ -144,11 +152,11 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     passed,
     async start() {
       service = await startService({ command: [Deno.execPath(), ...command], settings });
-      isStruck = false;
+      isKilled = false;
     },
     async kill() {
       messagesLeft = Infinity;
-      strike();
+      sendKill();
       await service?.ended;
       service = null;
       for (const gate of [calls, answers, statements, results]) gate.lose();
@@ -178,19 +186,19 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
         const isReplayed = response.headers.get("Idempotency-Replayed") === "true";
         return { status: response.status, body: await response.json(), isReplayed };
       } catch (error) {
-        // An answer that is not as it should be is one.
+        // A response that does not match the document must fail the test.
         if (error instanceof assert.AssertionError) throw error;
         return null;
       }
     },
-    async workOff(queue) {
+    async runJobs(queue) {
       carried.length = 0;
       await queue(deps);
       await Promise.all(carried.map(({ id }) => worker.run(id)));
       await sweepJobs({ ...deps, runJob: worker.run });
     },
     async sync() {
-      await installation.workOff(checkPendingPayments);
+      await installation.runJobs(checkPendingPayments);
       const open = await database.query((sql) =>
         sql`select status, error from gateway.jobs where status <> 'succeeded'`
       );
@@ -211,7 +219,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   return installation;
 }
 
-/** Said to nobody: whoever asked is gone. */
+/** The service that sent the request is dead, so it does not get this response. */
 function lost(): Response {
   return new Response(null, { status: 503 });
 }

@@ -1,6 +1,6 @@
-/** How much memory a program that was started from here takes. */
+/** The memory of a child process. */
 
-/** In bytes; of the one process below this one whose command line fits. */
+/** The resident bytes of the one descendant process whose command line matches. */
 export async function residentMemory(commandLine: RegExp): Promise<number> {
   const { stdout } = await new Deno.Command("ps", { args: ["-eo", "pid=,ppid=,rss=,args="] })
     .output();
@@ -14,11 +14,11 @@ export async function residentMemory(commandLine: RegExp): Promise<number> {
     };
   });
   const parents = new Map(processes.map(({ pid, parent }) => [pid, parent]));
-  const isBelow = (pid: number | undefined): boolean =>
-    pid !== undefined && (pid === Deno.pid || isBelow(parents.get(pid)));
+  const isDescendant = (pid: number | undefined): boolean =>
+    pid !== undefined && (pid === Deno.pid || isDescendant(parents.get(pid)));
   const [found, another] = processes.filter(({ pid, args }) =>
-    commandLine.test(args) && isBelow(parents.get(pid))
+    commandLine.test(args) && isDescendant(parents.get(pid))
   );
-  if (!found || another) throw new Error(`Not one process is ${commandLine}`);
+  if (!found || another) throw new Error(`Not exactly one process matches ${commandLine}`);
   return found.bytes;
 }

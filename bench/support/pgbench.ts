@@ -1,4 +1,4 @@
-/** `pgbench`, which comes with PostgreSQL and knows no quicker way to its tables. */
+/** Runs `pgbench`, the benchmark tool of PostgreSQL. */
 
 import { join } from "node:path";
 
@@ -6,23 +6,23 @@ export interface Run {
   url: string;
   script: string;
   clients: number;
-  /** Of each client. */
+  /** Per client. */
   transactions: number;
   variables: Record<string, string | number>;
 }
 
-/** Where Debian keeps the programs of each version. */
+/** Debian installs the programs of each version below it. */
 const DEBIAN = "/usr/lib/postgresql";
 
-/** Transactions a second, from when all clients are connected. */
+/** Transactions per second, without the time to connect. */
 export async function runPgbench(run: Run): Promise<number> {
   const output = await start(run, []);
   const rate = output.match(/^tps = ([\d.]+)/m)?.[1];
-  if (!rate) throw new Error(`pgbench told no rate: ${output}`);
+  if (!rate) throw new Error(`The output of pgbench has no rate: ${output}`);
   return Number(rate);
 }
 
-/** How long each transaction took, in milliseconds from when it was due, at this pace. */
+/** The latency of each transaction at this rate, in milliseconds from its due time. */
 export async function pacePgbench(run: Run, perSecond: number): Promise<number[]> {
   const folder = await Deno.makeTempDir();
   try {
@@ -32,7 +32,7 @@ export async function pacePgbench(run: Run, perSecond: number): Promise<number[]
     const texts = await Promise.all(
       files.map(({ name }) => Deno.readTextFile(join(folder, name))),
     );
-    // Client, number, microseconds, …
+    // Columns: client, number, microseconds, …
     return texts.join("").trim().split("\n").map((line) => Number(line.split(" ")[2]) / 1000);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -66,7 +66,7 @@ async function start(
   }
 }
 
-/** The newest, itself: what is in the path is a script that has to look for it first. */
+/** The newest version. The `pgbench` in the PATH is a wrapper script, which adds to the start time. */
 async function findPgbench(): Promise<string> {
   const versions = await Array.fromAsync(Deno.readDir(DEBIAN)).catch(() => []);
   const newestFirst = versions.map(({ name }) => name).sort((a, b) => Number(b) - Number(a));
@@ -75,7 +75,7 @@ async function findPgbench(): Promise<string> {
     if (await Deno.stat(path).catch(() => null)) return path;
   }
   throw new Error(
-    `There is no pgbench in ${DEBIAN}: install Debian's package postgresql-contrib. (The embedded ` +
-      "PostgreSQL comes without it.)",
+    `No pgbench found in ${DEBIAN}: install the Debian package postgresql-contrib. The embedded ` +
+      "PostgreSQL does not include it.",
   );
 }

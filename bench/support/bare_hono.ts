@@ -1,4 +1,4 @@
-/** The reference: a bare Hono route that answers what `GET /me/` does. */
+/** The reference for `GET /me/`: a bare Hono route with the same response. */
 
 import { Hono } from "hono";
 

@@ -1,4 +1,4 @@
-/** A merchant's server that takes every webhook, and counts them. */
+/** A merchant's server that accepts and counts webhooks. */
 
 let count = 0;
 let first = 0;

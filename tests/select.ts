@@ -1,0 +1,93 @@
+/** Selects the test files of a run and puts them in the order in which they start. */
+
+import { dirname, join } from "node:path";
+import { PROJECT } from "./support/project.ts";
+
+/** The files that take longest, longest first. One that starts late would run alone at the end. */
+export const LONGEST = [
+  "tests/payments/crash_test.ts",
+  "tests/commands/lifecycle_test.ts",
+  "tests/simulation/simulation_test.ts",
+  "tests/document/reference_test.ts",
+  "tests/notifications/bad_input_test.ts",
+  "tests/commands/embedded_recovery_test.ts",
+  "tests/invoices/crash_test.ts",
+  "tests/sandbox/page_test.ts",
+  "tests/sdk/sdk_test.ts",
+  "tests/jobs/service_test.ts",
+  "tests/commands/operating_system_users_test.ts",
+  "tests/commands/keys_test.ts",
+  "tests/sandbox/task_test.ts",
+  "tests/db/embedded_server_test.ts",
+  "tests/simulation/healing_test.ts",
+  "tests/records/lost_statements_test.ts",
+  "tests/payments/bad_input_test.ts",
+];
+
+export interface TestFiles {
+  /** They run in one process, against the test server. */
+  quick: string[];
+  /** They start other processes: services, PostgreSQL servers, browsers, package tools, guides. */
+  slow: string[];
+}
+
+const STARTS_PROCESSES = /\bDeno\.Command\b|\bchromium\.launch\b/;
+
+export async function selectTests(): Promise<TestFiles> {
+  const readModule = createModuleReader();
+  const files: TestFiles = { quick: [], slow: [] };
+  for (const path of await findTests("tests")) {
+    const isSlow = await startsProcesses(path, readModule, new Set());
+    files[isSlow ? "slow" : "quick"].push(path);
+  }
+  return { quick: longestFirst(files.quick), slow: longestFirst(files.slow) };
+}
+
+/** The test files in a folder of the project. */
+export async function findTests(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(join(PROJECT, folder))) {
+    const path = join(folder, name);
+    if (isDirectory) found.push(...await findTests(path));
+    else if (name.endsWith("_test.ts")) found.push(path);
+  }
+  return found.sort();
+}
+
+function longestFirst(paths: string[]): string[] {
+  const long = LONGEST.filter((path) => paths.includes(path));
+  return [...long, ...paths.filter((path) => !long.includes(path))];
+}
+
+type ReadModule = (path: string) => Promise<{ text: string; imports: string[] }>;
+
+/** Whether a test file, or a module that it imports directly or indirectly, starts processes. */
+async function startsProcesses(
+  path: string,
+  readModule: ReadModule,
+  seen: Set<string>,
+): Promise<boolean> {
+  if (seen.has(path)) return false;
+  seen.add(path);
+  const { text, imports } = await readModule(path);
+  if (STARTS_PROCESSES.test(text)) return true;
+  for (const target of imports) {
+    if (await startsProcesses(target, readModule, seen)) return true;
+  }
+  return false;
+}
+
+function createModuleReader(): ReadModule {
+  const modules = new Map<string, Promise<{ text: string; imports: string[] }>>();
+  async function read(path: string) {
+    const text = await Deno.readTextFile(join(PROJECT, path));
+    // Type imports are not loaded, so they start nothing.
+    const specifiers = text.matchAll(/^(?:import|export) (?!type )[^;]*?"(\.[^"]+\.ts)";/gm);
+    return { text, imports: [...specifiers].map(([, name]) => join(dirname(path), name!)) };
+  }
+  return (path) => {
+    const found = modules.get(path) ?? read(path);
+    modules.set(path, found);
+    return found;
+  };
+}

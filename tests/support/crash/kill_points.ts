@@ -1,0 +1,150 @@
+/** The moments at which crash tests kill the service, and the retries of its clients afterwards. */
+
+import assert from "node:assert/strict";
+import type { z } from "zod";
+import { createRandom, seededState } from "../../../sandbox/engine/random.ts";
+import { type Packet, textOf } from "../database/wire.ts";
+import { until } from "../until.ts";
+import type { Installation, Keyed, Reply } from "./installation.ts";
+
+/** What the installations for payments and for other records have in common. */
+type Killable = Omit<Installation, "sync">;
+
+export interface Operation extends Keyed {
+  /** The status of a successful response. */
+  status: number;
+  /** The schema of a successful response. */
+  schema: z.ZodType;
+}
+
+/** Waits until all operations have reached the moment at which the service is to be killed. */
+export type KillPoint = (
+  service: Killable,
+  operations: Operation[],
+  replies: Promise<unknown>,
+) => Promise<unknown>;
+
+export const BEFORE_CALL = "before the call to the gateway";
+export const DURING_CALL = "during the call";
+export const AT_ANY_MESSAGE = "after a random message";
+
+interface KillPointOptions {
+  /** Whether the replies to these operations are stored. */
+  areWritten(service: Killable, operations: Operation[]): Promise<boolean>;
+  /** How many messages one round of operations exchanges, roughly. */
+  messages: number;
+  /** Of the random messages. */
+  seed: number;
+}
+
+export function createKillPoints(options: KillPointOptions): Record<string, KillPoint> {
+  const random = createRandom(seededState(options.seed));
+  return {
+    [BEFORE_CALL]: async ({ calls }, operations) => {
+      calls.shut();
+      await until("all calls wait", () => calls.waiting().length >= operations.length);
+    },
+    [DURING_CALL]: holdAnswers,
+    "after the response, before it is stored": async (service, operations) => {
+      await holdAnswers(service, operations);
+      service.statements.shut((packet) => named([packet], operations).length > 0);
+      service.answers.open();
+      await until(
+        "all statements that store a response wait",
+        () => named(service.statements.waiting(), operations).length === operations.length,
+      );
+    },
+    "after the commit, before the service learns of it": async (service, operations) => {
+      await holdAnswers(service, operations);
+      const writing = new Set<number>();
+      // Holds back nothing; only notes the connections whose results are to be held back.
+      service.statements.shut((packet) => {
+        if (named([packet], operations).length > 0) writing.add(packet.connection);
+        return false;
+      });
+      service.results.shut(({ connection }) => writing.has(connection));
+      service.answers.open();
+      await until("all responses are stored", () => options.areWritten(service, operations));
+    },
+    [AT_ANY_MESSAGE]: async (service, _operations, replies) => {
+      service.killAfter(1 + random.below(options.messages));
+      await replies;
+    },
+  };
+}
+
+/** Waits until the gateway has processed all calls, and holds its responses back. */
+export async function holdAnswers({ answers }: Killable, operations: Operation[]): Promise<void> {
+  answers.shut();
+  await until("all answers wait", () => answers.waiting().length >= operations.length);
+}
+
+/** The operations whose reply is stored by these packets, which contain the idempotency key. */
+function named(packets: Packet[], operations: Operation[]): Operation[] {
+  const text = textOf(packets);
+  return operations.filter(({ key }) => text.includes(key));
+}
+
+interface Crash<O extends Operation> {
+  operations: O[];
+  killPoint: KillPoint;
+  /** Repeats one operation after the restart. */
+  retry: (operation: O) => Promise<Reply>;
+  /** Does background work before, after or while `retryAll` repeats all operations. */
+  recover: (retryAll: () => Promise<Reply[]>) => Promise<Reply[]>;
+}
+
+/**
+ * Sends all operations at once, kills the service, starts it again and repeats the operations. A
+ * client that had a successful response before the crash must get the same one.
+ */
+export async function crashAndRecover<O extends Operation>(
+  service: Killable,
+  { operations, killPoint, retry, recover }: Crash<O>,
+): Promise<Reply[]> {
+  const sent = operations.map(service.post);
+  await killPoint(service, operations, Promise.all(sent));
+  await service.kill();
+  const before = await Promise.all(sent);
+
+  await service.start();
+  await service.endLeases(operations);
+  const replies = await recover(() => Promise.all(operations.map(retry)));
+  for (const [index, reply] of replies.entries()) {
+    const first = before[index];
+    if (first && first.status < 300) assert.deepEqual(reply, { ...first, isReplayed: true });
+  }
+  return replies;
+}
+
+/** Sends the operation twice: the second response must be a replay of the first. */
+export async function retryTwice(service: Killable, operation: Operation): Promise<Reply> {
+  const reply = await succeed(service, operation);
+  assert.deepEqual(await succeed(service, operation), { ...reply, isReplayed: true });
+  return reply;
+}
+
+/** Repeats 503 as clients do: on a busy machine the service can run into its own time limits. */
+export async function succeed(service: Killable, operation: Operation): Promise<Reply> {
+  let reply = await service.post(operation);
+  await until(`${operation.path} has a response other than 503`, async () => {
+    if (reply?.status !== 503) return true;
+    await service.endLeases([operation]);
+    reply = await service.post(operation);
+    return false;
+  });
+  assert.equal(reply?.status, operation.status, `${operation.path} ${JSON.stringify(reply?.body)}`);
+  operation.schema.parse(reply!.body);
+  return reply!;
+}
+
+/** Sends the operation ten times at once: one runs, the others get its reply or 409. */
+export async function retryAtOnce(service: Killable, operation: Operation): Promise<void> {
+  const replies = await Promise.all(Array(10).fill(operation).map(service.post));
+  const statuses = replies.map((reply) => reply?.status);
+  assert.ok(statuses.includes(operation.status), `${operation.path} ${statuses}`);
+  assert.ok(
+    statuses.every((status) => status === operation.status || status === 409),
+    JSON.stringify(replies),
+  );
+}
