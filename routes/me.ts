@@ -1,10 +1,10 @@
 /** `GET /me/`: who the caller is. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { callerOf } from "./app_env.ts";
-import type { Examples } from "./example.ts";
-import { problems } from "./problem_answers.ts";
-import { createRouter } from "./router.ts";
+import { callerOf } from "./shared/request_context.ts";
+import type { Examples } from "./shared/example.ts";
+import { problems } from "./shared/problem_responses.ts";
+import { createRouter } from "./shared/router.ts";
 
 export const MeSchema = z.object({
   user_id: z.string().openapi({

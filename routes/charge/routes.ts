@@ -3,16 +3,16 @@
 import { createRoute } from "@hono/zod-openapi";
 import { createCharge } from "../../core/payments/charge.ts";
 import { askForCharge, type AsyncChargeDeps } from "../../core/payments/process_charge_async.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { JOBS } from "../jobs/examples.ts";
-import { locationHeader } from "../location.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { CHARGED } from "../payments/examples.ts";
-import { PaymentSchema } from "../payments/schemas.ts";
-import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import { JOBS } from "../schemas/job_examples.ts";
+import { locationHeader } from "../shared/location.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { CHARGED } from "../schemas/payment_examples.ts";
+import { PaymentSchema } from "../schemas/payment.ts";
+import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../shared/prefer.ts";
+import { problems } from "../shared/problem_responses.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { EXAMPLES } from "./examples.ts";
 import { ChargeSchema } from "./schema.ts";
 

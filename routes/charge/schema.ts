@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { nullIsLeftOut } from "../fields.ts";
+import { nullIsLeftOut } from "../shared/fields.ts";
 import { BankTransferCharge, CstoreCharge, EchannelCharge } from "./banks.ts";
 import { CreditCardCharge } from "./cards.ts";
 import { AkulakuCharge, KredivoCharge } from "./pay_later.ts";

@@ -1,12 +1,12 @@
 /** Events as the document shows them, one of each name. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example } from "../example.ts";
+import type { Example } from "../shared/example.ts";
 import { INVOICES } from "../invoices/examples.ts";
-import { CHARGED, PAYMENTS } from "../payments/examples.ts";
+import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import { SUBSCRIPTIONS } from "../subscriptions/examples.ts";
 import { ENDPOINTS } from "../webhook_endpoints/examples.ts";
-import type { EVENT_NAMES } from "./event_name.ts";
+import type { EVENT_NAMES } from "../schemas/event_name.ts";
 import type {
   EventSchema,
   InvoiceEventSchema,

@@ -5,10 +5,10 @@ import { INVOICE_EVENT_NAMES } from "../../core/invoices/states.ts";
 import { PAYMENT_EVENT_NAMES } from "../../core/payments/states.ts";
 import { SUBSCRIPTION_EVENT_NAMES } from "../../core/subscriptions/states.ts";
 import { TEST_EVENT_NAME, WEBHOOK_EVENT_NAMES } from "../../core/webhooks/event_names.ts";
-import { InvoiceSchema } from "../invoices/schemas.ts";
-import { PaymentSchema } from "../payments/schemas.ts";
-import { id, timestamp } from "../representations.ts";
-import { SubscriptionSchema } from "../subscriptions/schemas.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
+import { PaymentSchema } from "../schemas/payment.ts";
+import { id, timestamp } from "../schemas/common.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 
 const WHAT = "What happened.";

@@ -3,12 +3,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { unsent } from "../../openapi/components.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { anId, list, oneOf } from "../fields.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
-import { EventNameSchema } from "./event_name.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { anId, list, oneOf } from "../shared/fields.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
+import { EventNameSchema } from "../schemas/event_name.ts";
 
 const EXAMPLE = `retry: 1000
 

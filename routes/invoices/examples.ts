@@ -1,9 +1,9 @@
 /** Invoices as the document shows them, asked for and answered. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
+import type { Examples } from "../shared/example.ts";
 import type { InvoiceInputSchema } from "./input.ts";
-import type { InvoiceSchema } from "./schemas.ts";
+import type { InvoiceSchema } from "../schemas/invoice.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;
 

@@ -3,9 +3,9 @@
 import { totalOf } from "../../core/invoices/invoice_input.ts";
 import { endOfDayInWib } from "../../core/gateway/times.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
-import { email, list, note, nullIsLeftOut, object, text, wholeNumber } from "../fields.ts";
-import { MetadataSchema } from "../metadata.ts";
-import { orderId } from "../order_id.ts";
+import { email, list, note, nullIsLeftOut, object, text, wholeNumber } from "../shared/fields.ts";
+import { MetadataSchema } from "../shared/metadata.ts";
+import { orderId } from "../shared/order_id.ts";
 
 const MAX_ITEMS = 100;
 const MOST = 99_999_999;

@@ -3,13 +3,13 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { idOf, pathId } from "../shared/paths.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
-import { InvoiceSchema } from "./schemas.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
 
 export const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
 

@@ -1,7 +1,7 @@
 /** `/invoices/…` */
 
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
-import { createRouter, type Router } from "../router.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { addCreate } from "./create.ts";
 import { addList } from "./list.ts";
 import { addRead } from "./read.ts";

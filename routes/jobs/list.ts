@@ -4,14 +4,14 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { listJobs, type ReadDeps } from "../../core/jobs/read.ts";
 import { JOB_STATUSES } from "../../db/jobs.ts";
 import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { oneOf, text } from "../fields.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
-import { JOB_PAGE } from "./examples.ts";
-import { JobSchema } from "./schemas.ts";
+import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { oneOf, text } from "../shared/fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
+import { JOB_PAGE } from "../schemas/job_examples.ts";
+import { JobSchema } from "../schemas/job.ts";
 
 const path = "/jobs/";
 

@@ -2,13 +2,13 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
-import { JOBS } from "./examples.ts";
-import { JobSchema } from "./schemas.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS, OF_EMPTY_BODY } from "../shared/codes.ts";
+import { idOf, pathId } from "../shared/paths.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
+import { JOBS } from "../schemas/job_examples.ts";
+import { JobSchema } from "../schemas/job.ts";
 
 const retryRoute = createRoute({
   method: "post",

@@ -1,7 +1,7 @@
 /** `/jobs/…`: what is done outside of requests. */
 
 import type { RetryDeps } from "../../core/jobs/retry.ts";
-import { createRouter, type Router } from "../router.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { addList } from "./list.ts";
 import { addRead } from "./read.ts";
 import { addRetry } from "./retry.ts";

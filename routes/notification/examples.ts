@@ -1,8 +1,8 @@
 /** Notifications as the gateway sends them. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
-import { SETTLED_TRANSACTION } from "../transaction_example.ts";
+import type { Examples } from "../shared/example.ts";
+import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import type { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 
 /** Signed with the sandbox's well-known key, `SB-Mid-server-sandbox`, so that it can be checked. */

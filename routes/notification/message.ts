@@ -1,6 +1,6 @@
 /** What the gateway sends, for the document's webhooks. */
 
-import type { Router } from "../router.ts";
+import type { Router } from "../shared/router.ts";
 import { PAYLOADS } from "./examples.ts";
 import { NotificationPayloadSchema } from "./schemas.ts";
 

@@ -1,7 +1,7 @@
 /** What the gateway sends, and what it gets back. */
 
 import { z } from "@hono/zod-openapi";
-import { id } from "../representations.ts";
+import { id } from "../schemas/common.ts";
 
 /**
  * For the document alone: what comes is judged by the core, which has to see it as it came. Its

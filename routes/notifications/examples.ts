@@ -1,8 +1,8 @@
 /** Notifications as the document shows them to staff. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
-import { SETTLED_TRANSACTION } from "../transaction_example.ts";
+import type { Examples } from "../shared/example.ts";
+import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import type { NotificationSchema } from "./schemas.ts";
 
 type Notification = z.output<typeof NotificationSchema>;

@@ -5,12 +5,12 @@ import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { listNotifications } from "../../core/notifications/read.ts";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
 import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { oneOf, text } from "../fields.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { oneOf, text } from "../shared/fields.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { NOTIFICATION_PAGE } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 

@@ -3,11 +3,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { replayNotification } from "../../core/notifications/replay.ts";
-import { callerOf } from "../app_env.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { idOf, pathId } from "../shared/paths.ts";
+import { OF_CALLERS, OF_GATEWAY } from "../shared/codes.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 

@@ -1,7 +1,7 @@
 /** `/notifications/…`: what the gateway told, for staff. */
 
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
-import { createRouter, type Router } from "../router.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { addList } from "./list.ts";
 import { addReplay } from "./replay.ts";
 

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
-import { id, nullableText, timestamp } from "../representations.ts";
+import { id, nullableText, timestamp } from "../schemas/common.ts";
 
 export const NotificationSchema = z.object({
   id,

@@ -3,16 +3,16 @@
 import { createRoute } from "@hono/zod-openapi";
 import { expirePayment } from "../../core/payments/expire.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
-import { callerOf } from "../app_env.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { optionalBody } from "../optional_body.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
-import { actionRequest, NOTHING, scopeOf } from "../action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { PAYMENTS } from "./examples.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import { optionalBody } from "../shared/optional_body.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
+import { actionRequest, NOTHING, scopeOf } from "../shared/action.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { PAYMENTS } from "../schemas/payment_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema } from "./schemas.ts";
+import { PaymentSchema } from "../schemas/payment.ts";
 
 const path = "/payments/{pk}/expire/";
 

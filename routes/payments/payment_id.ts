@@ -1,7 +1,7 @@
 /** The payment that a path names. */
 
 import { z } from "@hono/zod-openapi";
-import { idOf, pathId } from "../path_id.ts";
+import { idOf, pathId } from "../shared/paths.ts";
 
 export const PaymentPath = z.object({ pk: pathId("The payment's `id`.") });
 

@@ -1,7 +1,7 @@
 /** `/payments/…`: read-only but for its actions. */
 
 import type { PaymentDeps } from "../../core/payments/deps.ts";
-import { createRouter, type Router } from "../router.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { addCancel } from "./cancel.ts";
 import { addCapture } from "./capture.ts";
 import { addCheckStatus } from "./check_status.ts";

@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import { VERSION } from "../../openapi/document.ts";
-import type { Examples } from "../example.ts";
+import type { Examples } from "../shared/example.ts";
 import type { StatusSchema } from "./schemas.ts";
 
 type Status = z.output<typeof StatusSchema>;

@@ -3,10 +3,10 @@
 import { createRoute } from "@hono/zod-openapi";
 import { readStatus, type StatusDeps } from "../../core/status/read.ts";
 import { VERSION } from "../../openapi/document.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { problems } from "../shared/problem_responses.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { STATUSES } from "./examples.ts";
 import { StatusSchema } from "./schemas.ts";
 

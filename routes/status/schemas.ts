@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { MOST_COUNTED } from "../../db/status.ts";
-import { id, nullableText, timestamp } from "../representations.ts";
+import { id, nullableText, timestamp } from "../schemas/common.ts";
 
 const BOUND = `Counted up to ${MOST_COUNTED}; ${MOST_COUNTED + 1} stands for more.`;
 

@@ -3,15 +3,20 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { locationHeader } from "../location.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import {
+  attemptOf,
+  IdempotencyHeaders,
+  REPLAY_HEADER,
+  replayHeader,
+} from "../shared/idempotency.ts";
+import { locationHeader } from "../shared/location.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionInputSchema } from "./input.ts";
-import { SubscriptionSchema } from "./schemas.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 
 const path = "/subscriptions/";
 

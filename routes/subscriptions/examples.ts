@@ -1,9 +1,9 @@
 /** Subscriptions as the document shows them, asked for and answered. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
+import type { Examples } from "../shared/example.ts";
 import type { SubscriptionInputSchema } from "./input.ts";
-import type { SubscriptionSchema } from "./schemas.ts";
+import type { SubscriptionSchema } from "../schemas/subscription.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
 

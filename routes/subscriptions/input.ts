@@ -6,8 +6,8 @@ import {
   SUBSCRIPTION_PAYMENT_TYPES,
 } from "../../core/subscriptions/subscription_input.ts";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
-import { email, nullIsLeftOut, object, oneOf, text, wholeNumber } from "../fields.ts";
-import { MetadataSchema } from "../metadata.ts";
+import { email, nullIsLeftOut, object, oneOf, text, wholeNumber } from "../shared/fields.ts";
+import { MetadataSchema } from "../shared/metadata.ts";
 
 /** Bytes as JSON; the gateway takes 1,024, of which the service needs some itself. */
 const MAX_METADATA = 900;

@@ -3,13 +3,13 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { readSubscription } from "../../core/subscriptions/read.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { idOf, pathId } from "../shared/paths.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
-import { SubscriptionSchema } from "./schemas.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 
 export const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });
 

@@ -1,7 +1,7 @@
 /** `/subscriptions/…` */
 
 import type { RecordDeps } from "../../core/records/deps.ts";
-import { createRouter, type Router } from "../router.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { addAct } from "./act.ts";
 import { addCreate } from "./create.ts";
 import { addList } from "./list.ts";

@@ -3,11 +3,11 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import { createWebhookEndpoint } from "../../core/webhooks/manage_endpoints.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_BODY, OF_CALLERS } from "../codes.ts";
-import { locationHeader } from "../location.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { OF_BODY, OF_CALLERS } from "../shared/codes.ts";
+import { locationHeader } from "../shared/location.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { ENDPOINT_REQUESTS, ENDPOINTS_WITH_SECRETS } from "./examples.ts";
 import { WebhookEndpointInputSchema } from "./input.ts";
 import { WebhookEndpointWithSecretSchema } from "./schemas.ts";

@@ -7,11 +7,11 @@ import {
   readWebhookEndpoint,
   updateWebhookEndpoint,
 } from "../../core/webhooks/manage_endpoints.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_BODY, OF_CALLERS } from "../codes.ts";
-import { idOf } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { callerOf } from "../shared/request_context.ts";
+import { OF_BODY, OF_CALLERS } from "../shared/codes.ts";
+import { idOf } from "../shared/paths.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { ENDPOINT_CHANGES, ENDPOINTS } from "./examples.ts";
 import { WebhookEndpointChangesSchema } from "./input.ts";
 import { endpointId } from "./path.ts";

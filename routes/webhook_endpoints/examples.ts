@@ -1,7 +1,7 @@
 /** Webhook endpoints and deliveries as the document shows them, asked for and answered. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
+import type { Examples } from "../shared/example.ts";
 import type { WebhookEndpointChangesSchema, WebhookEndpointInputSchema } from "./input.ts";
 import type {
   WebhookDeliverySchema,

@@ -1,8 +1,8 @@
 /** What an endpoint is made of and changed with. */
 
 import { z } from "@hono/zod-openapi";
-import { EVENT_NAMES } from "../events/event_name.ts";
-import { flag, nullIsLeftOut, object, oneOf, text } from "../fields.ts";
+import { EVENT_NAMES } from "../schemas/event_name.ts";
+import { flag, nullIsLeftOut, object, oneOf, text } from "../shared/fields.ts";
 
 const url = text(2000).openapi({
   description: "`https://`, and on the public internet. Where the setting " +

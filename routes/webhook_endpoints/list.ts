@@ -3,11 +3,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import { listWebhookEndpoints } from "../../core/webhooks/manage_endpoints.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { OF_CALLERS } from "../shared/codes.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { problems } from "../shared/problem_responses.ts";
+import type { Router } from "../shared/router.ts";
 import { ENDPOINT_PAGE } from "./examples.ts";
 import { WebhookEndpointSchema } from "./schemas.ts";
 

@@ -1,5 +1,5 @@
 /** The endpoint in a path. */
 
-import { pathId } from "../path_id.ts";
+import { pathId } from "../shared/paths.ts";
 
 export const endpointId = pathId("The endpoint's `id`.");

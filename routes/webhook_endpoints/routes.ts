@@ -1,7 +1,7 @@
 /** `/webhook-endpoints/…`: where events are sent to. */
 
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
-import { createRouter, type Router } from "../router.ts";
+import { createRouter, type Router } from "../shared/router.ts";
 import { addActions } from "./act.ts";
 import { addCreate } from "./create.ts";
 import { addDeliveries } from "./deliveries.ts";

@@ -3,8 +3,8 @@
 import { z } from "@hono/zod-openapi";
 import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
 import { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
-import { EventNameSchema } from "../events/event_name.ts";
-import { id, nullableText, timestamp } from "../representations.ts";
+import { EventNameSchema } from "../schemas/event_name.ts";
+import { id, nullableText, timestamp } from "../schemas/common.ts";
 
 const nullableTime = (description: string) =>
   timestamp(description).nullable().openapi({ example: null });

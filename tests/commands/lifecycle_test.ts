@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../routes/schemas/payment.ts";
 import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import {

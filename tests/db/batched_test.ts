@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openDatabase, type Sql } from "../../db/database.ts";
 import { type Batched, batched } from "../../db/batched.ts";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../routes/schemas/payment.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
 import { newKey } from "../support/idempotency.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
+import { PaymentSchema } from "../../routes/schemas/payment.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";

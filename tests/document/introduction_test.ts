@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/shared/problem.ts";
 import { askService } from "../support/client.ts";
 import { dataFolder, startService } from "../support/service.ts";
 

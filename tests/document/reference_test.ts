@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../routes/schemas/payment.ts";
 import { openApp } from "../support/app.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { brightness, faintTexts } from "../support/document/contrast.ts";

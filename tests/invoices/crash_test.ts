@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { InvoiceSchema } from "../../routes/invoices/schemas.ts";
-import { SubscriptionSchema } from "../../routes/subscriptions/schemas.ts";
+import { InvoiceSchema } from "../../routes/schemas/invoice.ts";
+import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import { createRandom, seededState } from "../../sandbox/world/random.ts";
 import { type Packet, textOf } from "../support/database/wire.ts";
 import type { Keyed, Reply } from "../support/installation.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "@hono/zod-openapi";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";

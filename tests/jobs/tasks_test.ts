@@ -5,7 +5,7 @@ import { checkPendingPayments } from "../../core/payments/check_pending_payments
 import { processChargeAsync } from "../../core/payments/process_charge_async.ts";
 import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
 import { findJob } from "../../db/jobs.ts";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { NotificationReceiptSchema } from "../../routes/notification/schemas.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/shared/problem.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { hookOf, sign, telling } from "../support/gateway/notifications.ts";

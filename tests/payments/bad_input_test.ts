@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/shared/problem.ts";
 import { askService } from "../support/client.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../routes/schemas/payment.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { ACCEPTED_CARD, type Json, merge } from "../support/gateway/sandbox.ts";

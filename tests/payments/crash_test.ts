@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { PaymentSchema } from "../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../routes/schemas/payment.ts";
 import { RefundedSchema } from "../../routes/payments/refund.ts";
 import { createRandom, seededState } from "../../sandbox/world/random.ts";
 import { assertBooksAgree } from "../support/payments/books.ts";

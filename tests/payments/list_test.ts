@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { listPayments } from "../../db/payments.ts";
-import { PaymentSummarySchema } from "../../routes/payments/schemas.ts";
+import { PaymentSummarySchema } from "../../routes/schemas/payment.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { rowsRead } from "../support/database/rows_read.ts";

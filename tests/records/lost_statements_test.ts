@@ -5,7 +5,7 @@ import type { JobSubject } from "../../core/jobs/new_job.ts";
 import * as subscriptions from "../../core/subscriptions/check_job.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/shared/problem.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newKey } from "../support/idempotency.ts";

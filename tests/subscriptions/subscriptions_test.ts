@@ -6,7 +6,7 @@ import { createSubscription } from "../../core/subscriptions/create.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/get_status.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { updateSubscription } from "../../core/subscriptions/update.ts";
-import { SubscriptionSchema } from "../../routes/subscriptions/schemas.ts";
+import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import { ask } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
 import type { ErrorCode } from "../../core/errors.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/shared/problem.ts";
 
 export async function assertProblem(
   response: Response,

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
 import { findJob, type GatewayJob } from "../../../db/jobs.ts";
-import { JobSchema } from "../../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../../routes/schemas/job.ts";
 import { RefundedSchema } from "../../../routes/payments/refund.ts";
-import { PaymentSchema } from "../../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../../routes/schemas/payment.ts";
 import { ask } from "../database/database.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
 import { operationOf, type Prepared } from "./operations.ts";

@@ -4,7 +4,7 @@ import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
 import { listHistory } from "../../../db/history.ts";
-import { PaymentSchema } from "../../../routes/payments/schemas.ts";
+import { PaymentSchema } from "../../../routes/schemas/payment.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../app.ts";
 import { createDatabase } from "../database/database.ts";
 import {

@@ -7,7 +7,7 @@ import { viewEvent } from "../../../core/events/views.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
 import type { GatewayEvent } from "../../../db/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
-import { InvoiceSchema } from "../../../routes/invoices/schemas.ts";
+import { InvoiceSchema } from "../../../routes/schemas/invoice.ts";
 import type { TestAppOptions } from "../app.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
 import { notify } from "../gateway/notifications.ts";

@@ -2,13 +2,13 @@
 
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { Outcome } from "../core/idempotency/attempt.ts";
-import type { JobView } from "../core/jobs/views.ts";
-import { unsent } from "../openapi/components.ts";
-import { type AppEnv, basePathOf } from "./app_env.ts";
+import type { Outcome } from "../../core/idempotency/attempt.ts";
+import type { JobView } from "../../core/jobs/views.ts";
+import { unsent } from "../../openapi/components.ts";
+import { type AppEnv, basePathOf } from "./request_context.ts";
 import type { Examples } from "./example.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
-import { JobSchema } from "./jobs/schemas.ts";
+import { JobSchema } from "../schemas/job.ts";
 import { locationHeader } from "./location.ts";
 
 const RESPOND_ASYNC = "respond-async";

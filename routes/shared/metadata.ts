@@ -1,6 +1,6 @@
 /** `metadata`: a JSON object of the caller's own, kept and sent along. */
 
-import { RESERVED_METADATA } from "../core/payments/charge_input.ts";
+import { RESERVED_METADATA } from "../../core/payments/charge_input.ts";
 import { anyObject } from "./fields.ts";
 
 /** As JSON; leaves room for the service's own entries where 16,000 are taken. */

@@ -1,7 +1,7 @@
 /** The kind of router every resource uses: validation failures become problem documents. */
 
 import { OpenAPIHono } from "@hono/zod-openapi";
-import type { AppEnv } from "./app_env.ts";
+import type { AppEnv } from "./request_context.ts";
 import { validationError } from "./problem.ts";
 
 export type Router = OpenAPIHono<AppEnv>;

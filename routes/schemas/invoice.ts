@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
-import { id, money, nullableText, timestamp } from "../representations.ts";
+import { id, money, nullableText, timestamp } from "./common.ts";
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [

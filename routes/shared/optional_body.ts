@@ -1,7 +1,7 @@
 /** Lets a body be left out where nothing in it is needed. */
 
 import type { MiddlewareHandler } from "hono";
-import type { AppEnv } from "./app_env.ts";
+import type { AppEnv } from "./request_context.ts";
 
 /** No body is an empty object, whether or not it is called JSON: clients differ in that. */
 export const optionalBody: MiddlewareHandler<AppEnv> = async function optionalBody(c, next) {

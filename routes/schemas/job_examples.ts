@@ -1,9 +1,9 @@
 /** Jobs as the document shows them. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
-import { CHARGED, REFUND_RESULTS } from "../payments/examples.ts";
-import type { JobSchema } from "./schemas.ts";
+import type { Examples } from "../shared/example.ts";
+import { CHARGED, REFUND_RESULTS } from "./payment_examples.ts";
+import type { JobSchema } from "./job.ts";
 
 type Job = z.output<typeof JobSchema>;
 

@@ -1,8 +1,8 @@
 /** What travels with a request through the app. */
 
 import type { Context } from "hono";
-import type { Caller } from "../core/auth/caller.ts";
-import type { Log } from "../core/log.ts";
+import type { Caller } from "../../core/auth/caller.ts";
+import type { Log } from "../../core/log.ts";
 
 /** Made at the door for each request, and filled in on the way. */
 export interface RequestContext {

@@ -3,8 +3,8 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { redact } from "../../core/redact.ts";
-import type { RequestContext } from "../app_env.ts";
-import { renderError } from "../problem.ts";
+import type { RequestContext } from "../shared/request_context.ts";
+import { renderError } from "../shared/problem.ts";
 
 export type Fetch = (
   request: Request,

@@ -2,8 +2,8 @@
 
 import { z } from "@hono/zod-openapi";
 import { JOB_STATUSES } from "../../db/jobs.ts";
-import { PaymentSchema, RefundSchema } from "../payments/schemas.ts";
-import { id, nullableText, timestamp } from "../representations.ts";
+import { PaymentSchema, RefundSchema } from "./payment.ts";
+import { id, nullableText, timestamp } from "./common.ts";
 
 export const JobSchema = z.object({
   id,

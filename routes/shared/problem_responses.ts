@@ -1,7 +1,7 @@
 /** The error answers of a route, by code, for the document. */
 
-import { ERROR_CODES, type ErrorCode } from "../core/errors.ts";
-import { exampleRef, headerRef } from "../openapi/components.ts";
+import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
+import { exampleRef, headerRef } from "../../openapi/components.ts";
 import { REPLAY_HEADER } from "./idempotency.ts";
 import { ProblemSchema } from "./problem.ts";
 

@@ -1,8 +1,8 @@
 /** What request schemas are made of; each says what is wrong with its value in words for people. */
 
 import { z } from "@hono/zod-openapi";
-import { MAX_AMOUNT } from "../core/money.ts";
-import { unsent } from "../openapi/components.ts";
+import { MAX_AMOUNT } from "../../core/money.ts";
+import { unsent } from "../../openapi/components.ts";
 
 /** Says that a value is missing, or else what it has to be; one complaint a value is enough. */
 function must(be: string) {

@@ -1,13 +1,13 @@
 /** `GET /health/…`: whether the process lives, and whether it should be given work. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { ServiceError } from "../core/errors.ts";
-import type { GatewayClient } from "../core/gateway/client.ts";
-import { type Database, DatabaseUnavailable } from "../db/database.ts";
-import { findPending, type Migration } from "../db/migrations.ts";
-import { answerRef } from "../openapi/components.ts";
-import { problems } from "./problem_answers.ts";
-import { createRouter } from "./router.ts";
+import { ServiceError } from "../../core/errors.ts";
+import type { GatewayClient } from "../../core/gateway/client.ts";
+import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { findPending, type Migration } from "../../db/migrations.ts";
+import { answerRef } from "../../openapi/components.ts";
+import { problems } from "../shared/problem_responses.ts";
+import { createRouter } from "../shared/router.ts";
 
 export const LiveSchema = z.object({
   status: z.literal("live").openapi({ description: "Always the same." }),

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
-import type { AppEnv } from "../app_env.ts";
+import type { AppEnv } from "../shared/request_context.ts";
 
 /**
  * The other end of the connection; or, where that is a proxy of ours, what it says it got: the last

@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
-import { unsent } from "../openapi/components.ts";
+import { unsent } from "../../openapi/components.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 50;

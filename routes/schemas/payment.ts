@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { REFUND_STATUSES } from "../../db/refunds.ts";
-import { id, money, nullableText, timestamp } from "../representations.ts";
+import { id, money, nullableText, timestamp } from "./common.ts";
 
 const payment_type = z.string().openapi({
   description: "As in the charge; what was paid by a link can be of other types of the gateway.",

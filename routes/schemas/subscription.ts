@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
-import { id, money, nullableText, timestamp } from "../representations.ts";
+import { id, money, nullableText, timestamp } from "./common.ts";
 
 export const SubscriptionStatusSchema = z.enum(SUBSCRIPTION_STATUSES).openapi(
   "SubscriptionStatus",

@@ -1,6 +1,6 @@
 /** Which errors operations have in common. */
 
-import type { ErrorCode } from "../core/errors.ts";
+import type { ErrorCode } from "../../core/errors.ts";
 
 /** Whoever asks for anything. */
 export const OF_CALLERS = [

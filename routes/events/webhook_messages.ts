@@ -2,15 +2,15 @@
 
 import { z } from "@hono/zod-openapi";
 import { TEST_EVENT_NAME } from "../../core/webhooks/event_names.ts";
-import { EVENT_NAMES } from "../events/event_name.ts";
-import { EVENTS } from "../events/examples.ts";
+import { EVENT_NAMES } from "../schemas/event_name.ts";
+import { EVENTS } from "./examples.ts";
 import {
   InvoiceEventSchema,
   PaymentEventSchema,
   SubscriptionEventSchema,
   WebhookEndpointEventSchema,
-} from "../events/schemas.ts";
-import type { Router } from "../router.ts";
+} from "./schemas.ts";
+import type { Router } from "../shared/router.ts";
 
 const headers = z.object({
   "webhook-id": z.string().openapi({

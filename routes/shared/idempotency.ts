@@ -2,9 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { z } from "@hono/zod-openapi";
-import type { KeyedAttempt } from "../core/idempotency/attempt.ts";
-import { headerRef, unsent } from "../openapi/components.ts";
-import { REPLAYED } from "../core/idempotency/reply.ts";
+import type { KeyedAttempt } from "../../core/idempotency/attempt.ts";
+import { headerRef, unsent } from "../../openapi/components.ts";
+import { REPLAYED } from "../../core/idempotency/reply.ts";
 
 export const IdempotencyHeaders = z.object({
   "Idempotency-Key": z.string().regex(

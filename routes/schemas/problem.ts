@@ -1,9 +1,9 @@
 /** How each error looks, for the document: once each, whichever operation gives it. */
 
-import { ERROR_CODES, type ErrorCode } from "../core/errors.ts";
-import { EXAMPLE_REQUEST_ID } from "../openapi/components.ts";
-import { CHARGED, REFUND_RESULTS } from "./payments/examples.ts";
-import type { Router } from "./router.ts";
+import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
+import { EXAMPLE_REQUEST_ID } from "../../openapi/components.ts";
+import { CHARGED, REFUND_RESULTS } from "./payment_examples.ts";
+import type { Router } from "../shared/router.ts";
 
 const { id, order_id } = CHARGED.authorized_card.value;
 const OF_A_PAYMENT = { payment_id: id, order_id };

@@ -1,7 +1,7 @@
 /** Ids in paths. */
 
 import { z } from "@hono/zod-openapi";
-import { ServiceError } from "../core/errors.ts";
+import { ServiceError } from "../../core/errors.ts";
 
 /** Any text at first, for what is no id is 404 and not 400; `idOf` makes an id of it. */
 export function pathId(description: string) {

@@ -2,13 +2,13 @@
 
 import { HTTPException } from "hono/http-exception";
 import { z } from "@hono/zod-openapi";
-import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
-import { DatabaseUnavailable } from "../db/database.ts";
-import { EXAMPLE_REQUEST_ID } from "../openapi/components.ts";
-import type { RequestContext } from "./app_env.ts";
-import { InvoiceStatusSchema } from "./invoices/schemas.ts";
-import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "./payments/schemas.ts";
-import { SubscriptionStatusSchema } from "./subscriptions/schemas.ts";
+import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../../core/errors.ts";
+import { DatabaseUnavailable } from "../../db/database.ts";
+import { EXAMPLE_REQUEST_ID } from "../../openapi/components.ts";
+import type { RequestContext } from "./request_context.ts";
+import { InvoiceStatusSchema } from "../schemas/invoice.ts";
+import { PaymentSchema, PaymentStatusSchema, RefundSchema } from "../schemas/payment.ts";
+import { SubscriptionStatusSchema } from "../schemas/subscription.ts";
 
 const CODES = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]];
 

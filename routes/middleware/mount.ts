@@ -2,7 +2,7 @@
 
 import type { Handler, Hono } from "hono";
 import { METHOD_NAME_ALL } from "hono/router";
-import type { AppEnv } from "../app_env.ts";
+import type { AppEnv } from "../shared/request_context.ts";
 import type { Admit } from "./admit.ts";
 import { jsonBody } from "./json_body.ts";
 

@@ -1,8 +1,8 @@
 /** Payments as the document shows them, taken from what the sandbox answered. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example, Examples } from "../example.ts";
-import type { PaymentSchema, PaymentSummarySchema, RefundSchema } from "./schemas.ts";
+import type { Example, Examples } from "../shared/example.ts";
+import type { PaymentSchema, PaymentSummarySchema, RefundSchema } from "./payment.ts";
 
 type Payment = z.output<typeof PaymentSchema>;
 type Refund = z.output<typeof RefundSchema>;
