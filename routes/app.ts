@@ -1,4 +1,4 @@
-/** Puts the house together: what every request passes, and every resource behind it. */
+/** Assembles the app: middleware, all resources, the OpenAPI document and the reference page. */
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
@@ -20,10 +20,12 @@ import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
 import type { AppEnv } from "./shared/request_context.ts";
 import { createChargeRoutes } from "./charge/routes.ts";
-import { createAdmit } from "./middleware/admit.ts";
-import { envelop, type Fetch } from "./middleware/envelope.ts";
-import { createLimit } from "./middleware/limit.ts";
 import { mount } from "./middleware/mount.ts";
+import { createRateLimit } from "./middleware/rate_limit.ts";
+import { createRequireCaller } from "./middleware/require_caller.ts";
+import { type Fetch, wrapRequests } from "./middleware/wrap_requests.ts";
+import { registerWebhookMessages } from "./events/webhook_messages.ts";
+import { registerProblemExamples } from "./shared/problem_responses.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { createHealth } from "./status/health.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
@@ -34,11 +36,9 @@ import { createNotificationRoute } from "./notification/routes.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./shared/problem.ts";
-import { describeProblems } from "./schemas/problem.ts";
 import { createRouter, type Router } from "./shared/router.ts";
 import { createStatusRoutes } from "./status/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
-import { describeMessages } from "./events/webhook_messages.ts";
 import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
 
 export interface AppDeps {
@@ -57,35 +57,35 @@ export interface AppDeps {
   database: Database;
   migrations: Migration[];
   gateway: GatewayClient;
-  /** The same gateway, with places of its own for what no caller waits for. */
+  /** The same gateway with its own concurrency limit, for work that no caller waits for. */
   background: GatewayClient;
-  /** Brings jobs that requests leave behind to a worker. */
+  /** Receives the jobs that requests create. */
   jobQueue: JobQueue;
-  /** Who listens to what happens. */
+  /** In-process event subscribers. */
   events: Events;
-  /** Those outside who follow what happens. */
+  /** Server-sent event streams. */
   streams: EventStreams;
   publisher: EventPublisher;
   /** Sends webhooks. */
   poster: Poster;
   log: Log;
   clock: Clock;
-  /** True once the service is about to end. */
+  /** True while the service is shutting down. */
   isDraining: () => boolean;
-  /** Filled in on the reference page; only the embedded default has one. */
+  /** Prefilled on the reference page; null except in the embedded development setup. */
   developmentKey: string | null;
-  /** Routers of the embedder's own, behind the same door. */
+  /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];
 }
 
 export interface App {
   fetch: Fetch;
-  /** Asks the app without a port: `await app.request("/me/")`. */
+  /** Sends a request without a port: `await app.request("/me/")`. */
   request(path: string, init?: RequestInit): Promise<Response>;
   document: Document;
 }
 
-/** Builds the app and does nothing else: no port, no connection, no environment. */
+/** Has no side effects: opens no port or connection, and reads no environment. */
 export function createApp(deps: AppDeps): App {
   const { config, log, clock } = deps;
   const { basePath, rateLimit, trustedProxies } = config;
@@ -93,12 +93,12 @@ export function createApp(deps: AppDeps): App {
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
   const secrets = createSecretBox(config.gateway.serverKey);
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
-  const open = [
+  const publicRoutes = [
     createHealth(deps),
     createNotificationRoute({
       ...notificationDeps,
-      // Its own: however many addresses knock there, they push no caller out of memory.
-      limit: createLimit(rateLimit, clock),
+      // A separate limit, so that requests from many addresses do not evict callers from memory.
+      limit: createRateLimit(rateLimit, clock),
       trustedProxies,
     }),
   ];
@@ -117,26 +117,26 @@ export function createApp(deps: AppDeps): App {
   ];
 
   const api = createRouter();
-  for (const router of [...open, ...resources]) api.route("/", router);
-  describeProblems(api);
-  describeMessages(api);
+  for (const router of [...publicRoutes, ...resources]) api.route("/", router);
+  registerProblemExamples(api);
+  registerWebhookMessages(api);
   describeGatewayMessage(api);
   const document = createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
-  const admit = createAdmit({
+  const requireCaller = createRequireCaller({
     authenticate: createAuthenticator({
       ...deps,
       jwt: config.jwt,
       acceptDevelopmentKeys: config.isEmbeddedDefault,
     }),
-    limit: createLimit(rateLimit, clock),
+    rateLimit: createRateLimit(rateLimit, clock),
     trustedProxies,
   });
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
-  for (const router of [...open, reference]) mount(app, basePath, router, null);
-  for (const router of resources) mount(app, basePath, router, admit);
+  for (const router of [...publicRoutes, reference]) mount(app, basePath, router, null);
+  for (const router of resources) mount(app, basePath, router, requireCaller);
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {
     const allowed = allowedMethods(app, pathWithSlash(c.req.raw));
@@ -144,7 +144,7 @@ export function createApp(deps: AppDeps): App {
     throw new ServiceError("method_not_allowed", { headers: { Allow: allowed.join(", ") } });
   });
 
-  const fetch = envelop((request, context) => app.fetch(request, context), { log, clock });
+  const fetch = wrapRequests((request, context) => app.fetch(request, context), { log, clock });
   return {
     fetch,
     request: async (path, init) =>
@@ -153,7 +153,7 @@ export function createApp(deps: AppDeps): App {
   };
 }
 
-/** Paths end in a slash as they are specified; without it they are the same. */
+/** All routes end in a slash; a request without it matches the same route. */
 function pathWithSlash(request: Request): string {
   const path = getPath(request);
   return path.endsWith("/") ? path : path + "/";

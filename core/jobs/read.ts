@@ -8,6 +8,8 @@ import { ServiceError } from "../errors.ts";
 import { readPage } from "../records/read.ts";
 import { type JobView, viewJob } from "./views.ts";
 
+export { JOB_STATUSES } from "../../db/jobs.ts";
+
 export interface ReadDeps {
   database: Database;
 }

@@ -9,6 +9,8 @@ import { SCHEDULE } from "../schedule.ts";
 import { type Numbers, type NumbersDeps, readNumbers } from "./numbers.ts";
 import { isOverdue } from "./overdue.ts";
 
+export { MOST_COUNTED } from "../../db/status.ts";
+
 export interface StatusDeps extends NumbersDeps {
   gateway: Pick<GatewayClient, "breakerState">;
 }

@@ -11,6 +11,8 @@ import type { WebhookDeps } from "./deps.ts";
 import { findForStaff } from "./manage_endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
 
+export { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
+
 export interface DeliveryOptions {
   status: DeliveryStatus | null;
   limit: number;

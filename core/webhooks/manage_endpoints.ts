@@ -21,6 +21,8 @@ import { hastenJob } from "./hasten_webhooks.ts";
 import { newSecret, sealSecret } from "./signature.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
+export { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
+
 /** How long what is sent is also signed with the secret before the newest. */
 const ROTATION_MS = 24 * 60 * 60 * 1_000;
 

@@ -2,9 +2,8 @@
 
 import { z } from "@hono/zod-openapi";
 import type { PaymentType } from "../../core/payments/charge_input.ts";
-import { amount, list, object, oneOf, text, wholeNumber } from "../shared/fields.ts";
+import { amount, list, object, oneOf, orderId, text, wholeNumber } from "../shared/fields.ts";
 import { MetadataSchema } from "../shared/metadata.ts";
-import { orderId } from "../shared/order_id.ts";
 import { CustomerSchema } from "./customer.ts";
 import { items, ItemSchema } from "./items.ts";
 

@@ -1,17 +1,17 @@
-/** `GET /events/`: what happened, a page at a time. */
+/** `/events/…`: lists and streams events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { EventNameSchema } from "../schemas/event_name.ts";
 import { anId, oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { basePathOf } from "../shared/paths.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import { createRouter, type Router } from "../shared/router.ts";
-import { EventNameSchema } from "../schemas/event_name.ts";
 import { EVENT_PAGE } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
 import { addStream } from "./stream.ts";
@@ -24,22 +24,24 @@ const eventsRoute = createRoute({
   operationId: "listEvents",
   summary: "List events",
   description:
-    "What happened to payments, invoices and subscriptions, each as it was then. The order " +
-    "never changes: nothing ever appears before what was already read. To follow what happens " +
-    "like a log, read `oldest_first`, and ask for the last page again for what has come since; " +
-    "to hear of it at once, take the stream or a webhook. Events are deleted when they are " +
-    "old; who comes back later than that goes on with the oldest that is left. For staff; " +
-    "others get `forbidden`, and have the stream for what is their own.",
+    "Returns events of payments, invoices and subscriptions, each with the resource as it was at " +
+    "that time. The order is stable: a new event never appears before one that you have read. To " +
+    "read events like a log, use `oldest_first` and request the last page again to get new events; " +
+    "to receive them immediately, use the event stream or a webhook. Events are deleted after the " +
+    "retention period; a cursor older than that continues with the oldest remaining event. Staff " +
+    "only; other callers get `forbidden` and can use the stream for their own resources.",
   tags: ["Events"],
   request: {
     query: z.object({
       name: oneOf(EventNameSchema.options).optional().openapi({
-        description: "Only events of this name.",
+        description: "Return only events with this name.",
         param: { examples: unsent("payment_settled") },
       }),
-      resource_id: anId("Only events of the payment, invoice or subscription with this `id`."),
+      resource_id: anId(
+        "Return only events of the payment, invoice or subscription with this `id`.",
+      ),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
-        description: "Which of them to begin with.",
+        description: "Sort order.",
         param: { examples: unsent("oldest_first") },
       }),
       ...paging,

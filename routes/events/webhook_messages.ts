@@ -1,4 +1,4 @@
-/** What endpoints are sent, for the document: each event by its name. */
+/** Documents the webhook requests that endpoints receive, one for each event name. */
 
 import { z } from "@hono/zod-openapi";
 import { TEST_EVENT_NAME } from "../../core/webhooks/event_names.ts";
@@ -14,21 +14,22 @@ import type { Router } from "../shared/router.ts";
 
 const headers = z.object({
   "webhook-id": z.string().openapi({
-    description: "The event's id: the same when it is sent again.",
+    description: "Event id. Retries have the same id.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
   "webhook-timestamp": z.string().openapi({
-    description: "When it was sent, in seconds since 1970.",
+    description: "When the request was sent, in seconds since 1970.",
     example: "1772683929",
   }),
   "webhook-signature": z.string().openapi({
-    description: "By the endpoint's secret, as Standard Webhooks says: verify it with one of its " +
-      "libraries, over the bytes that came.",
+    description:
+      "Signature with the endpoint's secret, according to Standard Webhooks. Verify it " +
+      "over the raw body, with one of its libraries.",
     example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   }),
 });
 
-/** By whom an event is told. */
+/** Each event name belongs to one of these. */
 const SCHEMAS = [
   PaymentEventSchema,
   InvoiceEventSchema,
@@ -36,7 +37,7 @@ const SCHEMAS = [
   WebhookEndpointEventSchema,
 ];
 
-export function describeMessages({ openAPIRegistry }: Router): void {
+export function registerWebhookMessages({ openAPIRegistry }: Router): void {
   for (const name of [...EVENT_NAMES, TEST_EVENT_NAME] as const) {
     const schema = SCHEMAS.find(({ shape }) => shape.name.safeParse(name).success)!;
     openAPIRegistry.registerWebhook({
@@ -55,39 +56,39 @@ export function describeMessages({ openAPIRegistry }: Router): void {
         },
       },
       responses: {
-        "2XX": { description: "Taken: it is not sent again." },
-        410: { description: "The endpoint is no more: it is disabled." },
+        "2XX": { description: "Accepted. The event is not sent again." },
+        410: { description: "The endpoint no longer exists. The service disables it." },
       },
     });
   }
 }
 
-const ONCE = "It is sent once, to this endpoint alone.";
-const REPEATED = "Sent to every endpoint that wants it, until it is answered with 2xx.";
-const ADVICE =
-  "Verify its signature before you believe it, and tell repeats apart by `webhook-id`.";
+const ONCE = "Sent once, only to this endpoint.";
+const REPEATED = "Sent to every subscribed endpoint, and retried until it responds with 2xx.";
+const ADVICE = "Verify the signature first, and use `webhook-id` to deduplicate.";
 
 const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> = {
-  payment_received: "The gateway has taken a payment in: it waits for the customer, or for " +
-    "somebody to look at it.",
-  payment_settled: "A payment was paid: deliver. Told once a payment.",
-  payment_denied: "The bank refused a payment: ask the customer for another way to pay.",
+  payment_received: "The gateway accepted a charge. The payment is pending or under fraud review.",
+  payment_settled: "A payment was paid; safe to ship. Happens once per payment.",
+  payment_denied: "The bank declined a payment. Ask the customer for another payment method.",
   payment_cancelled: "A payment was cancelled before it was paid.",
-  payment_expired: "A payment was not paid in time: free what was set aside for it.",
-  payment_failed: "The gateway refused a charge: nothing was charged.",
-  payment_refunded: "Money went back to the customer, be it by a chargeback. Told each time that " +
-    "it was more; `data.refund_amount` is the sum of the refunds.",
-  invoice_created: "An invoice was made, and can be paid at `data.payment_link_url`.",
-  invoice_paid: "An invoice was paid; what was paid is a payment with its `invoice_id`.",
-  invoice_voided: "An invoice was taken back.",
-  subscription_created: "A subscription was made at the gateway.",
-  subscription_charged: "A cycle of a subscription was paid, by the payment `data.payment_id`. " +
-    "Told once a cycle.",
+  payment_expired: "A payment was not paid in time. Release what you reserved for it.",
+  payment_failed: "The gateway rejected a charge. Nothing was charged.",
+  payment_refunded:
+    "Money was returned to the customer, by a refund or a chargeback. Happens each " +
+    "time the amount grows; `data.refund_amount` is the total refunded amount.",
+  invoice_created: "An invoice was created. The customer can pay at `data.payment_link_url`.",
+  invoice_paid: "An invoice was paid. The payment has its `invoice_id`.",
+  invoice_voided: "An invoice was voided.",
+  subscription_created: "A subscription was created at the gateway.",
+  subscription_charged: "A billing cycle of a subscription was paid by the payment " +
+    "`data.payment_id`. Happens once per cycle.",
   subscription_disabled: "A subscription was paused.",
-  subscription_cancelled: "A subscription was ended for good.",
-  webhook_endpoint_disabled: "An endpoint answered 410, or everything sent to it failed for a " +
-    "day: it gets nothing until it is enabled again.",
-  webhook_endpoint_tested: "Somebody tests the endpoint.",
+  subscription_cancelled: "A subscription was cancelled permanently.",
+  webhook_endpoint_disabled:
+    "An endpoint returned 410, or every delivery failed for 24 hours. Its " +
+    "deliveries are held until it is enabled again.",
+  webhook_endpoint_tested: "The endpoint is being tested.",
 };
 
 function pascalCase(name: string): string {

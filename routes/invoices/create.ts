@@ -3,20 +3,19 @@
 import { createRoute } from "@hono/zod-openapi";
 import { createInvoice } from "../../core/invoices/create.ts";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
-import { basePathOf, callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
 import {
   attemptOf,
   IdempotencyHeaders,
   REPLAY_HEADER,
   replayHeader,
 } from "../shared/idempotency.ts";
-import { locationHeader } from "../shared/location.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { basePathOf, locationHeader } from "../shared/paths.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICE_REQUESTS, INVOICES } from "./examples.ts";
 import { InvoiceInputSchema } from "./input.ts";
-import { InvoiceSchema } from "../schemas/invoice.ts";
 
 const path = "/invoices/";
 

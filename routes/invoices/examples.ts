@@ -1,7 +1,7 @@
 /** Invoices as the document shows them, asked for and answered. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../shared/example.ts";
+import type { Examples } from "../schemas/common.ts";
 import type { InvoiceInputSchema } from "./input.ts";
 import type { InvoiceSchema } from "../schemas/invoice.ts";
 

@@ -1,11 +1,19 @@
 /** What an invoice is asked for with, held to the gateway's rules (G§8). */
 
-import { totalOf } from "../../core/invoices/invoice_input.ts";
 import { endOfDayInWib } from "../../core/gateway/times.ts";
+import { totalOf } from "../../core/invoices/invoice_input.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
-import { email, list, note, nullIsLeftOut, object, text, wholeNumber } from "../shared/fields.ts";
+import {
+  email,
+  list,
+  note,
+  nullIsLeftOut,
+  object,
+  orderId,
+  text,
+  wholeNumber,
+} from "../shared/fields.ts";
 import { MetadataSchema } from "../shared/metadata.ts";
-import { orderId } from "../shared/order_id.ts";
 
 const MAX_ITEMS = 100;
 const MOST = 99_999_999;

@@ -5,14 +5,14 @@ import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { listInvoices } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
 import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { basePathOf } from "../shared/paths.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICE_PAGE } from "./examples.ts";
-import { InvoiceSchema } from "../schemas/invoice.ts";
 
 const path = "/invoices/";
 

@@ -3,13 +3,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
 import { idOf, pathId } from "../shared/paths.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
-import { InvoiceSchema } from "../schemas/invoice.ts";
 
 export const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
 

@@ -3,18 +3,16 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
-import { actionRequest, scopeOf } from "../shared/action.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
+import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
 import { nullIsLeftOut, object, text } from "../shared/fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
-import { optionalBody } from "../shared/optional_body.ts";
 import { idOf } from "../shared/paths.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
 import { InvoicePath } from "./read.ts";
-import { InvoiceSchema } from "../schemas/invoice.ts";
 
 const VoidInputSchema = nullIsLeftOut(object({
   reason: text(255).optional().openapi({

@@ -1,4 +1,4 @@
-/** Takes no request body but JSON of a sane size. */
+/** Reads request bodies: only JSON, and at most 256 KiB. */
 
 import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../../core/errors.ts";
@@ -17,9 +17,9 @@ export function jsonBody(): MiddlewareHandler<AppEnv> {
     }
     const length = headers.get("content-length");
     if (Number(length ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-    // Read here, so that no handler meets a wire that breaks or never ends.
+    // Read before the handler runs, so that no handler sees a broken or endless connection.
     const text = await read(() => length === null ? countedText(c.req.raw) : c.req.text());
-    // Hono's own place for what was read once.
+    // Where Hono caches a body that was already read.
     c.req.bodyCache.text = Promise.resolve(text) as never;
     await next();
   };
@@ -35,13 +35,13 @@ async function read(text: () => Promise<string>): Promise<string> {
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError("malformed_json", {
-      detail: "The request body broke off.",
+      detail: "The request body was incomplete.",
       cause: error,
     });
   }
 }
 
-/** Neither chunks nor HTTP/2 announce a length: it is counted as it comes. */
+/** Chunked and HTTP/2 requests may have no length, so the bytes are counted while reading. */
 async function countedText({ body }: Request): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -56,6 +56,6 @@ async function countedText({ body }: Request): Promise<string> {
 
 function tooLarge(): ServiceError {
   return new ServiceError("payload_too_large", {
-    detail: `At most ${MAX_BODY_BYTES / 1024} KiB are taken.`,
+    detail: `Maximum body size is ${MAX_BODY_BYTES / 1024} KiB.`,
   });
 }

@@ -1,7 +1,7 @@
 /** Notifications as the gateway sends them. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../shared/example.ts";
+import type { Examples } from "../schemas/common.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import type { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 

@@ -8,8 +8,7 @@ import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { receiveNotification } from "../../core/notifications/receive.ts";
 import { countRefusedNotification } from "../../core/telemetry.ts";
 import type { AppEnv } from "../shared/request_context.ts";
-import { clientAddress } from "../middleware/client_address.ts";
-import type { Limit } from "../middleware/limit.ts";
+import { clientAddress, type RateLimit } from "../middleware/rate_limit.ts";
 import { problems } from "../shared/problem_responses.ts";
 import { createRouter, type Router } from "../shared/router.ts";
 import { RECEIPTS } from "./examples.ts";
@@ -57,7 +56,7 @@ const receiveRoute = createRoute({
 });
 
 export interface NotificationRouteDeps extends NotificationDeps {
-  limit: Limit;
+  limit: RateLimit;
   trustedProxies: AddressList | null;
 }
 

@@ -1,7 +1,7 @@
 /** Notifications as the document shows them to staff. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../shared/example.ts";
+import type { Examples } from "../schemas/common.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import type { NotificationSchema } from "./schemas.ts";
 

@@ -3,10 +3,9 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { replayNotification } from "../../core/notifications/replay.ts";
-import { callerOf } from "../shared/request_context.ts";
 import { idOf, pathId } from "../shared/paths.ts";
-import { OF_CALLERS, OF_GATEWAY } from "../shared/codes.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { OF_CALLERS, OF_GATEWAY, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";

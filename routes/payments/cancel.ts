@@ -3,16 +3,14 @@
 import { createRoute } from "@hono/zod-openapi";
 import { cancelPayment } from "../../core/payments/cancel.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
-import { optionalBody } from "../shared/optional_body.ts";
-import { problems } from "../shared/problem_responses.ts";
-import type { Router } from "../shared/router.ts";
-import { actionRequest, NOTHING, scopeOf } from "../shared/action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
-import { PAYMENTS } from "../schemas/payment_examples.ts";
-import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
+import { PAYMENTS } from "../schemas/payment_examples.ts";
+import { actionRequest, NOTHING, optionalBody, scopeOf } from "../shared/action.ts";
+import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
+import type { Router } from "../shared/router.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 
 const path = "/payments/{pk}/cancel/";
 

@@ -3,15 +3,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { getStatus } from "../../core/payments/get_status.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Examples } from "../shared/example.ts";
-import { problems } from "../shared/problem_responses.ts";
-import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
-import type { Router } from "../shared/router.ts";
-import { OF_CALLERS, OF_GATEWAY } from "../shared/codes.ts";
-import { PAYMENTS } from "../schemas/payment_examples.ts";
-import { paymentIdOf, PaymentPath } from "./payment_id.ts";
+import type { Examples } from "../schemas/common.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
+import { PAYMENTS } from "../schemas/payment_examples.ts";
+import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
+import { OF_CALLERS, OF_GATEWAY, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
+import type { Router } from "../shared/router.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 
 export const PaymentStatusCheckSchema = z.object({
   payment: PaymentSchema,

@@ -1,7 +1,7 @@
 /** Requests for actions on a payment, as the document shows them. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../shared/example.ts";
+import type { Examples } from "../schemas/common.ts";
 import type { CaptureSchema, RefundInputSchema } from "./input.ts";
 
 export const CAPTURES = {

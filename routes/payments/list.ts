@@ -6,14 +6,14 @@ import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { listPayments } from "../../core/payments/read.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../shared/request_context.ts";
+import { PaymentSummarySchema } from "../schemas/payment.ts";
+import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
 import { anId, oneOf, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { basePathOf } from "../shared/paths.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
-import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
-import { PaymentSummarySchema } from "../schemas/payment.ts";
 
 const path = "/payments/";
 

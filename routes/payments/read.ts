@@ -3,13 +3,12 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { readPayment } from "../../core/payments/read.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { problems } from "../shared/problem_responses.ts";
-import type { Router } from "../shared/router.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
-import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
-import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
+import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
+import type { Router } from "../shared/router.ts";
+import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 
 /** What becomes of a payment. */
 const READ = {

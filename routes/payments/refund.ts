@@ -4,20 +4,18 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { askForRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
 import { JOBS } from "../schemas/job_examples.ts";
-import { optionalBody } from "../shared/optional_body.ts";
-import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../shared/prefer.ts";
-import { problems } from "../shared/problem_responses.ts";
-import type { Router } from "../shared/router.ts";
-import { actionRequest, scopeOf } from "../shared/action.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { PaymentSchema, RefundSchema } from "../schemas/payment.ts";
 import { REFUND_RESULTS } from "../schemas/payment_examples.ts";
+import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
+import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../shared/prefer.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
+import type { Router } from "../shared/router.ts";
 import { RefundInputSchema } from "./input.ts";
 import { REFUND_REQUESTS } from "./input_examples.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
-import { PaymentSchema, RefundSchema } from "../schemas/payment.ts";
 
 export const RefundedSchema = z.object({
   payment: PaymentSchema,

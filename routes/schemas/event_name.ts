@@ -1,4 +1,4 @@
-/** What can happen. */
+/** The names of all events. */
 
 import { z } from "@hono/zod-openapi";
 import { INVOICE_EVENT_NAMES } from "../../core/invoices/states.ts";
@@ -15,17 +15,17 @@ export const EVENT_NAMES = [
 
 export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
   description: [
-    "- `payment_received`: the gateway has taken it in; it waits for the customer, or for somebody " +
-    "to look at it",
-    "- `payment_settled`: paid, told once a payment",
-    "- `payment_denied`, `payment_failed`: refused, by the bank or the gateway",
-    "- `payment_cancelled`: taken back, before it was paid or, a card's, before it was settled",
+    "- `payment_received`: the gateway accepted the charge; the payment is pending or under fraud " +
+    "review",
+    "- `payment_settled`: the payment was paid; sent once per payment",
+    "- `payment_denied`, `payment_failed`: the bank or the gateway declined the payment",
+    "- `payment_cancelled`: cancelled before it was paid or, for a card, before settlement",
     "- `payment_expired`: not paid in time",
-    "- `payment_refunded`: money went back; each time that it was more",
+    "- `payment_refunded`: money was refunded; sent each time the refunded amount grows",
     "- `invoice_created`, `invoice_paid`, `invoice_voided`",
     "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
-    "- `subscription_charged`: one cycle was paid, told once a cycle",
-    "- `webhook_endpoint_disabled`: it answered 410, or everything failed for a day; for staff",
+    "- `subscription_charged`: a billing cycle was paid; sent once per cycle",
+    "- `webhook_endpoint_disabled`: the endpoint returned 410 or failed for 24 hours; staff only",
   ].join("\n"),
   example: "payment_settled",
 });

@@ -1,36 +1,40 @@
-/** Jobs as they are answered with. */
+/** Response schema of jobs. */
 
 import { z } from "@hono/zod-openapi";
-import { JOB_STATUSES } from "../../db/jobs.ts";
+import { JOB_STATUSES } from "../../core/jobs/read.ts";
 import { PaymentSchema, RefundSchema } from "./payment.ts";
 import { id, nullableText, timestamp } from "./common.ts";
 
 export const JobSchema = z.object({
   id,
-  task: z.string().openapi({ description: "What it does.", example: "process_charge_async" }),
+  task: z.string().openapi({
+    description: "Name of the task that the job runs.",
+    example: "process_charge_async",
+  }),
   status: z.enum(JOB_STATUSES).openapi("JobStatus", {
     description: [
-      "- `queued`: waits for its turn, or to be tried again",
-      "- `running`",
-      "- `succeeded`: `result` tells what came of it",
-      "- `failed`: given up; `error` tells why",
+      "- `queued`: waiting to run, or to be retried",
+      "- `running`: in progress",
+      "- `succeeded`: see `result`",
+      "- `failed`: no more retries; see `error`",
     ].join("\n"),
     example: "queued",
   }),
-  attempts: z.int().openapi({ description: "How often it was begun.", example: 0 }),
+  attempts: z.int().openapi({ description: "Number of times the job was started.", example: 0 }),
   result: z.looseObject({
     payment: PaymentSchema.optional(),
     refund: RefundSchema.optional(),
   }).nullable().openapi({
-    description: "What came of it, once it is `succeeded`: `{payment}` of a charge, " +
-      "`{payment, refund}` of a refund, as they would have been answered at once; of what staff " +
-      "see besides, whatever its task counts.",
+    description:
+      "Result of a succeeded job: `{payment}` for a charge and `{payment, refund}` for a " +
+      "refund, as in the synchronous response. Other tasks, which only staff see, return their " +
+      "own counts.",
     example: null,
   }),
   error: nullableText.openapi({
-    description: "Why it failed, or the latest try of it did: a `code` of problems, and words.",
+    description: "Why the job, or its last attempt, failed: an error `code` and a message.",
     example: null,
   }),
-  created_at: timestamp("When it was asked for."),
-  updated_at: timestamp("When it last changed."),
-}).openapi("Job", { description: "Something that is done outside of requests." });
+  created_at: timestamp("When the job was created."),
+  updated_at: timestamp("When the job last changed."),
+}).openapi("Job", { description: "Work that runs in the background." });

@@ -1,7 +1,7 @@
-/** Jobs as the document shows them. */
+/** Example jobs. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../shared/example.ts";
+import type { Examples } from "./common.ts";
 import { CHARGED, REFUND_RESULTS } from "./payment_examples.ts";
 import type { JobSchema } from "./job.ts";
 
@@ -31,22 +31,23 @@ const FAILED: Job = {
   id: "0197a3ef-90b3-7d07-9e41-0c8b2a6f4d19",
   status: "failed",
   attempts: 1,
-  error: "duplicate_order: The order id order-1893 is taken.",
+  error: "duplicate_order: Order id order-1893 is already in use. Send a new order_id, or retry " +
+    "with the original Idempotency-Key.",
   updated_at: "2026-03-05T04:11:52.031Z",
 };
 
 export const JOBS = {
-  queued_charge: { summary: "A charge that waits for its turn", value: QUEUED },
+  queued_charge: { summary: "Queued charge", value: QUEUED },
   queued_refund: {
-    summary: "A refund that waits for its turn",
+    summary: "Queued refund",
     value: { ...QUEUED, task: "process_refund_async" },
   },
-  charged: { summary: "The charge was made", value: DONE },
+  charged: { summary: "Succeeded charge", value: DONE },
   refunded: {
-    summary: "The refund was made",
+    summary: "Succeeded refund",
     value: { ...DONE, task: "process_refund_async", result: REFUND_RESULTS.part.value },
   },
-  failed: { summary: "It was given up", value: FAILED },
+  failed: { summary: "Failed charge", value: FAILED },
 } satisfies Examples<Job>;
 
 export const JOB_PAGE = {

@@ -1,7 +1,7 @@
 /** Payments as the document shows them, taken from what the sandbox answered. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example, Examples } from "../shared/example.ts";
+import type { Example, Examples } from "./common.ts";
 import type { PaymentSchema, PaymentSummarySchema, RefundSchema } from "./payment.ts";
 
 type Payment = z.output<typeof PaymentSchema>;

@@ -1,4 +1,4 @@
-/** A transaction in the gateway's own words: a virtual account that was paid. */
+/** Example of a gateway transaction: a paid virtual account. */
 
 export const SETTLED_TRANSACTION = {
   status_code: "200",

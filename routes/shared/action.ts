@@ -1,18 +1,20 @@
-/** What actions on a resource have in common: they can be repeated safely, and need no body. */
+/** Requests of actions on a resource: an optional body, and an optional `Idempotency-Key`. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "./example.ts";
+import type { MiddlewareHandler } from "hono";
+import type { Examples } from "../schemas/common.ts";
 import { nullIsLeftOut, object } from "./fields.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
+import type { AppEnv } from "./request_context.ts";
 
-/** For actions that need no input; whatever is in the body is ignored. */
+/** For actions without input. Members of the body are ignored. */
 const NothingSchema = nullIsLeftOut(object({}));
 
-/** The request of such an action. */
+/** The body of an action without input. */
 export const NOTHING = {
   schema: NothingSchema,
-  description: "Nothing is needed: leave it out, or send `{}`.",
-  examples: { nothing: { summary: "Nothing", value: {} } },
+  description: "No input is needed: omit the body, or send `{}`.",
+  examples: { nothing: { summary: "Empty body", value: {} } },
 };
 
 interface ActionBody<Body extends z.ZodType> {
@@ -32,7 +34,18 @@ export function actionRequest<Path extends z.ZodObject, Body extends z.ZodType>(
   } as const;
 }
 
-/** Where a key of this action counts: the path without the prefix that all paths have. */
+/** The idempotency scope of an action: method and path, without the base path. */
 export function scopeOf(path: string, id: string): string {
   return `POST ${path.replace("{pk}", id)}`;
 }
+
+/** Treats an empty body as `{}`, with or without a content type, because clients differ in that. */
+export const optionalBody: MiddlewareHandler<AppEnv> = async function optionalBody(c, next) {
+  if (await c.req.text() === "") {
+    const headers = new Headers(c.req.raw.headers);
+    headers.set("Content-Type", "application/json");
+    c.req.raw = new Request(c.req.url, { method: c.req.method, headers });
+    c.req.bodyCache.text = Promise.resolve("{}") as never;
+  }
+  await next();
+};

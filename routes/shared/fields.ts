@@ -1,45 +1,54 @@
-/** What request schemas are made of; each says what is wrong with its value in words for people. */
+/** Building blocks of request schemas. Each reports one validation message per value. */
 
 import { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import { unsent } from "../../openapi/components.ts";
 
-/** Says that a value is missing, or else what it has to be; one complaint a value is enough. */
-function must(be: string) {
+/** Reports a missing value as required, any other with `message`, and skips further checks. */
+function must(message: string) {
   return {
-    error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : be,
+    error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
     abort: true,
   };
 }
 
-/** One line of text: neither control characters nor half characters, which no database stores. */
+/** One line of text. PostgreSQL cannot store NUL or lone surrogates. */
 export function text(most: number) {
-  return z.string(must("must be text"))
+  return z.string(must("must be a string"))
     .min(1, must("must not be empty"))
     .max(most, must(`must have at most ${most} characters`))
-    .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), must("must not hold control characters"));
+    .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), must("must not contain control characters"));
 }
 
-/** Text of several lines. */
+/** Text that may contain line breaks and tabs. */
 export function note(most: number) {
-  return z.string(must("must be text"))
+  return z.string(must("must be a string"))
     .min(1, must("must not be empty"))
     .max(most, must(`must have at most ${most} characters`))
     .refine(
       (value) => !/[\p{Cc}\p{Cs}]/u.test(value.replace(/[\n\r\t]/g, "")),
-      must("must not hold control characters"),
+      must("must not contain control characters"),
     );
 }
 
 export function email() {
-  return text(255).regex(/^[^\s@]+@[^\s@]+$/, must("must be an e-mail address"))
+  return text(255).regex(/^[^\s@]+@[^\s@]+$/, must("must be an email address"))
     .openapi({ format: "email", example: "budi@example.com" });
 }
 
-/** An address that a browser or a phone can follow, an app's own (`shop://done`) included. */
+/** A URL that a browser or phone can open, including an app's own scheme (`shop://done`). */
 export function link() {
-  return text(2000).refine(URL.canParse, must("must be an address such as https://shop.example/"))
+  return text(2000).refine(URL.canParse, must("must be a URL such as https://shop.example/"))
     .openapi({ format: "uri" });
+}
+
+/** The merchant's order id. */
+export function orderId(most: number) {
+  // The gateway has the order id in its paths, where `.` and `..` would be resolved away.
+  return text(most).regex(
+    /^(?!\.{1,2}$)[A-Za-z0-9_~.-]+$/,
+    "may contain only letters, digits, - _ ~ and ., and must not be . or ..",
+  );
 }
 
 export function oneOf<const T extends readonly string[]>(values: T) {
@@ -51,18 +60,18 @@ export function flag() {
 }
 
 export function wholeNumber(least: number, most: number) {
-  const be = must(`must be a whole number from ${least} to ${most}`);
-  return z.int(be).min(least, be).max(most, be);
+  const rule = must(`must be a whole number from ${least} to ${most}`);
+  return z.int(rule).min(least, rule).max(most, rule);
 }
 
-/** Rupiah to be paid, or paid back. */
+/** An amount in rupiah. */
 export function amount() {
   const tooMuch = `must be at most ${MAX_AMOUNT}`;
-  const be = must("must be a whole number above 0");
+  const rule = must("must be a whole number greater than 0");
   return z.int({
-    ...be,
-    error: (issue) => issue.code === "too_big" ? tooMuch : be.error(issue),
-  }).min(1, be).max(MAX_AMOUNT, tooMuch);
+    ...rule,
+    error: (issue) => issue.code === "too_big" ? tooMuch : rule.error(issue),
+  }).min(1, rule).max(MAX_AMOUNT, tooMuch);
 }
 
 export function object<const T extends z.ZodRawShape>(shape: T) {
@@ -70,14 +79,14 @@ export function object<const T extends z.ZodRawShape>(shape: T) {
 }
 
 export function list<T extends z.ZodType>(item: T, most: number) {
-  return z.array(item, must("must be a list"))
+  return z.array(item, must("must be an array"))
     .min(1, must("must not be empty"))
-    .max(most, must(`must have at most ${most} entries`));
+    .max(most, must(`must have at most ${most} items`));
 }
 
-/** An id in a query or a header; in a path what is none is 404, see `pathId`. */
+/** An optional id in a query or a header. For an id in a path see `pathId`. */
 export function anId(description: string) {
-  return z.guid("must be an id").toLowerCase().optional().openapi({
+  return z.guid("must be a UUID").toLowerCase().optional().openapi({
     type: "string",
     format: "uuid",
     description,
@@ -85,14 +94,14 @@ export function anId(description: string) {
   });
 }
 
-/** A JSON object of the caller's own. */
+/** Any JSON object. */
 export function anyObject() {
   return z.record(z.string(), z.unknown(), must("must be an object"));
 }
 
 /**
- * Reads a body in which null stands for what is left out. `metadata` is the caller's own and stays
- * as it is; so does what lies deeper than any input goes, for a body can be nested without end.
+ * Removes null members before validation, so that null means absent. Leaves `metadata` alone, which
+ * belongs to the caller, and values below `INPUT_DEPTH`, because a body can be nested arbitrarily.
  */
 export function nullIsLeftOut<T extends z.ZodType>(schema: T) {
   return z.preprocess((body) => withoutNulls(body, INPUT_DEPTH), schema);

@@ -1,9 +1,9 @@
-/** `metadata`: a JSON object of the caller's own, kept and sent along. */
+/** `metadata`: a JSON object of the caller, stored and returned with the resource. */
 
 import { RESERVED_METADATA } from "../../core/payments/charge_input.ts";
 import { anyObject } from "./fields.ts";
 
-/** As JSON; leaves room for the service's own entries where 16,000 are taken. */
+/** As JSON. The gateway accepts 16,000 characters; the rest is for the service's own entries. */
 const MAX_LENGTH = 15_000;
 
 const MAX_DEPTH = 20;
@@ -14,19 +14,20 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   const refuse = (message: string, path: string[] = []) =>
     context.addIssue({ code: "custom", path, message });
   for (const name of RESERVED_METADATA) {
-    if (Object.hasOwn(metadata, name)) refuse("is a name the service needs for itself", [name]);
+    if (Object.hasOwn(metadata, name)) refuse("is a reserved name", [name]);
   }
-  // First of all the depth: what comes after goes down into every level.
+  // Depth first: the checks after it are recursive.
   if (!isShallow(metadata)) return refuse(`must be at most ${MAX_DEPTH} levels deep`);
   if (JSON.stringify(metadata).length > MAX_LENGTH) {
     return refuse(`must have at most ${MAX_LENGTH} characters as JSON`);
   }
   if (!isStorable(metadata)) {
-    refuse("must hold neither NUL characters, nor half characters, nor infinite numbers");
+    refuse("must not contain NUL characters, lone surrogates or infinite numbers");
   }
 }).openapi("Metadata", {
-  description: "Whatever you want to find again with it: any JSON object of up to 15,000 " +
-    `characters. The names ${NAMES} are taken.`,
+  description:
+    "Any JSON object of up to 15,000 characters, stored and returned with the resource. " +
+    `The names ${NAMES} are reserved.`,
   example: { cart: "c-1893", campaign: "ramadan" },
 });
 
@@ -41,7 +42,7 @@ function isShallow(value: unknown): boolean {
   return true;
 }
 
-/** Whether it comes back from the database as it went in. */
+/** True if PostgreSQL returns the value exactly as it was stored. */
 function isStorable(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   if (typeof value === "number") return Number.isFinite(value);

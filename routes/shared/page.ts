@@ -1,4 +1,4 @@
-/** Lists, a page at a time: `limit`, an opaque `cursor`, and the `Link` to the next page. */
+/** Cursor pagination of lists: `limit`, an opaque `cursor`, and the `Link` to the next page. */
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
@@ -8,7 +8,7 @@ const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 50;
 const LIMIT_RULE = `must be a whole number from 1 to ${MAX_LIMIT}`;
 
-/** Members of a list's query. */
+/** Query parameters of every list. */
 export const paging = {
   limit: z.string(LIMIT_RULE).regex(/^(100|[1-9]\d?)$/, LIMIT_RULE).transform(Number)
     .default(DEFAULT_LIMIT).openapi({
@@ -16,25 +16,25 @@ export const paging = {
       minimum: 1,
       maximum: MAX_LIMIT,
       default: DEFAULT_LIMIT,
-      description: "How many to answer with at most.",
+      description: "Maximum number of items to return.",
       param: { examples: unsent(20) },
     }),
   cursor: z.string("must be given once").transform(decodeCursor).optional().openapi({
     type: "string",
-    description: "Where to go on; it comes with the address in `Link`.",
+    description: "Where the page starts. Take it from the URL in `Link`.",
     param: { examples: unsent("AZejwl9OfWGfCyxk0bCn5Q") },
   }),
 };
 
 export const NEXT_PAGE = {
   Link: {
-    description: 'The next page, `<…>; rel="next"` (RFC 8288); absent on the last one.',
+    description: 'URL of the next page, `<…>; rel="next"` (RFC 8288). Absent on the last page.',
     schema: { type: "string" },
     example: '</payments/?limit=50&cursor=AZejwl9OfWGfCyxk0bCn5Q>; rel="next"',
   },
 } as const;
 
-/** The header that leads on from a page whose last row is `next`; none where `next` is null. */
+/** The `Link` header for the page after the row `next`; no header if `next` is null. */
 export function linkHeader(
   path: string,
   query: Record<string, string | number | undefined>,
@@ -48,7 +48,7 @@ export function linkHeader(
   return { Link: `<${path}?${search}>; rel="next"` };
 }
 
-/** An id in a form that nobody takes for one: what it holds may change. */
+/** Not recognizable as an id, so that callers treat it as opaque and its content can change. */
 function encodeCursor(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
@@ -57,6 +57,6 @@ function decodeCursor(cursor: string, context: z.RefinementCtx): string {
   const hex = Buffer.from(cursor, "base64url").toString("hex");
   const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   if (id !== hex && encodeCursor(id) === cursor) return id;
-  context.addIssue({ code: "custom", message: "must be one that a list gave" });
+  context.addIssue({ code: "custom", message: "must be a cursor from a Link header" });
   return z.NEVER;
 }

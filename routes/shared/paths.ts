@@ -1,9 +1,11 @@
-/** Ids in paths. */
+/** Paths: ids in them, the base path, and the `Location` header. */
 
 import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { ServiceError } from "../../core/errors.ts";
+import type { AppEnv } from "./request_context.ts";
 
-/** Any text at first, for what is no id is 404 and not 400; `idOf` makes an id of it. */
+/** Accepts any text, because a malformed id is 404 and not 400; `idOf` checks it. */
 export function pathId(description: string) {
   return z.string().openapi({
     format: "uuid",
@@ -14,9 +16,25 @@ export function pathId(description: string) {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What cannot be an id is treated as one that nobody has. */
 export function idOf(text: string): string {
   const id = text.toLowerCase();
   if (UUID.test(id)) return id;
   throw new ServiceError("not_found");
+}
+
+/** The prefix of all routes (`BASE_PATH`): the matched route without the end that `path` is. */
+export function basePathOf(c: Context<AppEnv>, path: string): string {
+  return c.env.route?.slice(0, -path.length) ?? "";
+}
+
+/** Documents the `Location` header of a response that creates a resource. */
+export function locationHeader(resource: string, path: string) {
+  return {
+    Location: {
+      description: `Path of the ${resource}.`,
+      required: true,
+      schema: { type: "string" },
+      example: `${path}0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5/`,
+    },
+  } as const;
 }

@@ -1,25 +1,25 @@
-/** `Prefer: respond-async` (RFC 7240): what is asked for is done later, and a job tells of it. */
+/** `Prefer: respond-async` (RFC 7240): the service responds with a job and does the work later. */
 
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Outcome } from "../../core/idempotency/attempt.ts";
 import type { JobView } from "../../core/jobs/views.ts";
 import { unsent } from "../../openapi/components.ts";
-import { type AppEnv, basePathOf } from "./request_context.ts";
-import type { Examples } from "./example.ts";
-import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
+import type { Examples } from "../schemas/common.ts";
 import { JobSchema } from "../schemas/job.ts";
-import { locationHeader } from "./location.ts";
+import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
+import { basePathOf, locationHeader } from "./paths.ts";
+import type { AppEnv } from "./request_context.ts";
 
 const RESPOND_ASYNC = "respond-async";
 
-/** Of requests that can be answered with a job. */
+/** Headers of requests that support `Prefer: respond-async`. */
 export const AsyncHeaders = IdempotencyHeaders.extend({
   "Prefer": z.string().optional().openapi({
-    description: `\`${RESPOND_ASYNC}\` (RFC 7240): do not wait for the gateway, but answer 202 ` +
-      "with a job as soon as the input is checked. The job is done as if the request had come " +
-      "then, with its `Idempotency-Key`, and holds what this request would have been answered " +
-      "with. Other preferences are ignored.",
+    description: `\`${RESPOND_ASYNC}\` (RFC 7240): return 202 with a job as soon as the input is ` +
+      "validated, instead of waiting for the gateway. The job runs the request with its " +
+      "`Idempotency-Key`, and its `result` holds what the synchronous response would have " +
+      "contained. Other preferences are ignored.",
     param: { examples: unsent(RESPOND_ASYNC) },
   }),
 });
@@ -27,11 +27,11 @@ export const AsyncHeaders = IdempotencyHeaders.extend({
 export function answeredLater(examples: Examples<z.output<typeof JobSchema>>) {
   return {
     202: {
-      description: `With \`Prefer: ${RESPOND_ASYNC}\`: the job that will do it. Read it at ` +
-        "`Location` until it is `succeeded` or `failed`.",
+      description: `With \`Prefer: ${RESPOND_ASYNC}\`: the job that runs the request. Poll ` +
+        "`Location` until its status is `succeeded` or `failed`.",
       headers: {
         "Preference-Applied": {
-          description: "That it was preferred.",
+          description: "The preference that was applied.",
           required: true,
           schema: { type: "string", const: RESPOND_ASYNC } as const,
           example: RESPOND_ASYNC,
@@ -44,14 +44,17 @@ export function answeredLater(examples: Examples<z.output<typeof JobSchema>>) {
   };
 }
 
-/** One of possibly many, in any case; names and values may be quoted, and bear parameters. */
+/**
+ * `Prefer` is a list of preferences, case-insensitive. Each may have a value, which may be quoted,
+ * and parameters.
+ */
 export function prefersAsync({ Prefer }: z.output<typeof AsyncHeaders>): boolean {
   if (Prefer === undefined) return false;
   const preferences = Prefer.replace(/"(?:[^"\\]|\\.)*"/g, '""').split(",");
   return preferences.some((each) => /^\s*respond-async\s*(=\s*(""\s*)?)?(;|$)/i.test(each));
 }
 
-/** The answer of the route that was found by this path. */
+/** The 202 response. `routingPath`: the path of the current route, to find the base path. */
 export function accepted(
   c: Context<AppEnv>,
   routingPath: string,

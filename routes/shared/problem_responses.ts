@@ -1,15 +1,53 @@
-/** The error answers of a route, by code, for the document. */
+/** Documents the error responses of operations, by error code. */
 
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
-import { exampleRef, headerRef } from "../../openapi/components.ts";
+import { EXAMPLE_REQUEST_ID, exampleRef, headerRef } from "../../openapi/components.ts";
+import { PROBLEM_MEMBERS, ProblemSchema } from "../schemas/problem.ts";
 import { REPLAY_HEADER } from "./idempotency.ts";
-import { ProblemSchema } from "./problem.ts";
+import type { Router } from "./router.ts";
+
+/** Errors of every operation that requires authentication. */
+export const OF_CALLERS = [
+  "unauthenticated",
+  "rate_limited",
+  "unavailable",
+] as const satisfies ErrorCode[];
+
+/** Errors of operations that accept a body but need none. */
+export const OF_EMPTY_BODY = [
+  "payload_too_large",
+  "unsupported_media_type",
+] as const satisfies ErrorCode[];
+
+/** Errors of operations with a body. */
+export const OF_BODY = [
+  "validation_error",
+  "malformed_json",
+  ...OF_EMPTY_BODY,
+] as const satisfies ErrorCode[];
+
+/** Errors of operations with a body and an optional `Idempotency-Key`. */
+export const OF_INPUT = [
+  ...OF_BODY,
+  "idempotency_in_progress",
+  "idempotency_key_reused",
+] as const satisfies ErrorCode[];
+
+/** Errors of operations that call the gateway. */
+export const OF_GATEWAY = [
+  "gateway_error",
+  "gateway_validation",
+  "gateway_authentication",
+  "gateway_rate_limited",
+  "gateway_unreachable",
+  "gateway_timeout",
+] as const satisfies ErrorCode[];
 
 type Headers = Record<string, { $ref: string }>;
 
 const RETRY_AFTER: Headers = { "Retry-After": headerRef("RetryAfter") };
 
-/** Of errors that share their status with others, which bear no such header. */
+/** For codes that share their status with codes that do not send the header. */
 const MAY_RETRY_AFTER: Headers = { "Retry-After": headerRef("MayRetryAfter") };
 
 const HEADERS: Partial<Record<ErrorCode, Headers>> = {
@@ -25,10 +63,10 @@ const HEADERS: Partial<Record<ErrorCode, Headers>> = {
   unavailable: RETRY_AFTER,
 };
 
-/** Of errors that are final. */
+/** Statuses of final errors, which are stored and replayed for an `Idempotency-Key`. */
 const REPLAYED_STATUSES: number[] = [400, 404];
 
-interface ProblemAnswer {
+interface ProblemResponse {
   description: string;
   headers: Headers;
   content: {
@@ -41,22 +79,24 @@ interface ProblemAnswer {
 
 type StatusOf<Code extends ErrorCode> = (typeof ERROR_CODES)[Code]["status"];
 
-/** `...problems("unauthenticated", "not_found")`; what nobody foresaw can happen everywhere. */
+/** `...problems("unauthenticated", "not_found")`. Adds `internal_error`, which is always possible. */
 export function problems<Code extends ErrorCode>(...codes: Code[]) {
   const byStatus = Map.groupBy(
     new Set<ErrorCode>([...codes, "internal_error"]),
     (code) => ERROR_CODES[code].status,
   );
-  // Of what is asked for once an error, too, is given again.
-  const replay = byStatus.has(ERROR_CODES.idempotency_key_reused.status) ? REPLAY_HEADER : {};
-  const answers = [...byStatus].map(([status, codes]) => [
+  const takesKey = byStatus.has(ERROR_CODES.idempotency_key_reused.status);
+  const responses = [...byStatus].map(([status, codes]) => [
     status,
-    answer(codes, REPLAYED_STATUSES.includes(status) ? replay : {}),
+    describeResponse(codes, takesKey && REPLAYED_STATUSES.includes(status) ? REPLAY_HEADER : {}),
   ]);
-  return Object.fromEntries(answers) as Record<StatusOf<Code | "internal_error">, ProblemAnswer>;
+  return Object.fromEntries(responses) as Record<
+    StatusOf<Code | "internal_error">,
+    ProblemResponse
+  >;
 }
 
-function answer(codes: ErrorCode[], headers: Headers): ProblemAnswer {
+function describeResponse(codes: ErrorCode[], headers: Headers): ProblemResponse {
   const lines = codes.map((code) => `- \`${code}\`: ${ERROR_CODES[code].title}`);
   return {
     description: lines.join("\n"),
@@ -68,4 +108,24 @@ function answer(codes: ErrorCode[], headers: Headers): ProblemAnswer {
       },
     },
   };
+}
+
+/** Adds one example per error code to the document's components, which `problems` refers to. */
+export function registerProblemExamples({ openAPIRegistry }: Router): void {
+  for (const [code, { title, status }] of Object.entries(ERROR_CODES)) {
+    // No operation returns it: the service sends it for a path that lacks the method.
+    if (code === "method_not_allowed") continue;
+    openAPIRegistry.registerComponent("examples", code, {
+      summary: title,
+      value: {
+        type: `urn:payment-gateway:problem:${code}`,
+        title,
+        status,
+        detail: null,
+        instance: EXAMPLE_REQUEST_ID,
+        code,
+        ...PROBLEM_MEMBERS[code as ErrorCode],
+      },
+    });
+  }
 }

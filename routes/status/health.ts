@@ -1,57 +1,53 @@
-/** `GET /health/…`: whether the process lives, and whether it should be given work. */
+/** `GET /health/…`: liveness and readiness probes. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/errors.ts";
 import type { GatewayClient } from "../../core/gateway/client.ts";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
-import { findPending, type Migration } from "../../db/migrations.ts";
+import { checkReadiness, type ReadinessDeps } from "../../core/status/readiness.ts";
 import { answerRef } from "../../openapi/components.ts";
 import { problems } from "../shared/problem_responses.ts";
 import { createRouter } from "../shared/router.ts";
+import { gatewayState, gatewayStateOf } from "./schemas.ts";
 
 export const LiveSchema = z.object({
-  status: z.literal("live").openapi({ description: "Always the same." }),
-}).openapi("Liveness", {
-  description: "The process answers.",
-});
+  status: z.literal("live").openapi({ description: "Always `live`." }),
+}).openapi("Liveness", { description: "The process responds." });
 
 export const ReadySchema = z.object({
-  status: z.literal("ready").openapi({ description: "Always the same: else it is 503." }),
+  status: z.literal("ready").openapi({
+    description: "Always `ready`; otherwise the response is a 503.",
+  }),
   checks: z.object({
-    database: z.literal("up").openapi({ description: "It answers." }),
-    migrations: z.literal("applied").openapi({ description: "It has all tables." }),
-    gateway: z.enum(["closed", "open", "half_open"]).openapi({
-      description:
-        "State of the circuit breaker: calls are made, held back, or tried one at a time",
-    }),
-  }).openapi({ description: "What it needs, and how that stands." }),
-}).openapi("Readiness", { description: "The service should be given work." });
+    database: z.literal("up").openapi({ description: "The database responds." }),
+    migrations: z.literal("applied").openapi({ description: "All migrations are applied." }),
+    gateway: gatewayState,
+  }).openapi({ description: "State of each dependency." }),
+}).openapi("Readiness", { description: "The instance can serve requests." });
 
 const LIVE: z.output<typeof LiveSchema> = { status: "live" };
 
 const READY: z.output<typeof ReadySchema> = {
   status: "ready",
-  checks: { database: "up", migrations: "applied", gateway: "closed" },
+  checks: { database: "up", migrations: "applied", gateway: "ok" },
 };
 
 const getLive = createRoute({
   method: "get",
   path: "/health/live/",
   operationId: "getLiveness",
-  summary: "Check that the process lives",
+  summary: "Check liveness",
   description:
-    "For supervisors: answers as long as the process can answer at all, whatever the database and " +
-    "the gateway do. Restart the process when this fails or takes longer than a few seconds, and " +
-    "for no other reason.",
+    "For supervisors. Responds as long as the process runs, independent of the database and the " +
+    "gateway. Restart the process only if this check fails or takes more than a few seconds.",
   tags: ["Health"],
   security: [],
   responses: {
     200: {
-      description: "Alive",
+      description: "The process responds",
       content: {
         "application/json": {
           schema: LiveSchema,
-          examples: { live: { summary: "Alive", value: LIVE } },
+          examples: { live: { summary: "Live", value: LIVE } },
         },
       },
     },
@@ -63,17 +59,17 @@ const getReady = createRoute({
   method: "get",
   path: "/health/ready/",
   operationId: "getReadiness",
-  summary: "Check that the service is ready",
+  summary: "Check readiness",
   description:
-    "For balancers: 503 (`unavailable`) while the database is away, lacks a migration, or the " +
-    "service is about to end, and then requests belong elsewhere; `checks` says which it is. A " +
-    "gateway that does not answer shows in `checks.gateway` and leaves it at 200: what is stored " +
-    "here can be read all the same, and no other instance would reach the gateway either.",
+    "For load balancers. Returns 503 (`unavailable`) while the database is down, migrations are " +
+    "pending, or the service is shutting down; route requests to another instance then. `checks` " +
+    "says which. If the gateway is down, `checks.gateway` shows it and the status stays 200, " +
+    "because stored data can still be read and other instances could not reach the gateway either.",
   tags: ["Health"],
   security: [],
   responses: {
     200: {
-      description: "Ready",
+      description: "The instance is ready",
       content: {
         "application/json": {
           schema: ReadySchema,
@@ -86,45 +82,32 @@ const getReady = createRoute({
   },
 });
 
-export interface HealthDeps {
-  database: Database;
-  migrations: Migration[];
+export interface HealthDeps extends ReadinessDeps {
   gateway: Pick<GatewayClient, "breakerState">;
   isDraining: () => boolean;
 }
 
-export function createHealth({ database, migrations, gateway, isDraining }: HealthDeps) {
+export function createHealth(deps: HealthDeps) {
+  const { gateway, isDraining } = deps;
   const health = createRouter();
 
-  // Open to everybody, so however many ask at once, one query answers them.
-  let asking: Promise<string[]> | null = null;
-  function pendingMigrations(): Promise<string[]> {
-    return asking ??= database.query((sql) => findPending(sql, migrations))
-      .finally(() => asking = null);
+  // The probe is public, so concurrent requests share one query.
+  let checking: ReturnType<typeof checkReadiness> | null = null;
+  function checkOnce() {
+    return checking ??= checkReadiness(deps).finally(() => checking = null);
   }
 
-  health.openapi(getLive, (c) => c.json({ status: "live" as const }, 200));
+  health.openapi(getLive, (c) => c.json(LIVE, 200));
 
   health.openapi(getReady, async (c) => {
-    if (isDraining()) throw notReady("The service is about to end.");
-    let pending: string[];
-    try {
-      pending = await pendingMigrations();
-    } catch (cause) {
-      if (!(cause instanceof DatabaseUnavailable)) throw cause;
-      throw notReady("The database is not available.", { database: "down" }, cause);
+    if (isDraining()) throw notReady("The server is shutting down.");
+    const { database, migrations, cause } = await checkOnce();
+    if (database === "down") throw notReady("The database is unavailable.", { database }, cause);
+    if (migrations === "pending") {
+      throw notReady("Migrations are pending.", { database, migrations });
     }
-    if (pending.length > 0) {
-      throw notReady("Migrations are pending.", { database: "up", migrations: "pending" });
-    }
-    return c.json({
-      status: "ready" as const,
-      checks: {
-        database: "up" as const,
-        migrations: "applied" as const,
-        gateway: gateway.breakerState(),
-      },
-    }, 200);
+    const checks = { database, migrations, gateway: gatewayStateOf(gateway.breakerState()) };
+    return c.json({ status: "ready" as const, checks }, 200);
   });
 
   return health;

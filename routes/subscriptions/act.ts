@@ -4,18 +4,16 @@ import { createRoute } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import * as actions from "../../core/subscriptions/act.ts";
 import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
-import { actionRequest, NOTHING, scopeOf } from "../shared/action.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
+import { actionRequest, NOTHING, optionalBody, scopeOf } from "../shared/action.ts";
 import { oneOf } from "../shared/fields.ts";
 import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
-import { optionalBody } from "../shared/optional_body.ts";
 import { idOf } from "../shared/paths.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionPath } from "./read.ts";
-import { SubscriptionSchema } from "../schemas/subscription.ts";
 
 const ActionPath = SubscriptionPath.extend({
   action_name: oneOf(SUBSCRIPTION_ACTIONS).openapi({

@@ -3,20 +3,19 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
-import { basePathOf, callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../shared/codes.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 import {
   attemptOf,
   IdempotencyHeaders,
   REPLAY_HEADER,
   replayHeader,
 } from "../shared/idempotency.ts";
-import { locationHeader } from "../shared/location.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { basePathOf, locationHeader } from "../shared/paths.ts";
+import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionInputSchema } from "./input.ts";
-import { SubscriptionSchema } from "../schemas/subscription.ts";
 
 const path = "/subscriptions/";
 

@@ -5,14 +5,14 @@ import type { RecordDeps } from "../../core/records/deps.ts";
 import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { basePathOf } from "../shared/paths.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTION_PAGE } from "./examples.ts";
-import { SubscriptionSchema } from "../schemas/subscription.ts";
 
 const path = "/subscriptions/";
 

@@ -3,13 +3,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { readSubscription } from "../../core/subscriptions/read.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS } from "../shared/codes.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { idOf, pathId } from "../shared/paths.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
-import { SubscriptionSchema } from "../schemas/subscription.ts";
 
 export const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });
 

@@ -121,10 +121,10 @@ Deno.test("the document says whose it is, how to get in, and calls things by the
   ) {
     assert.ok(components.schemas[name], name);
   }
-  for (const title of ["Authentication", "Idempotency", "Errors", "Lists", "Amounts and times"]) {
+  for (const title of ["Authentication", "Idempotency", "Errors", "Pagination", "Amounts and times"]) {
     assert.match(info.description, new RegExp(`^## ${title}$`, "m"));
   }
-  assert.match(info.description, /^## Without waiting$.*^## Events and webhooks$/ms);
+  assert.match(info.description, /^## Asynchronous requests$.*^## Events and webhooks$/ms);
 });
 
 Deno.test("who looks for a component finds it by its name", async () => {

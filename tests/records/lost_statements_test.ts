@@ -5,11 +5,13 @@ import type { JobSubject } from "../../core/jobs/new_job.ts";
 import * as subscriptions from "../../core/subscriptions/check_job.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
-import { ProblemSchema } from "../../routes/shared/problem.ts";
+import { ProblemSchema } from "../../routes/schemas/problem.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { newKey } from "../support/idempotency.ts";
 import { notify } from "../support/gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createLossyDatabase, LOSSES } from "../support/records/losses.ts";
 import {
   assertOneStory,
@@ -18,8 +20,6 @@ import {
   parseSubscription,
   subscriptionRequest,
 } from "../support/records/requests.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const MINUTE = 60_000;
 

@@ -1,4 +1,4 @@
-/** Lets nobody in but callers with a credential that holds, each within its limit. */
+/** Authenticates the caller of a request, and applies the caller's rate limit. */
 
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
@@ -6,29 +6,31 @@ import type { Authenticate } from "../../core/auth/authenticator.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
 import type { AppEnv } from "../shared/request_context.ts";
-import { clientAddress } from "./client_address.ts";
-import type { Limit } from "./limit.ts";
+import { clientAddress, type RateLimit } from "./rate_limit.ts";
 
-export interface AdmitDeps {
+export interface RequireCallerDeps {
   authenticate: Authenticate;
-  limit: Limit;
+  rateLimit: RateLimit;
   trustedProxies: AddressList | null;
 }
 
-/** Notes the caller in the request's context, or throws; at once where the caller is known. */
-export type Admit = (c: Context<AppEnv>) => void | Promise<void>;
+/**
+ * Stores the caller in the request's context, or throws `unauthenticated` or `rate_limited`.
+ * Synchronous if the credential is cached.
+ */
+export type RequireCaller = (c: Context<AppEnv>) => void | Promise<void>;
 
-export function createAdmit(deps: AdmitDeps): Admit {
-  const { authenticate, limit, trustedProxies } = deps;
+export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
+  const { authenticate, rateLimit, trustedProxies } = deps;
 
   function admit(c: Context<AppEnv>, caller: Caller | null): void {
     if (!caller) {
-      // Who cannot say who they are is limited by address, so that guessing stays slow.
-      limit(`address:${clientAddress(c, trustedProxies)}`);
+      // Failed attempts count per address, to slow down guessing.
+      rateLimit(`address:${clientAddress(c, trustedProxies)}`);
       throw new ServiceError("unauthenticated", { headers: { "WWW-Authenticate": "Bearer" } });
     }
     c.env.caller = caller;
-    limit(`user:${caller.userId}`);
+    rateLimit(`user:${caller.userId}`);
   }
 
   return (c) => {

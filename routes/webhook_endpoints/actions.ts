@@ -1,19 +1,18 @@
-/** `POST /webhook-endpoints/{id}/…/`: tries an endpoint, and gives it another secret. */
+/** `POST /webhook-endpoints/{id}/…/`: tests an endpoint, and rotates its secret. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import { rotateWebhookSecret } from "../../core/webhooks/manage_endpoints.ts";
 import { testWebhookEndpoint } from "../../core/webhooks/test_endpoint.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { OF_CALLERS, OF_EMPTY_BODY } from "../shared/codes.ts";
 import { idOf } from "../shared/paths.ts";
-import { problems } from "../shared/problem_responses.ts";
+import { OF_CALLERS, OF_EMPTY_BODY, problems } from "../shared/problem_responses.ts";
+import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { ENDPOINTS_WITH_SECRETS, TEST_RESULTS } from "./examples.ts";
-import { endpointId } from "./path.ts";
+import { endpointId } from "./input.ts";
 import { WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./schemas.ts";
 
-const about = {
+const common = {
   method: "post" as const,
   tags: ["Webhooks"],
   request: { params: z.object({ id: endpointId }) },
@@ -22,19 +21,18 @@ const about = {
 const refusals = problems("forbidden", "not_found", ...OF_EMPTY_BODY, ...OF_CALLERS);
 
 const testWebhookEndpointRoute = createRoute({
-  ...about,
+  ...common,
   path: "/webhook-endpoints/{id}/test/",
   operationId: "testWebhookEndpoint",
   summary: "Test a webhook endpoint",
   description:
-    "Sends it an event `webhook_endpoint_tested`, signed as all are, once and right now, and " +
-    "tells what came of it: use it when a receiver is new, or was mended. That the endpoint " +
-    "does not answer is no error of this call, but 200 with `succeeded: false`. Nothing of it " +
-    "is stored, and a failure does not count. It needs no body. For staff; others get " +
-    "`forbidden`.",
+    "Sends one signed event `webhook_endpoint_tested` to the endpoint and returns the result. Use " +
+    "it for a new or changed receiver. If the endpoint does not respond, the status is still 200, " +
+    "with `succeeded: false`. The test is not stored, and a failure does not count towards " +
+    "disabling the endpoint. No body is needed. Staff only; other callers get `forbidden`.",
   responses: {
     200: {
-      description: "What came of it, be it a failure",
+      description: "The result, successful or not",
       content: { "application/json": { schema: WebhookTestResultSchema, examples: TEST_RESULTS } },
     },
     ...refusals,
@@ -42,15 +40,15 @@ const testWebhookEndpointRoute = createRoute({
 });
 
 const rotateWebhookSecretRoute = createRoute({
-  ...about,
+  ...common,
   path: "/webhook-endpoints/{id}/rotate-secret/",
   operationId: "rotateWebhookSecret",
   summary: "Rotate the secret of a webhook endpoint",
   description:
-    "The answer shows the new secret, this once: for when the old one was lost or seen. For a " +
-    "day everything is signed with both, so that your receiver can change over in its own " +
-    "time; one before that counts no longer. So do not rotate twice in a row. It needs no " +
-    "body. For staff; others get `forbidden`.",
+    "Returns a new secret, which is shown only once. Use it if the old secret was lost or exposed. " +
+    "For 24 hours deliveries are signed with both secrets, so that you can update your receiver; " +
+    "older secrets stop working at once, so do not rotate twice in a row. No body is needed. Staff " +
+    "only; other callers get `forbidden`.",
   responses: {
     200: {
       description: "The endpoint, with its new secret",

@@ -1,14 +1,14 @@
-/** An answer that is the same for everybody: made once, compressed once, told apart by its tag. */
+/** A response that never changes: built and compressed once, with an ETag. */
 
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Context } from "hono";
 
-export interface FixedAnswerOptions {
+export interface FixedResponseOptions {
   contentType: string;
   cacheControl: string;
-  /** Asked for at the first request only, and again only where it failed. */
+  /** Called at the first request, and again only if it failed. */
   text: () => string | Promise<string>;
 }
 
@@ -19,11 +19,10 @@ interface Form {
   headers: Record<string, string>;
 }
 
-/**
- * Compressed by gzip or not at all: brotli would make the document a sixth smaller, and a third form
- * to keep and to test.
- */
-export function createFixedAnswer(options: FixedAnswerOptions): (c: Context) => Promise<Response> {
+/** Supports gzip but not brotli, which would save a sixth but add a third variant to test. */
+export function createFixedResponse(
+  options: FixedResponseOptions,
+): (c: Context) => Promise<Response> {
   const forms = new Map<Encoding, Promise<Form>>();
 
   function formOf(encoding: Encoding): Promise<Form> {
@@ -35,7 +34,7 @@ export function createFixedAnswer(options: FixedAnswerOptions): (c: Context) => 
     return form;
   }
 
-  return async function answer(c) {
+  return async function respond(c) {
     const takesGzip = accepts(c.req.header("accept-encoding"), "gzip");
     const { bytes, headers } = await formOf(takesGzip ? "gzip" : "identity");
     return isKnown(c.req.header("if-none-match"), headers.ETag!)
@@ -43,17 +42,17 @@ export function createFixedAnswer(options: FixedAnswerOptions): (c: Context) => 
       : c.body(bytes, 200, {
         ...headers,
         "Content-Type": options.contentType,
-        // Said here so that HEAD says it, too.
+        // Set explicitly, so that HEAD has it as well.
         "Content-Length": String(bytes.length),
         ...takesGzip && { "Content-Encoding": "gzip" },
       });
   };
 }
 
-/** What goes over the wire, and a tag of just these bytes, so that it is strong in each encoding. */
+/** The ETag is a hash of the encoded bytes, so that it is a strong one in each encoding. */
 async function makeForm(
   encoding: Encoding,
-  { text, cacheControl }: FixedAnswerOptions,
+  { text, cacheControl }: FixedResponseOptions,
 ): Promise<Form> {
   const plain = new TextEncoder().encode(await text());
   const bytes = encoding === "gzip"
@@ -66,7 +65,7 @@ async function makeForm(
   };
 }
 
-/** Whoever does not say that it can read an encoding is not sent it. */
+/** True if the client lists the encoding with a weight above 0. */
 function accepts(header: string | undefined, encoding: Encoding): boolean {
   const weights = new Map(
     (header ?? "").toLowerCase().split(",").map((part) => {
@@ -78,7 +77,7 @@ function accepts(header: string | undefined, encoding: Encoding): boolean {
   return (weights.get(encoding) ?? weights.get("*") ?? 0) > 0;
 }
 
-/** A cache on the way may have called the tag weak: for a GET it is the same. */
+/** A cache may have marked the ETag as weak (`W/`), which makes no difference for a GET. */
 function isKnown(header: string | undefined, tag: string): boolean {
   const known = (header ?? "").split(",").map((each) => each.trim().replace(/^W\//, ""));
   return known.includes(tag) || known.includes("*");
