@@ -104,7 +104,7 @@ Deno.test("a database server that dies is started again", async () => {
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
   const postmaster = parseInt(await Deno.readTextFile(pidFile));
   Deno.kill(postmaster, "SIGKILL");
-  await until("its death is noticed", () => service.output().includes("database_died"));
+  await until("its death is noticed", () => service.output().includes("database_crashed"));
   await until("it is back", async () => (await service.get("/health/ready/")).status === 200);
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });

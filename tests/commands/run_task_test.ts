@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createProgress } from "../../commands/progress.ts";
+import { createProgress } from "../../commands/terminal.ts";
 import { run as runHere } from "../../commands/run_task.ts";
 import { parseConfig } from "../../core/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
@@ -339,7 +339,7 @@ Deno.test("progress is told in place on a terminal, and in a log now and then", 
     const progress = createProgress("sweep", screen, () => now);
     for (let done = 1; done <= 300; done++) {
       now += 50;
-      progress.tell(done, 300);
+      progress.show(done, 300);
     }
     progress.end();
     return text;

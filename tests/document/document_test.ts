@@ -121,7 +121,9 @@ Deno.test("the document says whose it is, how to get in, and calls things by the
   ) {
     assert.ok(components.schemas[name], name);
   }
-  for (const title of ["Authentication", "Idempotency", "Errors", "Pagination", "Amounts and times"]) {
+  for (
+    const title of ["Authentication", "Idempotency", "Errors", "Pagination", "Amounts and times"]
+  ) {
     assert.match(info.description, new RegExp(`^## ${title}$`, "m"));
   }
   assert.match(info.description, /^## Asynchronous requests$.*^## Events and webhooks$/ms);

@@ -5,7 +5,7 @@ import { openApp } from "../support/app.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 import { PROJECT, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { permissionFlags } from "../../commands/permissions.ts";
+import { permissionFlags } from "../../commands/prepare.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { newId } from "../../core/new_id.ts";
 import { observationsOf } from "../../core/status/measure.ts";

@@ -1,7 +1,7 @@
 /** The real service, to be killed: both of its wires, to the gateway and to the database, have gates. */
 
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../commands/permissions.ts";
+import { permissionFlags } from "../../commands/prepare.ts";
 import { sweepJobs } from "../../core/jobs/sweep.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
