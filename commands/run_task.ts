@@ -209,7 +209,7 @@ async function waitForOutcomes({ database }: TaskDeps, ids: string[], since: Dat
 
 function printOutcomes({ succeeded, changed, failed, putOff, running, errors }: JobOutcomes): void {
   const parts = [
-    `${succeeded + failed} checked`,
+    `${succeeded + failed} processed`,
     `${changed} changed`,
     `${failed} failed`,
     ...putOff > 0 ? [`${putOff} deferred`] : [],

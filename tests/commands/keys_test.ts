@@ -38,7 +38,7 @@ Deno.test("keys are made, used, listed and revoked while the embedded service ru
   assert.notEqual(row["LAST USED"], "never");
 
   const { stdout: revoked } = await keys(settings, "revoke", key.slice(0, 11));
-  assert.match(revoked, /gk_\S{8} of alice is revoked/);
+  assert.match(revoked, /Revoked gk_\S{8} of user alice/);
   await until("it is refused", async () => (await service.get("/me/", key)).status === 401);
   assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked 20/);
 });
@@ -76,7 +76,7 @@ Deno.test("what cannot be done is said in a line or shown in the usage, exit cod
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const unknown = await keys(settings, "revoke", "gk_unknown0");
   assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /^There is no key gk_unknown0; .*\n$/);
+  assert.match(unknown.stderr, /^No key with prefix gk_unknown0\. .*\n$/);
   const wrong = [
     ...[[], ["create"], ["create", "--user"], ["create", "alice"], ["remove"], ["list", "--staff"]],
     ...[["revoke"], ["revoke", "a", "b"], ["create", "--user", "a", "--admin"]],

@@ -36,7 +36,7 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
-  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Migrated: 0001"]) {
+  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Applied migration 0001"]) {
     assert.match(output, new RegExp(step));
   }
   assert.match(output, new RegExp(`API +${service.url}/`));
@@ -63,7 +63,7 @@ Deno.test("SIGTERM, SIGINT and SIGHUP end it in good order; the next start has d
     keys ??= service.keys;
     assert.deepEqual(service.keys, keys);
     assert.equal((await service.get("/me/", keys.user)).status, 200);
-    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Migrated/);
+    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Applied/);
     service.signal(signal);
     const { code } = await service.ended;
     assert.equal(code, 0, service.output());
@@ -231,7 +231,7 @@ Deno.test("a role that may change nothing can serve what is migrated, and is tol
   }
   const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: as(empty) });
   assert.equal(code, 1);
-  assert.match(stderr, /^Migrations are missing, and this role may not apply them: [^\n]+\n$/);
+  assert.match(stderr, /^Migrations are pending, and this database role may not apply them: [^\n]+\n$/);
 });
 
 Deno.test("a database that does not let us in is told in one line, without its password", async () => {
@@ -242,7 +242,7 @@ Deno.test("a database that does not let us in is told in one line, without its p
     const settings = { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", PORT: "0" };
     const { code, stderr } = await runTask(["start"], settings);
     assert.equal(code, 1);
-    assert.match(stderr, /^The database at 127\.0\.0\.1:\d+\/\w+ does not let us in: [^\n]+\n$/);
+    assert.match(stderr, /^Could not connect to the database at 127\.0\.0\.1:\d+\/\w+: [^\n]+\n$/);
     assert.doesNotMatch(stderr, /hunter2/);
   }
 });

@@ -89,7 +89,7 @@ Deno.test("a role that serves has to be a member of the queue's owner, and is to
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^The queue has to be set up, and this role may not do that: [^\n]*gateway_worker[^\n]*\n$/,
+    /^The job queue is not set up, and this database role may not set it up: [^\n]*gateway_worker[^\n]*\n$/,
   );
 });
 

@@ -108,7 +108,7 @@ Deno.test("Location follows BASE_PATH", async () => {
 Deno.test("an amount is a whole number above 0, of at most 13 digits", async () => {
   await using charges = await openCharges();
   const wrong = {
-    "must be a whole number above 0": [
+    "must be a whole number greater than 0": [
       "0",
       "-1",
       "-0",
@@ -238,9 +238,9 @@ Deno.test("what is wrong with an item is told by its place", async () => {
   }
   const lists: [unknown, string][] = [
     [[], "must not be empty"],
-    [{}, "must be a list"],
-    [Array(1001).fill(ITEM), "must have at most 1000 entries"],
-    [Array(50_000).fill(0), "must have at most 1000 entries"],
+    [{}, "must be an array"],
+    [Array(1001).fill(ITEM), "must have at most 1000 items"],
+    [Array(50_000).fill(0), "must have at most 1000 items"],
   ];
   for (const [item_details, message] of lists) {
     assert.deepEqual(await charges.refused({ ...CHARGE, item_details }), { item_details: message });
@@ -329,7 +329,7 @@ Deno.test("text is one line of whole characters, everywhere", async () => {
   for (const [field, place] of places) {
     for (const text of ["\u0000", "a\u0000b", "a\nb", "\u007f", "\ud83d", "\udc00b"]) {
       const said = await charges.refused({ ...CHARGE, ...place(text) });
-      assert.deepEqual(said, { [field]: "must not hold control characters" }, field);
+      assert.deepEqual(said, { [field]: "must not contain control characters" }, field);
     }
   }
   const { customer_first_name, custom_field1 } = await charges.charged({

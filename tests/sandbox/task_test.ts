@@ -167,7 +167,7 @@ Deno.test("a sandbox port that is taken stops the start in one line", async () =
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: port };
   const { code, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`Port ${port} is taken: .* set SANDBOX_PORT\\.`));
+  assert.match(stderr, new RegExp(`Port ${port} is already in use\\. .* set SANDBOX_PORT\\.`));
 });
 
 Deno.test("with a gateway of one's own there is no sandbox", async () => {

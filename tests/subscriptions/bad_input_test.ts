@@ -21,7 +21,7 @@ const INTERVAL = "must be a whole number from 1 to 1000";
 const NAME = "must be made of letters, digits, spaces, - _ ~ and .";
 const TIME = "must be a time such as 2026-12-31T09:00:00Z";
 const METADATA = "must have at most 900 bytes as JSON";
-const RESERVED = "is a name the service needs for itself";
+const RESERVED = "is a reserved name";
 const UNITS = "must be one of day, week, month";
 
 const DAILY = { interval: 1, interval_unit: "day", max_interval: 3 };
@@ -31,12 +31,12 @@ const WRONG: [field: string, message: string, more: Json][] = [
   ["name", "is required", { name: undefined }],
   ["name", "is required", { name: null }],
   ["name", "must not be empty", { name: "" }],
-  ["name", "must be text", { name: 5 }],
+  ["name", "must be a string", { name: 5 }],
   ["name", "must have at most 40 characters", { name: "x".repeat(41) }],
   ...["a/b", "a#b", "é", "a\u00a0b", "😀", "a?b", "a+b", "a%20b", "name;drop"].map((name) =>
     ["name", NAME, { name }] as [string, string, Json]
   ),
-  ["name", "must not hold control characters", { name: "a\nb" }],
+  ["name", "must not contain control characters", { name: "a\nb" }],
   ["amount", "is required", { amount: undefined }],
   ...[0, -1, 0.5, 150_000.01, 1e11, 1e20, "150000", true, [], {}].map((amount) =>
     ["amount", AMOUNT, { amount }] as [string, string, Json]
@@ -51,9 +51,9 @@ const WRONG: [field: string, message: string, more: Json][] = [
   ),
   ["token", "is required", { token: undefined }],
   ["token", "must not be empty", { token: "" }],
-  ["token", "must be text", { token: ["t"] }],
+  ["token", "must be a string", { token: ["t"] }],
   ["token", "must have at most 2000 characters", { token: "t".repeat(2001) }],
-  ["token", "must not hold control characters", { token: "t\0" }],
+  ["token", "must not contain control characters", { token: "t\0" }],
   ["gopay_account_id", "is required", { payment_type: "gopay" }],
   ["interval", "is required", { interval: undefined }],
   ...[0, -1, 1.5, 1001, "1", true, 1e300].map((interval) =>
@@ -98,8 +98,8 @@ const WRONG: [field: string, message: string, more: Json][] = [
     retry_schedule: { ...DAILY, max_interval: undefined },
   }],
   ["customer_details", "must be an object", { customer_details: "Budi" }],
-  ["customer_details.email", "must be an e-mail address", { customer_details: { email: "budi" } }],
-  ["customer_details.first_name", "must be text", { customer_details: { first_name: 1 } }],
+  ["customer_details.email", "must be an email address", { customer_details: { email: "budi" } }],
+  ["customer_details.first_name", "must be a string", { customer_details: { first_name: 1 } }],
   ["metadata", "must be an object", { metadata: "gold" }],
   ["metadata", "must be an object", { metadata: ["gold"] }],
   // Bytes, not characters.
