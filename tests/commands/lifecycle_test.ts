@@ -36,7 +36,9 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
-  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Applied migration 0001"]) {
+  for (
+    const step of ["Fetching PostgreSQL 18", "Creating the database", "Applied migration 0001"]
+  ) {
     assert.match(output, new RegExp(step));
   }
   assert.match(output, new RegExp(`API +${service.url}/`));
@@ -231,7 +233,10 @@ Deno.test("a role that may change nothing can serve what is migrated, and is tol
   }
   const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: as(empty) });
   assert.equal(code, 1);
-  assert.match(stderr, /^Migrations are pending, and this database role may not apply them: [^\n]+\n$/);
+  assert.match(
+    stderr,
+    /^Migrations are pending, and this database role may not apply them: [^\n]+\n$/,
+  );
 });
 
 Deno.test("a database that does not let us in is told in one line, without its password", async () => {

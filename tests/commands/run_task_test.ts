@@ -196,7 +196,10 @@ Deno.test("what fails is counted and told by its reason, exit code 1", async () 
   await own.makeDue();
   const down = await run(nowhere, "check_pending_payments");
   assert.equal(down.code, 1);
-  assert.match(down.stderr, /The gateway is down or rate limiting; remaining work was deferred\.\n$/);
+  assert.match(
+    down.stderr,
+    /The gateway is down or rate limiting; remaining work was deferred\.\n$/,
+  );
   const [job] = await jobsOf(own.app, id);
   assert.equal(job!.status, "queued", "the service goes on with it");
 });

@@ -30,7 +30,10 @@ Deno.test("a version's document is kept once; a changed one needs another versio
 
   const { code, said } = await release("1.0.0", "changed");
   assert.equal(code, 1);
-  assert.match(said, /Version 1\.0\.0 is already released with a different document\. Raise the version/);
+  assert.match(
+    said,
+    /Version 1\.0\.0 is already released with a different document\. Raise the version/,
+  );
   assert.equal(await titleOf("1.0.0"), "first");
 
   assert.equal((await release("1.1.0", "changed")).code, 0);

@@ -1,46 +1,44 @@
-/** Reads server-sent events (`text/event-stream`) one by one. */
-
-import { plainLineEnds } from "./line_ends.ts";
+/** Parses server-sent events (`text/event-stream`). */
 
 export interface Message {
   id?: string;
   data?: string;
-  /** How long to wait before connecting anew. */
+  /** Pause before the next reconnect. */
   retryMs?: number;
 }
 
-/** Throws where nothing comes for so long, not even a comment: a connection can die unnoticed. */
+/** Throws if nothing arrives for `silenceMs`, not even a comment: the connection may be dead. */
 export async function* readEventStream(
   body: ReadableStream<Uint8Array>,
   silenceMs: number,
   signal?: AbortSignal,
 ): AsyncGenerator<Message, void, undefined> {
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-    .pipeThrough(plainLineEnds()).getReader();
+    .pipeThrough(normalizeLineEnds()).getReader();
   let text = "";
-  // The request's own signal follows this one only until what ties them is collected as garbage.
+  // The request's combined signal stops following this one once it is garbage collected.
   const stop = () => void reader.cancel().catch(() => {});
   signal?.addEventListener("abort", stop);
   try {
     while (!signal?.aborted) {
-      const { done, value } = await waitAtMost(silenceMs, reader.read());
+      const { done, value } = await withTimeout(silenceMs, reader.read());
       if (done) return;
       const blocks = (text + value).split("\n\n");
-      // What comes last has not ended yet.
+      // The last block is incomplete.
       text = blocks.pop() ?? "";
       for (const block of blocks) yield parseBlock(block);
     }
   } finally {
     signal?.removeEventListener("abort", stop);
-    // A reader who leaves the loop closes the connection.
+    // Leaving the loop closes the connection.
     await reader.cancel().catch(() => {});
   }
 }
 
-async function waitAtMost<T>(ms: number, reading: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, reading: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("Nothing came for too long")), ms);
+    timer = setTimeout(() => reject(new Error("The connection was silent for too long")), ms);
   });
   try {
     return await Promise.race([reading, silence]);
@@ -52,15 +50,28 @@ async function waitAtMost<T>(ms: number, reading: Promise<T>): Promise<T> {
 function parseBlock(block: string): Message {
   const message: Message = {};
   for (const line of block.split("\n")) {
-    // By `s` a value may hold what JavaScript takes for the end of a line, and the stream does not.
+    // The flag `s`: U+2028 ends a line in JavaScript, but not in an event stream.
     const [, field, value] = line.match(/^(\w+): ?(.*)$/s) ?? [];
     if (value === undefined) continue;
     if (field === "id") message.id = value;
-    // Anything else is to be ignored, by the standard.
+    // The standard says to ignore other values.
     if (field === "retry" && /^\d+$/.test(value)) message.retryMs = Number(value);
     if (field === "data") {
       message.data = message.data === undefined ? value : `${message.data}\n${value}`;
     }
   }
   return message;
+}
+
+/** Replaces the line ends CRLF and CR by LF. */
+function normalizeLineEnds(): TransformStream<string, string> {
+  let endedWithCr = false;
+  return new TransformStream({
+    transform(text, to) {
+      // A CR ends a line at once; an LF at the start of the next chunk belongs to it.
+      const rest = endedWithCr && text.startsWith("\n") ? text.slice(1) : text;
+      endedWithCr = text.endsWith("\r");
+      to.enqueue(rest.replace(/\r\n?/g, "\n"));
+    },
+  });
 }
