@@ -58,7 +58,7 @@ export function parameterRef(name: "RequestId") {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-export function answerRef(name: "Unreadable") {
+export function responseRef(name: "Unreadable") {
   return { $ref: `#/components/responses/${name}` };
 }
 
@@ -83,7 +83,7 @@ export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void 
     description: "Your own id for the request, up to 128 letters, digits and `_.:-`. The service " +
       "generates one if it is omitted.",
     schema: { type: "string" },
-    examples: unsent(EXAMPLE_REQUEST_ID),
+    examples: unsentExample(EXAMPLE_REQUEST_ID),
   });
   // Sent by the HTTP server before the service sees the request, so it has no body and no id.
   openAPIRegistry.registerComponent("responses", "Unreadable", {
@@ -97,6 +97,6 @@ export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void 
 }
 
 /** A parameter example that the reference page shows but does not send by default. */
-export function unsent(value: unknown) {
+export function unsentExample(value: unknown) {
   return { example: { value, "x-disabled": true } };
 }

@@ -27,7 +27,7 @@ import { type Fetch, wrapRequests } from "./middleware/wrap_requests.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { registerProblemExamples } from "./shared/problem_responses.ts";
 import { createEventRoutes } from "./events/routes.ts";
-import { createHealth } from "./status/health.ts";
+import { createHealthRoutes } from "./status/health.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { me } from "./me.ts";
@@ -94,7 +94,7 @@ export function createApp(deps: AppDeps): App {
   const secrets = createSecretBox(config.gateway.serverKey);
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
   const publicRoutes = [
-    createHealth(deps),
+    createHealthRoutes(deps),
     createNotificationRoute({
       ...notificationDeps,
       // A separate limit, so that requests from many addresses do not evict callers from memory.

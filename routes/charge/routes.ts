@@ -6,10 +6,20 @@ import { askForCharge, type AsyncChargeDeps } from "../../core/payments/process_
 import { JOBS } from "../schemas/job_examples.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
 import { CHARGED } from "../schemas/payment_examples.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import {
+  fingerprintRequest,
+  keyedAttempt,
+  REPLAY_HEADER,
+  replayHeader,
+} from "../shared/idempotency.ts";
 import { basePathOf, locationHeader } from "../shared/paths.ts";
-import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../shared/prefer.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import { createRouter, type Router } from "../shared/router.ts";
 import { EXAMPLES } from "./examples.ts";
@@ -54,8 +64,8 @@ const chargeRoute = createRoute({
       },
       content: { "application/json": { schema: PaymentSchema, examples: CHARGED } },
     },
-    ...answeredLater({ queued_charge: JOBS.queued_charge }),
-    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...asyncResponse({ queued_charge: JOBS.queued_charge }),
+    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
@@ -67,10 +77,10 @@ export function createChargeRoutes(deps: AsyncChargeDeps): Router {
     const scope = `POST ${path}`;
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
-      const request = { key, ...questionOf(scope, input) };
+      const request = { key, ...fingerprintRequest(scope, input) };
       return accepted(c, path, await askForCharge(deps, callerOf(c), input, request));
     }
-    const attempt = attemptOf(headers, scope, input);
+    const attempt = keyedAttempt(headers, scope, input);
     const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });

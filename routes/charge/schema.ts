@@ -2,13 +2,13 @@
 
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { nullIsLeftOut } from "../shared/fields.ts";
+import { dropNulls } from "../shared/fields.ts";
 import { BankTransferCharge, CstoreCharge, EchannelCharge } from "./banks.ts";
 import { CreditCardCharge } from "./cards.ts";
 import { AkulakuCharge, KredivoCharge } from "./pay_later.ts";
 import { DanaCharge, GopayCharge, OvoCharge, QrisCharge, ShopeepayCharge } from "./wallets.ts";
 
-export const ChargeSchema = nullIsLeftOut(z.discriminatedUnion("payment_type", [
+export const ChargeSchema = dropNulls(z.discriminatedUnion("payment_type", [
   BankTransferCharge,
   CreditCardCharge,
   EchannelCharge,

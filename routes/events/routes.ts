@@ -4,12 +4,12 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
-import { anId, oneOf } from "../shared/fields.ts";
+import { oneOf, optionalId } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import { createRouter, type Router } from "../shared/router.ts";
 import { EVENT_PAGE } from "./examples.ts";
@@ -35,14 +35,14 @@ const eventsRoute = createRoute({
     query: z.object({
       name: oneOf(EventNameSchema.options).optional().openapi({
         description: "Return only events with this name.",
-        param: { examples: unsent("payment_settled") },
+        param: { examples: unsentExample("payment_settled") },
       }),
-      resource_id: anId(
+      resource_id: optionalId(
         "Return only events of the payment, invoice or subscription with this `id`.",
       ),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
         description: "Sort order.",
-        param: { examples: unsent("oldest_first") },
+        param: { examples: unsentExample("oldest_first") },
       }),
       ...paging,
     }),
@@ -53,7 +53,7 @@ const eventsRoute = createRoute({
       headers: NEXT_PAGE,
       content: { "application/json": { schema: z.array(EventSchema), examples: EVENT_PAGE } },
     },
-    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
   },
 });
 

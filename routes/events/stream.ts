@@ -2,10 +2,10 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { EventStreams } from "../../core/events/streams.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
-import { anId, list, oneOf } from "../shared/fields.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { list, oneOf, optionalId } from "../shared/fields.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 
@@ -55,12 +55,14 @@ const streamRoute = createRoute({
         type: "array",
         items: { $ref: "#/components/schemas/EventName" },
         description: "Send only events with this name. Repeat the parameter for several names.",
-        param: { examples: unsent(["payment_settled"]) },
+        param: { examples: unsentExample(["payment_settled"]) },
       }),
-      resource_id: anId("Send only events of the payment, invoice or subscription with this `id`."),
+      resource_id: optionalId(
+        "Send only events of the payment, invoice or subscription with this `id`.",
+      ),
     }),
     headers: z.object({
-      "Last-Event-ID": anId(
+      "Last-Event-ID": optionalId(
         "The `id` of the last event that you received. The stream continues after it.",
       ),
     }),
@@ -77,7 +79,7 @@ const streamRoute = createRoute({
         },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 

@@ -5,13 +5,18 @@ import { createInvoice } from "../../core/invoices/create.ts";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
 import {
-  attemptOf,
   IdempotencyHeaders,
+  keyedAttempt,
   REPLAY_HEADER,
   replayHeader,
 } from "../shared/idempotency.ts";
 import { basePathOf, locationHeader } from "../shared/paths.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICE_REQUESTS, INVOICES } from "./examples.ts";
@@ -53,14 +58,14 @@ const createInvoiceRoute = createRoute({
         },
       },
     },
-    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
 export function addCreate(router: Router, deps: InvoiceDeps): void {
   router.openapi(createInvoiceRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const attempt = keyedAttempt(c.req.valid("header"), `POST ${path}`, input);
     const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });

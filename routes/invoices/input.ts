@@ -4,10 +4,10 @@ import { endOfDayInWib } from "../../core/gateway/times.ts";
 import { totalOf } from "../../core/invoices/invoice_input.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import {
+  dropNulls,
   email,
   list,
   note,
-  nullIsLeftOut,
   object,
   orderId,
   text,
@@ -32,7 +32,7 @@ const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, contex
   if (total > BigInt(MAX_AMOUNT)) refuse(`must come to at most ${MAX_AMOUNT}`);
 });
 
-export const InvoiceInputSchema = nullIsLeftOut(object({
+export const InvoiceInputSchema = dropNulls(object({
   customer_name: text(40).openapi({ description: "Whom it is for.", example: "Budi Utomo" }),
   customer_email: email().optional().openapi({ description: "The customer's address." }),
   customer_phone: text(15).regex(

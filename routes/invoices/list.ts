@@ -4,12 +4,12 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { listInvoices } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
 import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICE_PAGE } from "./examples.ts";
@@ -31,7 +31,7 @@ const listRoute = createRoute({
     query: z.object({
       status: oneOf(INVOICE_STATUSES).optional().openapi({
         description: "Only invoices with this `status`.",
-        param: { examples: unsent("overdue") },
+        param: { examples: unsentExample("overdue") },
       }),
       ...paging,
     }),
@@ -44,7 +44,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(InvoiceSchema), examples: INVOICE_PAGE },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 

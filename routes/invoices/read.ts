@@ -5,7 +5,7 @@ import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
 import { idOf, pathId } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
@@ -28,7 +28,7 @@ const readRoute = createRoute({
       description: "The invoice",
       content: { "application/json": { schema: InvoiceSchema, examples: INVOICES } },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 

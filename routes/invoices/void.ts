@@ -5,16 +5,21 @@ import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
-import { nullIsLeftOut, object, text } from "../shared/fields.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import { dropNulls, object, text } from "../shared/fields.ts";
+import { keyedAttempt, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
 import { idOf } from "../shared/paths.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
 import { InvoicePath } from "./read.ts";
 
-const VoidInputSchema = nullIsLeftOut(object({
+const VoidInputSchema = dropNulls(object({
   reason: text(255).optional().openapi({
     description: "Why, for your books and the gateway's.",
     example: "Ordered twice",
@@ -53,7 +58,13 @@ const voidRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
@@ -61,7 +72,7 @@ export function addVoid(router: Router, deps: InvoiceDeps): void {
   router.openapi(voidRoute, async (c) => {
     const id = idOf(c.req.valid("param").pk);
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), scopeOf(path, id), input);
+    const attempt = keyedAttempt(c.req.valid("header"), scopeOf(path, id), input);
     const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -3,13 +3,13 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { JobSchema } from "../schemas/job.ts";
 import { JOB_PAGE, JOBS } from "../schemas/job_examples.ts";
 import { oneOf, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, pathId } from "../shared/paths.ts";
-import { OF_CALLERS, OF_EMPTY_BODY, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import { createRouter, type Router } from "../shared/router.ts";
 
@@ -31,11 +31,11 @@ const listRoute = createRoute({
     query: z.object({
       task: text(255).optional().openapi({
         description: "Return only jobs of this `task`.",
-        param: { examples: unsent("process_charge_async") },
+        param: { examples: unsentExample("process_charge_async") },
       }),
       status: oneOf(JOB_STATUSES).optional().openapi({
         description: "Return only jobs with this `status`.",
-        param: { examples: unsent("failed") },
+        param: { examples: unsentExample("failed") },
       }),
       ...paging,
     }),
@@ -46,7 +46,7 @@ const listRoute = createRoute({
       headers: NEXT_PAGE,
       content: { "application/json": { schema: z.array(JobSchema), examples: JOB_PAGE } },
     },
-    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -68,7 +68,7 @@ const readRoute = createRoute({
       description: "The job",
       content: { "application/json": { schema: JobSchema, examples: JOBS } },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -92,7 +92,7 @@ const retryRoute = createRoute({
         "application/json": { schema: JobSchema, examples: { queued_charge: JOBS.queued_charge } },
       },
     },
-    ...problems("forbidden", "not_found", "invalid_state", ...OF_EMPTY_BODY, ...OF_CALLERS),
+    ...problems("forbidden", "not_found", "invalid_state", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS),
   },
 });
 

@@ -4,11 +4,11 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { listNotifications } from "../../core/notifications/read.ts";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { oneOf, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { NOTIFICATION_PAGE } from "./examples.ts";
@@ -31,23 +31,23 @@ const listRoute = createRoute({
     query: z.object({
       order_id: text(255).optional().openapi({
         description: "Only those of this order.",
-        param: { examples: unsent("order-1893") },
+        param: { examples: unsentExample("order-1893") },
       }),
       status: oneOf(NOTIFICATION_STATUSES).optional().openapi({
         description: "Only those with this `status`.",
-        param: { examples: unsent("unmatched") },
+        param: { examples: unsentExample("unmatched") },
       }),
       created_from: moment().optional().openapi({
         type: "string",
         format: "date-time",
         description: "Only those that came at this time or later (RFC 3339).",
-        param: { examples: unsent("2026-03-05T00:00:00Z") },
+        param: { examples: unsentExample("2026-03-05T00:00:00Z") },
       }),
       created_before: moment().optional().openapi({
         type: "string",
         format: "date-time",
         description: "Only those that came before this time (RFC 3339).",
-        param: { examples: unsent("2026-03-06T00:00:00Z") },
+        param: { examples: unsentExample("2026-03-06T00:00:00Z") },
       }),
       ...paging,
     }),
@@ -60,7 +60,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(NotificationSchema), examples: NOTIFICATION_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
   },
 });
 

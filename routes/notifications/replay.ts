@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { replayNotification } from "../../core/notifications/replay.ts";
 import { idOf, pathId } from "../shared/paths.ts";
-import { OF_CALLERS, OF_GATEWAY, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { NOTIFICATIONS } from "./examples.ts";
@@ -34,8 +34,8 @@ const replayRoute = createRoute({
       "not_found",
       "payload_too_large",
       "unsupported_media_type",
-      ...OF_GATEWAY,
-      ...OF_CALLERS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
     ),
   },
 });

@@ -5,9 +5,14 @@ import { cancelPayment } from "../../core/payments/cancel.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
-import { actionRequest, NOTHING, optionalBody, scopeOf } from "../shared/action.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import { keyedAttempt, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
@@ -29,7 +34,7 @@ const cancelRoute = createRoute({
     "read the payment, or send the same request with the same `Idempotency-Key` again.",
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, NOTHING),
+  request: actionRequest(PaymentPath, EMPTY_BODY),
   responses: {
     200: {
       description: "The payment, cancelled",
@@ -41,14 +46,20 @@ const cancelRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
 export function addCancel(router: Router, deps: PaymentDeps): void {
   router.openapi(cancelRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
-    const attempt = attemptOf(c.req.valid("header"), scopeOf(path, id), c.req.valid("json"));
+    const attempt = keyedAttempt(c.req.valid("header"), scopeOf(path, id), c.req.valid("json"));
     const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

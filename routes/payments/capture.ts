@@ -6,8 +6,13 @@ import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import { keyedAttempt, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { CaptureSchema } from "./input.ts";
@@ -52,9 +57,9 @@ const captureRoute = createRoute({
       "not_found",
       "invalid_state",
       "capture_denied",
-      ...OF_INPUT,
-      ...OF_GATEWAY,
-      ...OF_CALLERS,
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
     ),
   },
 });
@@ -63,7 +68,7 @@ export function addCapture(router: Router, deps: PaymentDeps): void {
   router.openapi(captureRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), scopeOf(path, id), input);
+    const attempt = keyedAttempt(c.req.valid("header"), scopeOf(path, id), input);
     const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -7,7 +7,7 @@ import type { Examples } from "../schemas/common.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
-import { OF_CALLERS, OF_GATEWAY, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
@@ -69,7 +69,7 @@ const checkStatusRoute = createRoute({
         "application/json": { schema: PaymentStatusCheckSchema, examples: STATUS_CHECKS },
       },
     },
-    ...problems("not_found", ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems("not_found", ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 

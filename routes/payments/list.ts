@@ -5,13 +5,13 @@ import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { listPayments } from "../../core/payments/read.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { PaymentSummarySchema } from "../schemas/payment.ts";
 import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
-import { anId, oneOf, text } from "../shared/fields.ts";
+import { oneOf, optionalId, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 
@@ -33,18 +33,18 @@ const listRoute = createRoute({
     query: z.object({
       payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
         description: "Only payments of this type.",
-        param: { examples: unsent("bank_transfer") },
+        param: { examples: unsentExample("bank_transfer") },
       }),
       status: oneOf(PAYMENT_STATUSES).optional().openapi({
         description: "Only payments with this `transaction_status`.",
-        param: { examples: unsent("settlement") },
+        param: { examples: unsentExample("settlement") },
       }),
       order_id: text(255).optional().openapi({
         description: "Only payments of this order: one, but for those of an invoice.",
-        param: { examples: unsent("order-1017") },
+        param: { examples: unsentExample("order-1017") },
       }),
-      invoice_id: anId("Only payments by which this invoice was paid, or was to be."),
-      subscription_id: anId("Only payments that this subscription made."),
+      invoice_id: optionalId("Only payments by which this invoice was paid, or was to be."),
+      subscription_id: optionalId("Only payments that this subscription made."),
       ...paging,
     }),
   },
@@ -59,7 +59,7 @@ const listRoute = createRoute({
         },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 

@@ -5,7 +5,7 @@ import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
 import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
@@ -36,7 +36,7 @@ const readRoute = createRoute({
       description: "The payment",
       content: { "application/json": { schema: PaymentSchema, examples: READ } },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 

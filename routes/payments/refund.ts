@@ -8,9 +8,19 @@ import { JOBS } from "../schemas/job_examples.ts";
 import { PaymentSchema, RefundSchema } from "../schemas/payment.ts";
 import { REFUND_RESULTS } from "../schemas/payment_examples.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
-import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../shared/prefer.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import {
+  fingerprintRequest,
+  keyedAttempt,
+  REPLAY_HEADER,
+  replayHeader,
+} from "../shared/idempotency.ts";
+import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { RefundInputSchema } from "./input.ts";
@@ -57,14 +67,14 @@ const refundRoute = createRoute({
       headers: REPLAY_HEADER,
       content: { "application/json": { schema: RefundedSchema, examples: REFUND_RESULTS } },
     },
-    ...answeredLater({ queued_refund: JOBS.queued_refund }),
+    ...asyncResponse({ queued_refund: JOBS.queued_refund }),
     ...problems(
       "not_found",
       "invalid_state",
       "refund_denied",
-      ...OF_INPUT,
-      ...OF_GATEWAY,
-      ...OF_CALLERS,
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
     ),
   },
 });
@@ -77,11 +87,11 @@ export function addRefund(router: Router, deps: PaymentDeps): void {
     const scope = scopeOf(path, id);
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
-      const request = { key, ...questionOf(scope, input) };
+      const request = { key, ...fingerprintRequest(scope, input) };
       const asked = await askForRefund(deps, callerOf(c), id, input, request);
       return accepted(c, refundRoute.getRoutingPath(), asked);
     }
-    const attempt = attemptOf(headers, scope, input);
+    const attempt = keyedAttempt(headers, scope, input);
     const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -3,16 +3,16 @@
 import type { z } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import type { Examples } from "../schemas/common.ts";
-import { nullIsLeftOut, object } from "./fields.ts";
+import { dropNulls, object } from "./fields.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
 import type { AppEnv } from "./request_context.ts";
 
 /** For actions without input. Members of the body are ignored. */
-const NothingSchema = nullIsLeftOut(object({}));
+const EmptyBodySchema = dropNulls(object({}));
 
 /** The body of an action without input. */
-export const NOTHING = {
-  schema: NothingSchema,
+export const EMPTY_BODY = {
+  schema: EmptyBodySchema,
   description: "No input is needed: omit the body, or send `{}`.",
   examples: { nothing: { summary: "Empty body", value: {} } },
 };

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "../../core/money.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 
 /** Reports a missing value as required, any other with `message`, and skips further checks. */
 function must(message: string) {
@@ -85,12 +85,12 @@ export function list<T extends z.ZodType>(item: T, most: number) {
 }
 
 /** An optional id in a query or a header. For an id in a path see `pathId`. */
-export function anId(description: string) {
+export function optionalId(description: string) {
   return z.guid("must be a UUID").toLowerCase().optional().openapi({
     type: "string",
     format: "uuid",
     description,
-    param: { examples: unsent("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
+    param: { examples: unsentExample("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
   });
 }
 
@@ -103,7 +103,7 @@ export function anyObject() {
  * Removes null members before validation, so that null means absent. Leaves `metadata` alone, which
  * belongs to the caller, and values below `INPUT_DEPTH`, because a body can be nested arbitrarily.
  */
-export function nullIsLeftOut<T extends z.ZodType>(schema: T) {
+export function dropNulls<T extends z.ZodType>(schema: T) {
   return z.preprocess((body) => withoutNulls(body, INPUT_DEPTH), schema);
 }
 

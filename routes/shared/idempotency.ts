@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { z } from "@hono/zod-openapi";
 import type { KeyedAttempt } from "../../core/idempotency/attempt.ts";
 import { REPLAYED } from "../../core/idempotency/reply.ts";
-import { headerRef, unsent } from "../../openapi/components.ts";
+import { headerRef, unsentExample } from "../../openapi/components.ts";
 
 export const IdempotencyHeaders = z.object({
   "Idempotency-Key": z.string().regex(
@@ -15,24 +15,24 @@ export const IdempotencyHeaders = z.object({
       "A unique value that you choose for this operation, such as a UUID. If the connection " +
       "breaks, send the request again with the same key: you get the first response again " +
       "instead of a second payment or invoice. Keys are stored for 24 hours.",
-    param: { examples: unsent("5f0c6d1e-0b57-4c39-8a3f-3f0f7d5d7a11") },
+    param: { examples: unsentExample("5f0c6d1e-0b57-4c39-8a3f-3f0f7d5d7a11") },
   }),
 });
 
 export const REPLAY_HEADER = { "Idempotency-Replayed": headerRef("IdempotencyReplayed") };
 
 /** Null without a key. A key is only valid for its `scope`, method and path. */
-export function attemptOf(
+export function keyedAttempt(
   headers: z.output<typeof IdempotencyHeaders>,
   scope: string,
   input: unknown,
 ): KeyedAttempt | null {
   const key = headers["Idempotency-Key"];
-  return key === undefined ? null : { key, ...questionOf(scope, input) };
+  return key === undefined ? null : { key, ...fingerprintRequest(scope, input) };
 }
 
 /** The part of a request that must be the same whenever its key is used. */
-export function questionOf(scope: string, input: unknown): Omit<KeyedAttempt, "key"> {
+export function fingerprintRequest(scope: string, input: unknown): Omit<KeyedAttempt, "key"> {
   return { scope, bodyHash: createHash("sha256").update(canonical(input)).digest() };
 }
 

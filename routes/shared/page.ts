@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 50;
@@ -17,12 +17,12 @@ export const paging = {
       maximum: MAX_LIMIT,
       default: DEFAULT_LIMIT,
       description: "Maximum number of items to return.",
-      param: { examples: unsent(20) },
+      param: { examples: unsentExample(20) },
     }),
   cursor: z.string("must be given once").transform(decodeCursor).optional().openapi({
     type: "string",
     description: "Where the page starts. Take it from the URL in `Link`.",
-    param: { examples: unsent("AZejwl9OfWGfCyxk0bCn5Q") },
+    param: { examples: unsentExample("AZejwl9OfWGfCyxk0bCn5Q") },
   }),
 };
 

@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Outcome } from "../../core/idempotency/attempt.ts";
 import type { JobView } from "../../core/jobs/views.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import type { Examples } from "../schemas/common.ts";
 import { JobSchema } from "../schemas/job.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
@@ -20,11 +20,11 @@ export const AsyncHeaders = IdempotencyHeaders.extend({
       "validated, instead of waiting for the gateway. The job runs the request with its " +
       "`Idempotency-Key`, and its `result` holds what the synchronous response would have " +
       "contained. Other preferences are ignored.",
-    param: { examples: unsent(RESPOND_ASYNC) },
+    param: { examples: unsentExample(RESPOND_ASYNC) },
   }),
 });
 
-export function answeredLater(examples: Examples<z.output<typeof JobSchema>>) {
+export function asyncResponse(examples: Examples<z.output<typeof JobSchema>>) {
   return {
     202: {
       description: `With \`Prefer: ${RESPOND_ASYNC}\`: the job that runs the request. Poll ` +

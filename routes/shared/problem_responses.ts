@@ -7,34 +7,34 @@ import { REPLAY_HEADER } from "./idempotency.ts";
 import type { Router } from "./router.ts";
 
 /** Errors of every operation that requires authentication. */
-export const OF_CALLERS = [
+export const COMMON_ERRORS = [
   "unauthenticated",
   "rate_limited",
   "unavailable",
 ] as const satisfies ErrorCode[];
 
 /** Errors of operations that accept a body but need none. */
-export const OF_EMPTY_BODY = [
+export const EMPTY_BODY_ERRORS = [
   "payload_too_large",
   "unsupported_media_type",
 ] as const satisfies ErrorCode[];
 
 /** Errors of operations with a body. */
-export const OF_BODY = [
+export const BODY_ERRORS = [
   "validation_error",
   "malformed_json",
-  ...OF_EMPTY_BODY,
+  ...EMPTY_BODY_ERRORS,
 ] as const satisfies ErrorCode[];
 
 /** Errors of operations with a body and an optional `Idempotency-Key`. */
-export const OF_INPUT = [
-  ...OF_BODY,
+export const KEYED_BODY_ERRORS = [
+  ...BODY_ERRORS,
   "idempotency_in_progress",
   "idempotency_key_reused",
 ] as const satisfies ErrorCode[];
 
 /** Errors of operations that call the gateway. */
-export const OF_GATEWAY = [
+export const GATEWAY_ERRORS = [
   "gateway_error",
   "gateway_validation",
   "gateway_authentication",

@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/errors.ts";
 import type { GatewayClient } from "../../core/gateway/client.ts";
 import { checkReadiness, type ReadinessDeps } from "../../core/status/readiness.ts";
-import { answerRef } from "../../openapi/components.ts";
+import { responseRef } from "../../openapi/components.ts";
 import { problems } from "../shared/problem_responses.ts";
 import { createRouter } from "../shared/router.ts";
 import { gatewayState, gatewayStateOf } from "./schemas.ts";
@@ -51,7 +51,7 @@ const getLive = createRoute({
         },
       },
     },
-    400: answerRef("Unreadable"),
+    400: responseRef("Unreadable"),
   },
 });
 
@@ -77,7 +77,7 @@ const getReady = createRoute({
         },
       },
     },
-    400: answerRef("Unreadable"),
+    400: responseRef("Unreadable"),
     ...problems("unavailable"),
   },
 });
@@ -87,7 +87,7 @@ export interface HealthDeps extends ReadinessDeps {
   isDraining: () => boolean;
 }
 
-export function createHealth(deps: HealthDeps) {
+export function createHealthRoutes(deps: HealthDeps) {
   const { gateway, isDraining } = deps;
   const health = createRouter();
 

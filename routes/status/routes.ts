@@ -3,7 +3,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { readStatus, type StatusDeps } from "../../core/status/read.ts";
 import { VERSION } from "../../openapi/document.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import { createRouter, type Router } from "../shared/router.ts";
 import { STATUSES } from "./examples.ts";
@@ -26,7 +26,7 @@ const statusRoute = createRoute({
       description: "The status of the service",
       content: { "application/json": { schema: StatusSchema, examples: STATUSES } },
     },
-    ...problems("forbidden", ...OF_CALLERS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 

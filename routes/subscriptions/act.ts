@@ -5,11 +5,16 @@ import type { RecordDeps } from "../../core/records/deps.ts";
 import * as actions from "../../core/subscriptions/act.ts";
 import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
-import { actionRequest, NOTHING, optionalBody, scopeOf } from "../shared/action.ts";
+import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
 import { oneOf } from "../shared/fields.ts";
-import { attemptOf, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
+import { keyedAttempt, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
 import { idOf } from "../shared/paths.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
@@ -54,14 +59,20 @@ const actRoute = createRoute({
     "service goes on asking until it does.",
   tags: ["Subscriptions"],
   middleware: [optionalBody],
-  request: actionRequest(ActionPath, NOTHING),
+  request: actionRequest(ActionPath, EMPTY_BODY),
   responses: {
     200: {
       description: "The subscription after it",
       headers: REPLAY_HEADER,
       content: { "application/json": { schema: SubscriptionSchema, examples: CHANGED } },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
@@ -70,7 +81,7 @@ export function addAct(router: Router, deps: RecordDeps): void {
     const { pk, action_name } = c.req.valid("param");
     const id = idOf(pk);
     const scope = scopeOf(path, id).replace("{action_name}", action_name);
-    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const attempt = keyedAttempt(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await VERBS[action_name](deps, callerOf(c), id, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -5,13 +5,18 @@ import type { RecordDeps } from "../../core/records/deps.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
 import {
-  attemptOf,
   IdempotencyHeaders,
+  keyedAttempt,
   REPLAY_HEADER,
   replayHeader,
 } from "../shared/idempotency.ts";
 import { basePathOf, locationHeader } from "../shared/paths.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
@@ -58,14 +63,14 @@ const createSubscriptionRoute = createRoute({
         },
       },
     },
-    ...problems(...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
 export function addCreate(router: Router, deps: RecordDeps): void {
   router.openapi(createSubscriptionRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const attempt = keyedAttempt(c.req.valid("header"), `POST ${path}`, input);
     const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });

@@ -6,7 +6,7 @@ import {
   SUBSCRIPTION_PAYMENT_TYPES,
 } from "../../core/subscriptions/subscription_input.ts";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
-import { email, nullIsLeftOut, object, oneOf, text, wholeNumber } from "../shared/fields.ts";
+import { dropNulls, email, object, oneOf, text, wholeNumber } from "../shared/fields.ts";
 import { MetadataSchema } from "../shared/metadata.ts";
 
 /** Bytes as JSON; the gateway takes 1,024, of which the service needs some itself. */
@@ -24,7 +24,7 @@ const RetryScheduleSchema = object({
     "out. After the last one the gateway ends the subscription.",
 });
 
-export const SubscriptionInputSchema = nullIsLeftOut(
+export const SubscriptionInputSchema = dropNulls(
   object({
     name: text(40).regex(
       /^[A-Za-z0-9_~. -]+$/,

@@ -4,12 +4,12 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTION_PAGE } from "./examples.ts";
@@ -31,7 +31,7 @@ const listRoute = createRoute({
     query: z.object({
       status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
         description: "Only subscriptions with this `status`.",
-        param: { examples: unsent("active") },
+        param: { examples: unsentExample("active") },
       }),
       ...paging,
     }),
@@ -44,7 +44,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 

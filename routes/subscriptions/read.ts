@@ -5,7 +5,7 @@ import type { RecordDeps } from "../../core/records/deps.ts";
 import { readSubscription } from "../../core/subscriptions/read.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { idOf, pathId } from "../shared/paths.ts";
-import { OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
@@ -29,7 +29,7 @@ const readRoute = createRoute({
       description: "The subscription",
       content: { "application/json": { schema: SubscriptionSchema, examples: SUBSCRIPTIONS } },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 

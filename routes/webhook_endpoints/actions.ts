@@ -5,7 +5,7 @@ import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import { rotateWebhookSecret } from "../../core/webhooks/manage_endpoints.ts";
 import { testWebhookEndpoint } from "../../core/webhooks/test_endpoint.ts";
 import { idOf } from "../shared/paths.ts";
-import { OF_CALLERS, OF_EMPTY_BODY, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { ENDPOINTS_WITH_SECRETS, TEST_RESULTS } from "./examples.ts";
@@ -18,7 +18,7 @@ const common = {
   request: { params: z.object({ id: endpointId }) },
 };
 
-const refusals = problems("forbidden", "not_found", ...OF_EMPTY_BODY, ...OF_CALLERS);
+const refusals = problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS);
 
 const testWebhookEndpointRoute = createRoute({
   ...common,

@@ -7,11 +7,11 @@ import {
   resendWebhookDelivery,
 } from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
-import { unsent } from "../../openapi/components.ts";
+import { unsentExample } from "../../openapi/components.ts";
 import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, pathId } from "../shared/paths.ts";
-import { OF_CALLERS, OF_EMPTY_BODY, problems } from "../shared/problem_responses.ts";
+import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
@@ -34,7 +34,7 @@ const listWebhookDeliveriesRoute = createRoute({
     query: z.object({
       status: oneOf(DELIVERY_STATUSES).optional().openapi({
         description: "Return only deliveries with this `status`.",
-        param: { examples: unsent("failed") },
+        param: { examples: unsentExample("failed") },
       }),
       ...paging,
     }),
@@ -47,7 +47,7 @@ const listWebhookDeliveriesRoute = createRoute({
         "application/json": { schema: z.array(WebhookDeliverySchema), examples: DELIVERY_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", "not_found", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -71,7 +71,7 @@ const resendWebhookDeliveryRoute = createRoute({
       description: "The pending delivery",
       content: { "application/json": { schema: WebhookDeliverySchema, examples: DELIVERIES } },
     },
-    ...problems("forbidden", "not_found", ...OF_EMPTY_BODY, ...OF_CALLERS),
+    ...problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS),
   },
 });
 

@@ -11,7 +11,7 @@ import {
 } from "../../core/webhooks/manage_endpoints.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, locationHeader } from "../shared/paths.ts";
-import { OF_BODY, OF_CALLERS, problems } from "../shared/problem_responses.ts";
+import { BODY_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf } from "../shared/request_context.ts";
 import type { Router } from "../shared/router.ts";
 import {
@@ -54,7 +54,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(WebhookEndpointSchema), examples: ENDPOINT_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -93,7 +93,7 @@ const createWebhookEndpointRoute = createRoute({
         },
       },
     },
-    ...problems(...OF_BODY, "forbidden", ...OF_CALLERS),
+    ...problems(...BODY_ERRORS, "forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -107,7 +107,7 @@ const readWebhookEndpointRoute = createRoute({
     "deliveries fail. The secret is not included; if you have lost it, use `rotate-secret`. A " +
     "deleted endpoint is `not_found`. Staff only; other callers get `forbidden`.",
   request: { params },
-  responses: { 200: theEndpoint, ...problems("forbidden", "not_found", ...OF_CALLERS) },
+  responses: { 200: theEndpoint, ...problems("forbidden", "not_found", ...COMMON_ERRORS) },
 });
 
 const updateWebhookEndpointRoute = createRoute({
@@ -132,7 +132,7 @@ const updateWebhookEndpointRoute = createRoute({
   },
   responses: {
     200: theEndpoint,
-    ...problems(...OF_BODY, "forbidden", "not_found", ...OF_CALLERS),
+    ...problems(...BODY_ERRORS, "forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -148,7 +148,7 @@ const deleteWebhookEndpointRoute = createRoute({
   request: { params },
   responses: {
     204: { description: "The endpoint was deleted" },
-    ...problems("forbidden", "not_found", ...OF_CALLERS),
+    ...problems("forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 

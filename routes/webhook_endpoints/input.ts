@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { EVENT_NAMES } from "../schemas/event_name.ts";
-import { flag, nullIsLeftOut, object, oneOf, text } from "../shared/fields.ts";
+import { dropNulls, flag, object, oneOf, text } from "../shared/fields.ts";
 import { pathId } from "../shared/paths.ts";
 
 export const endpointId = pathId("The endpoint's `id`.");
@@ -26,7 +26,7 @@ const description = text(500).openapi({
   example: "The shop's order system",
 });
 
-export const WebhookEndpointInputSchema = nullIsLeftOut(
+export const WebhookEndpointInputSchema = dropNulls(
   object({
     url,
     event_names: event_names.optional().openapi({
