@@ -1,10 +1,9 @@
 /** `GET /me/`: the caller that a credential belongs to. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { callerOf } from "./shared/request_context.ts";
 import type { Examples } from "./schemas/common.ts";
 import { problems } from "./shared/problem_responses.ts";
-import { createRouter } from "./shared/router.ts";
+import { callerOf, createRouter } from "./shared/router.ts";
 
 export const MeSchema = z.object({
   user_id: z.string().openapi({

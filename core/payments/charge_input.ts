@@ -16,15 +16,6 @@ export const PAYMENT_TYPES = [
 
 export type PaymentType = (typeof PAYMENT_TYPES)[number];
 
-/** Taken for what the gateway and we ourselves put there. */
-export const RESERVED_METADATA = [
-  "payment_ref",
-  "invoice_ref",
-  "subscription_ref",
-  "midtrans_invoice_id",
-  "extra_info",
-] as const;
-
 export interface AddressInput {
   first_name?: string;
   last_name?: string;

@@ -1,6 +1,6 @@
 /** Charges paid at a bank or a till: virtual accounts, Mandiri bills, convenience stores. */
 
-import { object, oneOf, text } from "../shared/fields.ts";
+import { object, oneOf, text } from "../../core/input_fields.ts";
 import { common, expiring, paymentType } from "./common.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addUp } from "./items.ts";

@@ -1,6 +1,6 @@
 /** Charges of cards. */
 
-import { flag, object, text, wholeNumber } from "../shared/fields.ts";
+import { flag, object, text, wholeNumber } from "../../core/input_fields.ts";
 import { common, paymentType } from "./common.ts";
 import { EXAMPLES } from "./examples.ts";
 import { addUp } from "./items.ts";

@@ -2,8 +2,16 @@
 
 import { z } from "@hono/zod-openapi";
 import type { PaymentType } from "../../core/payments/charge_input.ts";
-import { amount, list, object, oneOf, orderId, text, wholeNumber } from "../shared/fields.ts";
-import { MetadataSchema } from "../shared/metadata.ts";
+import {
+  amount,
+  list,
+  object,
+  oneOf,
+  orderId,
+  text,
+  wholeNumber,
+} from "../../core/input_fields.ts";
+import { MetadataSchema } from "../../core/metadata.ts";
 import { CustomerSchema } from "./customer.ts";
 import { items, ItemSchema } from "./items.ts";
 

@@ -1,6 +1,6 @@
 /** `customer_details`: who pays. */
 
-import { email, object, text } from "../shared/fields.ts";
+import { email, object, text } from "../../core/input_fields.ts";
 
 export const AddressSchema = object({
   first_name: text(255).optional().openapi({ description: "Who lives there.", example: "Budi" }),

@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "../../core/money.ts";
-import { list, object, text, wholeNumber } from "../shared/fields.ts";
+import { list, object, text, wholeNumber } from "../../core/input_fields.ts";
 
 const MAX_ITEMS = 1000;
 

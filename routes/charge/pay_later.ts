@@ -1,6 +1,6 @@
 /** Charges of lenders, who want to know who buys what. */
 
-import { email, object, text } from "../shared/fields.ts";
+import { email, object, text } from "../../core/input_fields.ts";
 import { common, expiring, paymentType } from "./common.ts";
 import { AddressSchema, CustomerSchema } from "./customer.ts";
 import { EXAMPLES } from "./examples.ts";

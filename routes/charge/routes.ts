@@ -20,8 +20,7 @@ import {
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { createRouter, type Router } from "../shared/router.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { EXAMPLES } from "./examples.ts";
 import { ChargeSchema } from "./schema.ts";
 

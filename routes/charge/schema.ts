@@ -2,13 +2,13 @@
 
 import { z } from "@hono/zod-openapi";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { dropNulls } from "../shared/fields.ts";
+import { omitNulls } from "../../core/input_fields.ts";
 import { BankTransferCharge, CstoreCharge, EchannelCharge } from "./banks.ts";
 import { CreditCardCharge } from "./cards.ts";
 import { AkulakuCharge, KredivoCharge } from "./pay_later.ts";
 import { DanaCharge, GopayCharge, OvoCharge, QrisCharge, ShopeepayCharge } from "./wallets.ts";
 
-export const ChargeSchema = dropNulls(z.discriminatedUnion("payment_type", [
+export const ChargeSchema = omitNulls(z.discriminatedUnion("payment_type", [
   BankTransferCharge,
   CreditCardCharge,
   EchannelCharge,

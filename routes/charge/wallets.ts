@@ -1,6 +1,6 @@
 /** Charges of e-wallets, and QRIS, which all of them read. */
 
-import { link, object, oneOf, text } from "../shared/fields.ts";
+import { link, object, oneOf, text } from "../../core/input_fields.ts";
 import { common, expiring, paymentType } from "./common.ts";
 import { CustomerSchema } from "./customer.ts";
 import { EXAMPLES } from "./examples.ts";

@@ -3,15 +3,14 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
+import { oneOf } from "../../core/input_fields.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
-import { oneOf, optionalId } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf } from "../shared/paths.ts";
+import { basePathOf, optionalId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { createRouter, type Router } from "../shared/router.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { EVENT_PAGE } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
 import { addStream } from "./stream.ts";

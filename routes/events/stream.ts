@@ -2,12 +2,12 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { EventStreams } from "../../core/events/streams.ts";
+import { list, oneOf } from "../../core/input_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
-import { list, oneOf, optionalId } from "../shared/fields.ts";
+import { optionalId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 
 const EXAMPLE = `retry: 1000
 

@@ -4,16 +4,16 @@ import { endOfDayInWib } from "../../core/gateway/times.ts";
 import { totalOf } from "../../core/invoices/invoice_input.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import {
-  dropNulls,
   email,
   list,
   note,
   object,
+  omitNulls,
   orderId,
   text,
   wholeNumber,
-} from "../shared/fields.ts";
-import { MetadataSchema } from "../shared/metadata.ts";
+} from "../../core/input_fields.ts";
+import { MetadataSchema } from "../../core/metadata.ts";
 
 const MAX_ITEMS = 100;
 const MOST = 99_999_999;
@@ -32,7 +32,7 @@ const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, contex
   if (total > BigInt(MAX_AMOUNT)) refuse(`must come to at most ${MAX_AMOUNT}`);
 });
 
-export const InvoiceInputSchema = dropNulls(object({
+export const InvoiceInputSchema = omitNulls(object({
   customer_name: text(40).openapi({ description: "Whom it is for.", example: "Budi Utomo" }),
   customer_email: email().optional().openapi({ description: "The customer's address." }),
   customer_phone: text(15).regex(

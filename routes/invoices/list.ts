@@ -1,17 +1,16 @@
 /** `GET /invoices/`: the caller's invoices, newest first. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { listInvoices } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
-import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { INVOICE_PAGE } from "./examples.ts";
 
 const path = "/invoices/";

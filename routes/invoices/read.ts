@@ -6,8 +6,7 @@ import { readInvoice } from "../../core/invoices/read.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
 import { idOf, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
 
 export const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });

@@ -1,11 +1,11 @@
 /** `POST /invoices/{pk}/void/`: takes an invoice back. */
 
 import { createRoute } from "@hono/zod-openapi";
+import { object, omitNulls, text } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/deps.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { InvoiceSchema } from "../schemas/invoice.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
-import { dropNulls, object, text } from "../shared/fields.ts";
 import { keyedAttempt, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
 import { idOf } from "../shared/paths.ts";
 import {
@@ -14,12 +14,11 @@ import {
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { INVOICES } from "./examples.ts";
 import { InvoicePath } from "./read.ts";
 
-const VoidInputSchema = dropNulls(object({
+const VoidInputSchema = omitNulls(object({
   reason: text(255).optional().openapi({
     description: "Why, for your books and the gateway's.",
     example: "Ordered twice",

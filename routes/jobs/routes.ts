@@ -1,17 +1,16 @@
 /** `/jobs/…`: lists, reads and retries background jobs. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf, text } from "../../core/input_fields.ts";
 import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { JobSchema } from "../schemas/job.ts";
 import { JOB_PAGE, JOBS } from "../schemas/job_examples.ts";
-import { oneOf, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { createRouter, type Router } from "../shared/router.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/jobs/";
 

@@ -2,7 +2,7 @@
 
 import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../../core/errors.ts";
-import type { AppEnv } from "../shared/request_context.ts";
+import type { AppEnv } from "../shared/router.ts";
 
 const MAX_BODY_BYTES = 256 * 1024;
 

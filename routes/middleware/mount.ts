@@ -2,7 +2,7 @@
 
 import type { Handler, Hono } from "hono";
 import { METHOD_NAME_ALL } from "hono/router";
-import type { AppEnv } from "../shared/request_context.ts";
+import type { AppEnv } from "../shared/router.ts";
 import { jsonBody } from "./json_body.ts";
 import type { RequireCaller } from "./require_caller.ts";
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { createTokenBuckets } from "../../core/token_bucket.ts";
-import type { AppEnv } from "../shared/request_context.ts";
+import type { AppEnv } from "../shared/router.ts";
 
 /** Counts one request for the key; throws `rate_limited` if the limit is exceeded. */
 export type RateLimit = (key: string) => void;

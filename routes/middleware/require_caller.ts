@@ -5,7 +5,7 @@ import type { AddressList } from "../../core/address_list.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
-import type { AppEnv } from "../shared/request_context.ts";
+import type { AppEnv } from "../shared/router.ts";
 import { clientAddress, type RateLimit } from "./rate_limit.ts";
 
 export interface RequireCallerDeps {

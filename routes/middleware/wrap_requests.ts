@@ -3,7 +3,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { redact } from "../../core/redact.ts";
-import type { RequestContext } from "../shared/request_context.ts";
+import type { RequestContext } from "../shared/router.ts";
 import { renderError } from "../shared/problem.ts";
 
 export type Fetch = (

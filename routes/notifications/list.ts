@@ -1,16 +1,15 @@
 /** `GET /notifications/`: what the gateway told, a page at a time. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf, text } from "../../core/input_fields.ts";
 import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { listNotifications } from "../../core/notifications/read.ts";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { oneOf, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { NOTIFICATION_PAGE } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 

@@ -5,8 +5,7 @@ import type { NotificationDeps } from "../../core/notifications/deps.ts";
 import { replayNotification } from "../../core/notifications/replay.ts";
 import { idOf, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 

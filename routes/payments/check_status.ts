@@ -8,8 +8,7 @@ import { PaymentSchema } from "../schemas/payment.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 
 export const PaymentStatusCheckSchema = z.object({

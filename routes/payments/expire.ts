@@ -13,8 +13,7 @@ import {
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 
 const path = "/payments/{pk}/expire/";

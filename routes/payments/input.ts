@@ -1,6 +1,6 @@
 /** What actions on a payment are asked for with. */
 
-import { amount, flag, object, text } from "../shared/fields.ts";
+import { amount, flag, object, text } from "../../core/input_fields.ts";
 
 export const CaptureSchema = object({
   amount: amount().optional().openapi({

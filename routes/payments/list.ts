@@ -1,6 +1,7 @@
 /** `GET /payments/`: the caller's payments, newest first. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf, text } from "../../core/input_fields.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/deps.ts";
 import { listPayments } from "../../core/payments/read.ts";
@@ -8,12 +9,10 @@ import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { PaymentSummarySchema } from "../schemas/payment.ts";
 import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
-import { oneOf, optionalId, text } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf } from "../shared/paths.ts";
+import { basePathOf, optionalId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 
 const path = "/payments/";
 

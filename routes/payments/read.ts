@@ -6,8 +6,7 @@ import { readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema } from "../schemas/payment.ts";
 import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { paymentIdOf, PaymentPath } from "./payment_id.ts";
 
 /** What becomes of a payment. */

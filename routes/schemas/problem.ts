@@ -40,11 +40,11 @@ export const ProblemSchema = z.object({
     }),
     message: z.string().openapi({
       description: "Human-readable description of the problem.",
-      example: "must be a whole number greater than 0",
+      example: "must be a whole number above 0",
     }),
   })).optional().openapi({
     description: "With `validation_error`: the invalid fields.",
-    example: [{ field: "gross_amount", message: "must be a whole number greater than 0" }],
+    example: [{ field: "gross_amount", message: "must be a whole number above 0" }],
   }),
   payment_id: z.uuid().optional().openapi({
     description: "The payment that the error is about, if it exists.",
@@ -91,8 +91,8 @@ const PAYMENT_IDS = { payment_id: id, order_id };
 /** Example values of `detail` and of the members that depend on the error code. */
 export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
   validation_error: {
-    detail: "gross_amount: must be a whole number greater than 0",
-    errors: [{ field: "gross_amount", message: "must be a whole number greater than 0" }],
+    detail: "gross_amount: must be a whole number above 0",
+    errors: [{ field: "gross_amount", message: "must be a whole number above 0" }],
   },
   invalid_state: {
     detail: "A payment in settlement cannot be cancelled.",

@@ -3,12 +3,12 @@
 import type { z } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
 import type { Examples } from "../schemas/common.ts";
-import { dropNulls, object } from "./fields.ts";
+import { object, omitNulls } from "../../core/input_fields.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
-import type { AppEnv } from "./request_context.ts";
+import type { AppEnv } from "./router.ts";
 
 /** For actions without input. Members of the body are ignored. */
-const EmptyBodySchema = dropNulls(object({}));
+const EmptyBodySchema = omitNulls(object({}));
 
 /** The body of an action without input. */
 export const EMPTY_BODY = {

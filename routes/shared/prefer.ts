@@ -9,7 +9,7 @@ import type { Examples } from "../schemas/common.ts";
 import { JobSchema } from "../schemas/job.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "./idempotency.ts";
 import { basePathOf, locationHeader } from "./paths.ts";
-import type { AppEnv } from "./request_context.ts";
+import type { AppEnv } from "./router.ts";
 
 const RESPOND_ASYNC = "respond-async";
 

@@ -2,7 +2,7 @@
 
 import { HTTPException } from "hono/http-exception";
 import { DatabaseUnavailable, ERROR_CODES, ServiceError } from "../../core/errors.ts";
-import type { RequestContext } from "./request_context.ts";
+import type { RequestContext } from "./router.ts";
 
 /** Unexpected errors are logged in full; the caller sees only `internal_error`. */
 export function renderError(thrown: unknown, { requestId, log }: RequestContext): Response {

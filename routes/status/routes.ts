@@ -4,8 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { readStatus, type StatusDeps } from "../../core/status/read.ts";
 import { VERSION } from "../../openapi/document.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import { createRouter, type Router } from "../shared/router.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { STATUSES } from "./examples.ts";
 import { gatewayStateOf, StatusSchema } from "./schemas.ts";
 

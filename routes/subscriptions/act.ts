@@ -1,12 +1,12 @@
 /** `POST /subscriptions/{pk}/{action_name}/`: disable, enable, cancel. */
 
 import { createRoute } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import * as actions from "../../core/subscriptions/act.ts";
 import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
-import { oneOf } from "../shared/fields.ts";
 import { keyedAttempt, REPLAY_HEADER, replayHeader } from "../shared/idempotency.ts";
 import { idOf } from "../shared/paths.ts";
 import {
@@ -15,8 +15,7 @@ import {
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionPath } from "./read.ts";
 

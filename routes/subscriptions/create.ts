@@ -17,8 +17,7 @@ import {
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
 import { SubscriptionInputSchema } from "./input.ts";
 

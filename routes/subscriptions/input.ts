@@ -6,8 +6,8 @@ import {
   SUBSCRIPTION_PAYMENT_TYPES,
 } from "../../core/subscriptions/subscription_input.ts";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
-import { dropNulls, email, object, oneOf, text, wholeNumber } from "../shared/fields.ts";
-import { MetadataSchema } from "../shared/metadata.ts";
+import { email, object, omitNulls, oneOf, text, wholeNumber } from "../../core/input_fields.ts";
+import { MetadataSchema } from "../../core/metadata.ts";
 
 /** Bytes as JSON; the gateway takes 1,024, of which the service needs some itself. */
 const MAX_METADATA = 900;
@@ -24,7 +24,7 @@ const RetryScheduleSchema = object({
     "out. After the last one the gateway ends the subscription.",
 });
 
-export const SubscriptionInputSchema = dropNulls(
+export const SubscriptionInputSchema = omitNulls(
   object({
     name: text(40).regex(
       /^[A-Za-z0-9_~. -]+$/,

@@ -1,17 +1,16 @@
 /** `GET /subscriptions/`: the caller's subscriptions, newest first. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import type { RecordDeps } from "../../core/records/deps.ts";
 import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
-import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { SUBSCRIPTION_PAGE } from "./examples.ts";
 
 const path = "/subscriptions/";

@@ -6,8 +6,7 @@ import { readSubscription } from "../../core/subscriptions/read.ts";
 import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { idOf, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { SUBSCRIPTIONS } from "./examples.ts";
 
 export const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });

@@ -1,6 +1,7 @@
 /** `/webhook-endpoints/{id}/deliveries/`: lists and resends deliveries to an endpoint. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import {
   DELIVERY_STATUSES,
   listWebhookDeliveries,
@@ -8,12 +9,10 @@ import {
 } from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/deps.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { oneOf } from "../shared/fields.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
 import { endpointId } from "./input.ts";
 import { WebhookDeliverySchema } from "./schemas.ts";

@@ -12,8 +12,7 @@ import {
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, locationHeader } from "../shared/paths.ts";
 import { BODY_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf } from "../shared/request_context.ts";
-import type { Router } from "../shared/router.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import {
   ENDPOINT_CHANGES,
   ENDPOINT_PAGE,

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { EVENT_NAMES } from "../schemas/event_name.ts";
-import { dropNulls, flag, object, oneOf, text } from "../shared/fields.ts";
+import { flag, object, omitNulls, oneOf, text } from "../../core/input_fields.ts";
 import { pathId } from "../shared/paths.ts";
 
 export const endpointId = pathId("The endpoint's `id`.");
@@ -26,7 +26,7 @@ const description = text(500).openapi({
   example: "The shop's order system",
 });
 
-export const WebhookEndpointInputSchema = dropNulls(
+export const WebhookEndpointInputSchema = omitNulls(
   object({
     url,
     event_names: event_names.optional().openapi({

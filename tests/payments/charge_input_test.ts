@@ -108,7 +108,7 @@ Deno.test("Location follows BASE_PATH", async () => {
 Deno.test("an amount is a whole number above 0, of at most 13 digits", async () => {
   await using charges = await openCharges();
   const wrong = {
-    "must be a whole number greater than 0": [
+    "must be a whole number above 0": [
       "0",
       "-1",
       "-0",
@@ -239,8 +239,8 @@ Deno.test("what is wrong with an item is told by its place", async () => {
   const lists: [unknown, string][] = [
     [[], "must not be empty"],
     [{}, "must be an array"],
-    [Array(1001).fill(ITEM), "must have at most 1000 items"],
-    [Array(50_000).fill(0), "must have at most 1000 items"],
+    [Array(1001).fill(ITEM), "must have at most 1000 elements"],
+    [Array(50_000).fill(0), "must have at most 1000 elements"],
   ];
   for (const [item_details, message] of lists) {
     assert.deepEqual(await charges.refused({ ...CHARGE, item_details }), { item_details: message });

@@ -32,7 +32,7 @@ const WRONG: [field: string, message: string, more: Json][] = [
   ["name", "is required", { name: null }],
   ["name", "must not be empty", { name: "" }],
   ["name", "must be a string", { name: 5 }],
-  ["name", "must have at most 40 characters", { name: "x".repeat(41) }],
+  ["name", "must be at most 40 characters", { name: "x".repeat(41) }],
   ...["a/b", "a#b", "é", "a\u00a0b", "😀", "a?b", "a+b", "a%20b", "name;drop"].map((name) =>
     ["name", NAME, { name }] as [string, string, Json]
   ),
@@ -52,7 +52,7 @@ const WRONG: [field: string, message: string, more: Json][] = [
   ["token", "is required", { token: undefined }],
   ["token", "must not be empty", { token: "" }],
   ["token", "must be a string", { token: ["t"] }],
-  ["token", "must have at most 2000 characters", { token: "t".repeat(2001) }],
+  ["token", "must be at most 2000 characters", { token: "t".repeat(2001) }],
   ["token", "must not contain control characters", { token: "t\0" }],
   ["gopay_account_id", "is required", { payment_type: "gopay" }],
   ["interval", "is required", { interval: undefined }],

@@ -1,9 +1,17 @@
-/** `metadata`: a JSON object of the caller, stored and returned with the resource. */
+/** `metadata`: a JSON object of the caller, stored with a record and sent to the gateway. */
 
-import { RESERVED_METADATA } from "../../core/payments/charge_input.ts";
-import { anyObject } from "./fields.ts";
+import { anyObject } from "./input_fields.ts";
 
-/** As JSON. The gateway accepts 16,000 characters; the rest is for the service's own entries. */
+/** Names that the service or the gateway uses in `metadata`. */
+export const RESERVED_METADATA = [
+  "payment_ref",
+  "invoice_ref",
+  "subscription_ref",
+  "midtrans_invoice_id",
+  "extra_info",
+] as const;
+
+/** Characters as JSON; the gateway accepts 16,000, of which the service's own entries need some. */
 const MAX_LENGTH = 15_000;
 
 const MAX_DEPTH = 20;
@@ -16,18 +24,18 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   for (const name of RESERVED_METADATA) {
     if (Object.hasOwn(metadata, name)) refuse("is a reserved name", [name]);
   }
-  // Depth first: the checks after it are recursive.
+  // The depth comes first: the other checks recurse into every level.
   if (!isShallow(metadata)) return refuse(`must be at most ${MAX_DEPTH} levels deep`);
   if (JSON.stringify(metadata).length > MAX_LENGTH) {
-    return refuse(`must have at most ${MAX_LENGTH} characters as JSON`);
+    return refuse(`must be at most ${MAX_LENGTH} characters as JSON`);
   }
   if (!isStorable(metadata)) {
-    refuse("must not contain NUL characters, lone surrogates or infinite numbers");
+    refuse("must not contain NUL characters, unpaired surrogates or infinite numbers");
   }
 }).openapi("Metadata", {
   description:
-    "Any JSON object of up to 15,000 characters, stored and returned with the resource. " +
-    `The names ${NAMES} are reserved.`,
+    "Your own data, stored with the record: any JSON object of up to 15,000 characters. " +
+    `Reserved names: ${NAMES}.`,
   example: { cart: "c-1893", campaign: "ramadan" },
 });
 
@@ -42,7 +50,7 @@ function isShallow(value: unknown): boolean {
   return true;
 }
 
-/** True if PostgreSQL returns the value exactly as it was stored. */
+/** Whether PostgreSQL stores it without change. */
 function isStorable(value: unknown): boolean {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   if (typeof value === "number") return Number.isFinite(value);
