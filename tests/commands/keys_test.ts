@@ -23,7 +23,7 @@ Deno.test("keys are made, used, listed and revoked while the embedded service ru
   assert.equal(created.code, 0, created.stderr);
   const key = created.stdout.trim();
   assert.match(key, /^gk_[\w-]{43}$/);
-  assert.match(created.stderr, /only time/);
+  assert.match(created.stderr, /cannot be shown again/);
   assert.equal(JSON.parse((await service.get("/me/", key)).text).user_id, "alice");
 
   const { stdout: list } = await keys(settings, "list");
@@ -94,6 +94,6 @@ Deno.test("what cannot be done is said in a line or shown in the usage, exit cod
   for (const args of [...unshowable, ["--user", "a", "--name", "b\nc"]]) {
     const { code, stderr } = await keys(settings, "create", ...args);
     assert.equal(code, 1);
-    assert.match(stderr, /^A user id, and a name, has/);
+    assert.match(stderr, /^--user and --name must be/);
   }
 });

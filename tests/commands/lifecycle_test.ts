@@ -43,7 +43,7 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
   }
   assert.match(output, new RegExp(`API +${service.url}/`));
   assert.match(output, new RegExp(`Reference +${service.url}/reference`));
-  assert.match(output, new RegExp(`Document +${service.url}/openapi.json`));
+  assert.match(output, new RegExp(`OpenAPI +${service.url}/openapi.json`));
   const curl = output.match(/^ +(curl [^]*?-d '[^']+')/m)![1]!;
   const payment = PaymentSchema.parse(JSON.parse(await paste(curl)));
   assert.equal(payment.transaction_status, "pending");
@@ -162,7 +162,7 @@ Deno.test("without its permissions it says how to start it", async () => {
     cwd: PROJECT,
   }).output();
   assert.equal(code, 1);
-  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing: [^\n]+\n$/);
+  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing\. [^\n]+\n$/);
 });
 
 Deno.test("a port that is taken is told in one line, exit code 1", async () => {
@@ -174,7 +174,7 @@ Deno.test("a port that is taken is told in one line, exit code 1", async () => {
   const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.match(stderr, new RegExp(`^Port ${PORT} is taken: [^\n]+\n$`));
+  assert.match(stderr, new RegExp(`^Port ${PORT} is already in use\\. [^\n]+\n$`));
   assert.equal(await postgresRuns(folder.path), false);
 });
 

@@ -225,7 +225,7 @@ Deno.test("a charge that waits as a job is made by hand, once", async () => {
   await assertRefused(own.settings, ["process_refund_async", id], refusal);
   await ask(own.settings.DATABASE_URL!, "update gateway.jobs set status = 'failed', error = 'No.'");
   const failed = new RegExp(
-    `^The job failed: No\\.\nPOST /jobs/${id}/retry/ lets it begin anew\\.$`,
+    `^The job failed: No\\.\nTo retry it, send POST /jobs/${id}/retry/\\.$`,
   );
   await assertRefused(own.settings, ["process_charge_async", id], failed);
 });

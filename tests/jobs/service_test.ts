@@ -106,12 +106,12 @@ Deno.test("the queue is switched by those who serve or migrate, who say so, and 
   const others = [["keys", "list"], ["run", "expire_stale_payments"]];
   for (const other of others) assert.equal((await run("postgres", ...other)).isOn, false);
   const on = await run("postgres", "migrate");
-  assert.deepEqual([on.isOn, /QUEUE=postgres from now on/.test(on.stderr)], [true, true]);
+  assert.deepEqual([on.isOn, /Job queue backend is now postgres/.test(on.stderr)], [true, true]);
   for (const other of others) assert.equal((await run("kv", ...other)).isOn, true);
   const again = await run("postgres", "migrate");
   assert.deepEqual([again.isOn, again.stderr], [true, ""]);
   const off = await run("kv", "migrate");
-  assert.deepEqual([off.isOn, /QUEUE=kv from now on/.test(off.stderr)], [false, true]);
+  assert.deepEqual([off.isOn, /Job queue backend is now kv/.test(off.stderr)], [false, true]);
 });
 
 Deno.test("a queue that cannot be used is told in one line, exit code 1", async () => {
@@ -126,5 +126,5 @@ Deno.test("a queue that cannot be used is told in one line, exit code 1", async 
   });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.match(stderr, /^· Starting PostgreSQL\nThe queue in \S+ cannot be used \([^\n]+\n$/);
+  assert.match(stderr, /^· Starting PostgreSQL\nCannot open the job queue \S+: [^\n]+\n$/);
 });
