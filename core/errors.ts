@@ -1,7 +1,5 @@
 /** The table of error codes, and the errors that become error responses. */
 
-export { DatabaseUnavailable } from "../db/database.ts";
-
 export const ERROR_CODES = {
   validation_error: { status: 400, title: "The request is invalid" },
   malformed_json: { status: 400, title: "The request body is not valid JSON" },

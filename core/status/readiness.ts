@@ -3,6 +3,8 @@
 import { type Database, DatabaseUnavailable } from "../../db/database.ts";
 import { findPending, type Migration } from "../../db/migrations.ts";
 
+export { DatabaseUnavailable };
+
 export interface ReadinessDeps {
   database: Database;
   migrations: Migration[];

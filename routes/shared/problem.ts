@@ -1,7 +1,8 @@
 /** Turns any thrown error into a problem details response (RFC 9457). */
 
 import { HTTPException } from "hono/http-exception";
-import { DatabaseUnavailable, ERROR_CODES, ServiceError } from "../../core/errors.ts";
+import { ERROR_CODES, ServiceError } from "../../core/errors.ts";
+import { DatabaseUnavailable } from "../../core/status/readiness.ts";
 import type { RequestContext } from "./router.ts";
 
 /** Unexpected errors are logged in full; the caller sees only `internal_error`. */
