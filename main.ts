@@ -1,11 +1,11 @@
-/** The one entry: reads the environment and runs the command asked for; with none, it serves. */
+/** The entry point: reads the environment and runs a command, `serve` by default. */
 
-import { Failure } from "./commands/failure.ts";
+import { Failure } from "./commands/terminal.ts";
 import { parseConfig } from "./core/config/config.ts";
 import { ConfigError } from "./core/config/problems.ts";
 import { SETTING_NAMES } from "./core/config/settings.ts";
 
-/** Each is loaded only when it runs, so that no command pays for another's parts. */
+/** Imported on demand, so that a command loads only its own modules. */
 const COMMANDS = {
   serve: () => import("./commands/serve.ts"),
   prepare: () => import("./commands/prepare.ts"),
@@ -24,20 +24,20 @@ function readEnvironment() {
     return Object.fromEntries(SETTING_NAMES.map((name) => [name, Deno.env.get(name)]));
   } catch (error) {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    throw new Failure("Permissions are missing: start with `deno task start`, which grants them.");
+    throw new Failure("Permissions are missing. Start with `deno task start`, which grants them.");
   }
 }
 
 try {
   const [name = "serve", ...args] = Deno.args;
   if (!Object.hasOwn(COMMANDS, name)) {
-    throw new Failure(`There is no command "${name}"; there are ${Object.keys(COMMANDS)}.`);
+    throw new Failure(`Unknown command "${name}". Commands: ${Object.keys(COMMANDS).join(", ")}.`);
   }
   const command = await COMMANDS[name as keyof typeof COMMANDS]();
   await command.run(readConfig, args);
 } catch (error) {
-  // What the person at the terminal can mend is told in words, anything else with all it has.
-  const isForPeople = error instanceof ConfigError || error instanceof Failure;
-  console.error(isForPeople ? error.message : error);
+  // Errors that the operator can fix have only a message; any other is printed with its stack.
+  const isForOperator = error instanceof ConfigError || error instanceof Failure;
+  console.error(isForOperator ? error.message : error);
   Deno.exit(1);
 }

@@ -1,24 +1,24 @@
-/** The database server a command works with: the integrator's own, or the embedded one. */
+/** The database server of a command: the one at `DATABASE_URL`, or the embedded one. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../core/config/config.ts";
 import type { Holder } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
-import { Failure } from "./failure.ts";
+import { Failure } from "./terminal.ts";
 
 export interface DatabaseServer extends AsyncDisposable {
-  /** Starts it where it is ours to start, and returns its address. */
+  /** Starts the server if it is embedded, and returns its URL. */
   start(onCrash?: (failedRestart?: unknown) => void): Promise<string>;
-  /** Others use it, too: it is no part of this process. */
+  /** True if the server is not part of this process. */
   isShared: boolean;
 }
 
-/** A service that is starting has its server up within this. */
-const JOIN_PATIENCE_MS = 30_000;
+/** Time for a service that is starting to bring its server up. */
+const JOIN_TIMEOUT_MS = 30_000;
 
-/** Takes the server for this process alone; an embedded one has one owner at a time. */
+/** Claims the server for this process; an embedded server has one owner at a time. */
 export async function claimServer(config: Config, as: Holder): Promise<DatabaseServer> {
-  if (config.databaseUrl !== null) return given(config.databaseUrl);
+  if (config.databaseUrl !== null) return connected(config.databaseUrl);
   const { lockFolder, FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { startServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
@@ -41,28 +41,28 @@ export async function claimServer(config: Config, as: Holder): Promise<DatabaseS
   };
 }
 
-/** For tools: one's own server for the moment, or that of a service which has the folder. */
+/** For tools: starts the embedded server, or uses that of a running service. */
 export async function joinServer(config: Config): Promise<DatabaseServer> {
-  if (config.databaseUrl !== null) return given(config.databaseUrl);
+  if (config.databaseUrl !== null) return connected(config.databaseUrl);
   const { findServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
-  const deadline = Date.now() + JOIN_PATIENCE_MS;
+  const deadline = Date.now() + JOIN_TIMEOUT_MS;
   while (true) {
     try {
-      // Never another tool's server, which would go with that tool: its turn is waited for here.
+      // Waits for another tool to finish: its server stops when that tool ends.
       return await claimServer(config, "tool");
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const url = await findServer(layout);
-      if (url) return given(url);
-      // The service has the folder but no server yet: it is just starting.
+      if (url) return connected(url);
+      // The service has the lock but no server yet, so it is starting.
       if (Date.now() > deadline) throw error;
       await delay(100);
     }
   }
 }
 
-function given(url: string): DatabaseServer {
+function connected(url: string): DatabaseServer {
   return {
     isShared: true,
     start: () => Promise.resolve(url),
@@ -75,6 +75,6 @@ async function findLayout({ dataDir }: Config) {
   const layout = await readLayout(dataDir);
   if (layout) return layout;
   throw new Failure(
-    `There is no database in ${dataDir} (see above): start with \`deno task start\`, or set DATABASE_URL.`,
+    `No database is installed in ${dataDir} (see above). Start with \`deno task start\`, or set DATABASE_URL.`,
   );
 }

@@ -1,11 +1,11 @@
-/** The two keys a newcomer gets in the embedded default: the same at every start. */
+/** The user key and staff key of the embedded development setup, the same at every start. */
 
 import { join } from "node:path";
 import { generateApiKey } from "../core/api_key.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import type { Database } from "../db/database.ts";
 
-/** The file they are kept in. */
+/** File name in the data folder. */
 export const DEVELOPMENT_KEYS = "development_keys.json";
 
 export interface DevelopmentKeys {
@@ -13,7 +13,7 @@ export interface DevelopmentKeys {
   staff: string;
 }
 
-/** Kept in a file beside the database, which itself holds hashes only. A revoked one is replaced. */
+/** Stores the keys in a file, because the database has only hashes. Replaces revoked keys. */
 export async function ensureDevelopmentKeys(
   database: Database,
   dataDir: string,
@@ -21,14 +21,14 @@ export async function ensureDevelopmentKeys(
   const path = join(dataDir, DEVELOPMENT_KEYS);
   const known = await readKeys(path);
   const keys = {
-    user: await ensureOne(database, known.user, "developer", false),
-    staff: await ensureOne(database, known.staff, "developer-staff", true),
+    user: await ensureDevelopmentKey(database, known.user, "developer", false),
+    staff: await ensureDevelopmentKey(database, known.staff, "developer-staff", true),
   };
   await Deno.writeTextFile(path, JSON.stringify(keys, null, 2) + "\n", { mode: 0o600 });
   return keys;
 }
 
-async function ensureOne(
+async function ensureDevelopmentKey(
   database: Database,
   known: string | undefined,
   userId: string,

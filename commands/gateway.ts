@@ -1,4 +1,4 @@
-/** The gateway a service talks to: the real one, or in the embedded default an emulated one beside it. */
+/** The gateway client of a service, for the real gateway or the embedded sandbox. */
 
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
@@ -9,23 +9,23 @@ import { logExchanges } from "../core/gateway/instrumentation.ts";
 import { createRateLimitPause } from "../core/gateway/rate_limit.ts";
 import type { Log } from "../core/log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { Failure } from "./failure.ts";
 import { explainListenErrors } from "./listen.ts";
+import { Failure } from "./terminal.ts";
 
-/** In the data folder: the sandbox's state, and the lock beside it. */
+/** In the data folder: the sandbox's state, and its lock file. */
 export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock"];
 
-/** Only this machine reaches the sandbox, whatever the service listens on. */
+/** The sandbox is only reachable from this machine, even if the service listens on all addresses. */
 export const SANDBOX_HOST = "127.0.0.1";
 
-/** At most so many calls at once for what nobody waits for. */
+/** Concurrency limit of calls by background jobs. */
 const MAX_BACKGROUND_CALLS = 5;
 
 export interface Gateway extends AsyncDisposable {
   client: GatewayClient;
-  /** For tasks: the same gateway, with places of its own, so that callers never wait for a task. */
+  /** For jobs: has its own concurrency limit, so that requests never wait for jobs. */
   background: GatewayClient;
-  /** Null: the gateway is a real one. */
+  /** Null with a real gateway. */
   sandbox: Sandbox | null;
 }
 
@@ -33,7 +33,7 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
   const sandbox = await startSandbox(config, log);
   const options = {
     ...config.gateway,
-    // Where it listens is known for certain only now.
+    // The port is only known now if it was 0.
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     breaker: createCircuitBreaker(),
@@ -58,7 +58,7 @@ async function startSandbox(config: Config, log: Log): Promise<Sandbox | null> {
       path: join(dataDir, SANDBOX_FILES[0]!),
       serverKey: gateway.serverKey,
       clientKey: gateway.clientKey ?? undefined,
-      onError: (error) => log.error("sandbox_mistake", error),
+      onError: (error) => log.error("sandbox_error", error),
     });
   const place = { host: SANDBOX_HOST, port, setting: "SANDBOX_PORT" } as const;
   try {

@@ -1,4 +1,4 @@
-/** The work of a service that nobody waits for: its queue, its worker and its schedule. */
+/** The background work of a service: job queue, worker and schedule. */
 
 import { join } from "node:path";
 import type { Config } from "../core/config/config.ts";
@@ -16,18 +16,18 @@ import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";
 import { sweepDeliveries } from "../core/webhooks/sweep.ts";
-import { Failure } from "./failure.ts";
+import { Failure } from "./terminal.ts";
 
-/** A small share of what the gateway and the database can take, so that callers never wait for it. */
+/** Few enough that jobs never slow down requests to the gateway or the database. */
 export const MAX_RUNNING = 8;
 
 export interface Jobs extends AsyncDisposable {
   jobQueue: JobQueue;
   publisher: EventPublisher;
   poster: Poster;
-  /** Begins with what is due, and what an earlier run left behind. */
+  /** Starts with due jobs and unfinished work of an earlier process. */
   start(): void;
-  /** Begins nothing more, and waits for what runs, but no longer than told. */
+  /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -35,12 +35,12 @@ export type JobsDeps = Omit<TaskDeps, "publisher" | "jobQueue" | "poster" | "sec
 
 export interface JobsConfig
   extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate"> {
-  /** Of the database that is used, be it the embedded one. */
+  /** URL of the database, configured or embedded. */
   databaseUrl: string;
 }
 
 export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs> {
-  const jobQueue = await openCarrier(config, deps);
+  const jobQueue = await openJobQueue(config, deps);
   const secrets = createSecretBox(config.gateway.serverKey);
   const publisher = createEventPublisher({ ...deps, jobQueue });
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate });
@@ -52,7 +52,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
   const crons = new AbortController();
-  // Deno Deploy wants to know of them before there is a server.
+  // Deno Deploy requires crons to be registered before the server starts.
   for (const entry of createSchedule(scheduleDeps)) {
     Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
   }
@@ -62,9 +62,9 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     poster,
     start() {
       jobQueue.start(worker.run);
-      // What an earlier run left behind, a charge that it died in included.
-      const found = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
-      Promise.all(found.map((look) => look(scheduleDeps)))
+      // Finds unfinished work of an earlier process, including a charge during which it crashed.
+      const sweeps = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
+      Promise.all(sweeps.map((sweep) => sweep(scheduleDeps)))
         .catch((error) => deps.log.error("sweep_failed", error));
     },
     async stop(graceMs) {
@@ -80,7 +80,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
   };
 }
 
-async function openCarrier(
+async function openJobQueue(
   { queue, databaseUrl, dataDir }: JobsConfig,
   deps: JobsDeps,
 ): Promise<OpenJobQueue> {
@@ -88,7 +88,7 @@ async function openCarrier(
   const path = join(dataDir, JOBS_FILE);
   return await openKvQueue({ ...deps, path }).catch((error) => {
     throw new Failure(
-      `The queue in ${path} cannot be used (${error.message}). Remove the file: no job is lost.`,
+      `Cannot open the job queue ${path}: ${error.message}. Delete the file; no job is lost.`,
     );
   });
 }

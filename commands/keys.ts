@@ -1,4 +1,4 @@
-/** `deno task keys …`: makes, lists and revokes API keys, whether the service runs or not. */
+/** `deno task keys …`: creates, lists and revokes API keys, whether the service runs or not. */
 
 import { parseArgs } from "node:util";
 import { displayPrefix } from "../core/api_key.ts";
@@ -8,14 +8,14 @@ import type { Config } from "../core/config/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { bringUpToDate } from "./bring_up_to_date.ts";
 import { joinServer } from "./database_server.ts";
-import { Failure } from "./failure.ts";
+import { migrateDatabase } from "./migrate.ts";
+import { Failure } from "./terminal.ts";
 
 const USAGE = `Usage:
-  keys create --user ID [--staff] [--name TEXT]   make a key; it is shown once, now
-  keys list                                       show all keys
-  keys revoke PREFIX                              end a key, within 5 seconds everywhere`;
+  keys create --user ID [--staff] [--name TEXT]   create a key and print it once
+  keys list                                       list all keys
+  keys revoke PREFIX                              revoke a key; takes effect within 5 seconds`;
 
 type Action = (database: Database) => Promise<void>;
 
@@ -24,7 +24,7 @@ export async function run(readConfig: () => Config, args: string[]): Promise<voi
   const config = readConfig();
   await using server = await joinServer(config);
   const url = await server.start();
-  await bringUpToDate(url, await loadMigrations(), null);
+  await migrateDatabase(url, await loadMigrations(), null);
   const database = openDatabase({ url, poolSize: 1 });
   try {
     await action(database);
@@ -63,11 +63,11 @@ function parse(args: string[]) {
 
 function create(userId: string, isStaff: boolean, name: string | null): Action {
   if (!isPrintableText(userId) || (name !== null && !isPrintableText(name))) {
-    throw new Failure("A user id, and a name, has 1 to 255 characters, all of which can be shown.");
+    throw new Failure("--user and --name must be 1-255 printable characters.");
   }
   return async (database) => {
     console.log(await createKey(database, { userId, isStaff, name }));
-    console.error("This is the only time the key is shown.");
+    console.error("Store this key now. It cannot be shown again.");
   };
 }
 
@@ -104,11 +104,11 @@ function time(date: Date | null): string {
 }
 
 function revoke(text: string): Action {
-  // Whoever has only the whole key at hand may give that.
+  // Accepts the whole key as well.
   const prefix = displayPrefix(text);
   return async (database) => {
     const key = await database.query((sql) => revokeApiKey(sql, prefix));
-    if (!key) throw new Failure(`There is no key ${prefix}; \`keys list\` shows them.`);
-    console.log(`${prefix} of ${key.user_id} is revoked.`);
+    if (!key) throw new Failure(`No key with prefix ${prefix}. Run \`keys list\` to see all keys.`);
+    console.log(`Revoked ${prefix} of user ${key.user_id}.`);
   };
 }

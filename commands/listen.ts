@@ -1,16 +1,16 @@
-/** Ports: what is wrong with one is told in words that say which setting to change. */
+/** Explains why a port cannot be used, and which setting to change. */
 
-import { Failure } from "./failure.ts";
+import { Failure } from "./terminal.ts";
 
 export interface Place {
   host: string;
   port: number;
-  /** The setting that chooses the port. */
+  /** Setting of the port. */
   setting: "PORT" | "SANDBOX_PORT";
 }
 
-/** Before anything is started, so that this is all there is to read. */
-export async function refuseTakenPort(place: Place): Promise<void> {
+/** Called before anything is started, so that the error is the only output. */
+export async function requireFreePort(place: Place): Promise<void> {
   const { host: hostname, port } = place;
   await explainListenErrors(place, () => Deno.listen({ hostname, port }).close());
 }
@@ -23,13 +23,15 @@ export async function explainListenErrors<T>(
     return await attempt();
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
-      throw new Failure(`Port ${port} is taken: stop what listens there, or set ${setting}.`);
+      throw new Failure(
+        `Port ${port} is already in use. Stop the program that uses it, or set ${setting}.`,
+      );
     }
     if (error instanceof Deno.errors.AddrNotAvailable) {
-      throw new Failure(`${host} is no address of this machine: set HOST.`);
+      throw new Failure(`${host} is not an address of this machine. Set HOST.`);
     }
     if (error instanceof Deno.errors.PermissionDenied) {
-      throw new Failure(`The system does not let us listen on port ${port}: set ${setting}.`);
+      throw new Failure(`Permission denied for port ${port}. Set ${setting} to another port.`);
     }
     throw error;
   }

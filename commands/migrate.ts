@@ -1,15 +1,106 @@
-/** `deno task migrate`: brings the database's schema up to date, and does nothing else. */
+/** `deno task migrate`: updates the database schema. The other commands do the same at start. */
 
-import type { Config } from "../core/config/config.ts";
-import { loadMigrations } from "../db/migrations.ts";
-import { bringUpToDate } from "./bring_up_to_date.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Config, Queue } from "../core/config/config.ts";
+import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
+import { beginGeneration, isFromElsewhere } from "../db/events.ts";
+import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
+import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { joinServer } from "./database_server.ts";
+import { Failure, say } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
   await using server = await joinServer(config);
   const url = await server.start();
-  const applied = await bringUpToDate(url, await loadMigrations(), config.queue);
-  for (const name of applied) console.log(`applied ${name}`);
-  if (applied.length === 0) console.log("Nothing to apply: the database is up to date.");
+  const applied = await migrateDatabase(url, await loadMigrations(), config.queue);
+  for (const name of applied) console.log(`Applied ${name}`);
+  if (applied.length === 0) console.log("The database is up to date.");
+}
+
+/** Service and database are often started together, and the database takes longer. */
+const CONNECT_TIMEOUT_MS = 30_000;
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/**
+ * Waits for the database, applies migrations, and returns their names. Sets up `queue` for all
+ * instances; null leaves the queue as it is.
+ */
+export async function migrateDatabase(
+  url: string,
+  migrations: Migration[],
+  queue: Queue | null,
+): Promise<string[]> {
+  await waitForDatabase(url);
+  const applied = await explainRefusals(
+    "Migrations are pending, and this database role may not apply them",
+    () => migrate(url, migrations),
+  );
+  if (queue) {
+    const isSwitched = await explainRefusals(
+      "The job queue is not set up, and this database role may not set it up",
+      () => setUpQueue(url, queue),
+    );
+    if (isSwitched) say(`Job queue backend is now ${queue}`);
+  }
+  await explainRefusals(
+    "The database was copied to another server, and this database role may not adapt it",
+    () => adaptIfCopied(url),
+  );
+  return applied;
+}
+
+async function explainRefusals<T>(explanation: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    const isRefused = error instanceof MigrationRefused || error instanceof QueueRefused;
+    if (isRefused) throw new Failure(error.message);
+    if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new Failure(`${explanation}: ${(error as Error).message}`);
+  }
+}
+
+/** In a database copied to another server, existing events must sort before all new ones. */
+async function adaptIfCopied(url: string): Promise<void> {
+  const database = openDatabase({ url, poolSize: 1 });
+  try {
+    if (await database.query(isFromElsewhere)) await database.transaction(beginGeneration);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Uses the pool for its deadline: the driver alone would retry a connection forever. */
+async function waitForDatabase(url: string): Promise<void> {
+  const database = openDatabase({ url, poolSize: 1 });
+  const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+  try {
+    for (let isAnnounced = false;; isAnnounced = true) {
+      const error = await database.query((sql) => sql`select 1`).then(() => null, (error) => error);
+      if (error === null) return;
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      const { message } = (error.cause ?? error) as Error;
+      if (isRejection(error.cause) || Date.now() > deadline) {
+        throw new Failure(
+          `Could not connect to the database at ${withoutSecrets(url)}: ${message}`,
+        );
+      }
+      if (!isAnnounced) say(`Waiting for the database at ${withoutSecrets(url)} (${message})`);
+      await delay(500);
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** A wrong password or database name, which waiting cannot fix. */
+function isRejection(error: unknown): boolean {
+  return /^(28...|3D000)$/.test(codeOf(error));
+}
+
+function withoutSecrets(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
 }

@@ -1,4 +1,4 @@
-/** `deno task openapi`: writes the document that the service publishes to `openapi/openapi.json`. */
+/** `deno task openapi`: writes the OpenAPI document to `openapi/openapi.json`. */
 
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
@@ -14,7 +14,7 @@ import { createApp } from "../routes/app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
-  // Nothing is asked of these, so nothing connects.
+  // These only connect when they are used, and nothing here uses them.
   const databaseUrl = "postgres://127.0.0.1/none";
   const log = createLog(() => {});
   const gateway = createGatewayClient(config.gateway);

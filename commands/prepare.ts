@@ -1,24 +1,31 @@
 /**
- * Runs before the service: lays the embedded database out where one is needed, and prints the
- * permission flags the service is then started with. Only this short step may write and run freely.
+ * `main.ts prepare`, which every task runs first: installs the embedded database if it is needed,
+ * and prints the permission flags to start the service with. Only this short step may write and run
+ * anything.
  */
 
+import { relative } from "node:path";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/config/problems.ts";
+import { SETTING_NAMES } from "../core/config/settings.ts";
+import { JOBS_FILE } from "../core/jobs/kv_queue.ts";
 import type { Layout } from "../db/embedded/layout.ts";
-import { permissionFlags } from "./permissions.ts";
-import { say } from "./say.ts";
+import { DEVELOPMENT_KEYS } from "./development_keys.ts";
+import { SANDBOX_FILES } from "./gateway.ts";
+import { say } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = orNull(readConfig);
-  const layout = config && config.databaseUrl === null ? await layOut(config.dataDir) : null;
-  // The service itself may write its queue there, but make no folder.
+  const layout = config && config.databaseUrl === null
+    ? await installDatabase(config.dataDir)
+    : null;
+  // The service may write its queue file there, but not create the folder.
   if (config?.queue === "kv") await Deno.mkdir(config.dataDir, { recursive: true });
   const projectDir = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
   console.log(permissionFlags(config, layout, decodeURIComponent(projectDir)).join(" "));
 }
 
-/** Wrong settings are for the service itself to report, which starts next. */
+/** Null for invalid settings: the service, which starts next, reports them. */
 function orNull(readConfig: () => Config): Config | null {
   try {
     return readConfig();
@@ -28,16 +35,55 @@ function orNull(readConfig: () => Config): Config | null {
   }
 }
 
-async function layOut(dataDir: string): Promise<Layout | null> {
+async function installDatabase(dataDir: string): Promise<Layout | null> {
   const { install } = await import("../db/embedded/install.ts");
   const { FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { readLayout } = await import("../db/embedded/layout.ts");
   try {
     return await install(dataDir, say);
   } catch (error) {
-    // Somebody uses it, so it is there; whether that is an error the command itself knows.
+    // In use means installed; the command that starts next decides whether that is an error.
     if (error instanceof FolderInUse) return await readLayout(dataDir);
     say(error instanceof Error ? error.message : String(error));
     return null;
   }
+}
+
+/**
+ * Deno's permission flags for the service. Anything outside the lists looks absent instead of
+ * raising an error (`--ignore-…`), because libraries probe for optional variables and files. The
+ * network is unrestricted, because gateway, key sets and databases can have any address.
+ */
+export function permissionFlags(
+  config: Pick<Config, "dataDir" | "queue"> | null,
+  layout: Layout | null,
+  projectDir: string,
+): string[] {
+  // Relative to the folder the task runs in, because a shell splits a path with spaces.
+  const paths = (...list: string[]) =>
+    list.map((path) => relative(projectDir, path) || ".").join(",");
+  const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
+  // The PostgreSQL driver looks for a settings file in the home folder.
+  if (config?.queue === "postgres") flags.push("--allow-sys=homedir");
+  const migrations = `${projectDir}/db/migrations`;
+  if (!config || !layout) {
+    const queue = config?.queue === "kv" ? [`${config.dataDir}/${JOBS_FILE}`] : [];
+    return [
+      ...flags,
+      `--allow-read=${paths(migrations, ...queue)}`,
+      "--ignore-read",
+      ...queue.length > 0 ? [`--allow-write=${paths(...queue)}`] : [],
+    ];
+  }
+  // No writable file is executable.
+  const ownFiles = [DEVELOPMENT_KEYS, JOBS_FILE, ...SANDBOX_FILES].map((name) =>
+    `${config.dataDir}/${name}`
+  );
+  return [
+    ...flags,
+    `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,
+    "--ignore-read",
+    `--allow-write=${paths(...ownFiles, layout.lockFile, layout.pidFile)}`,
+    `--allow-run=${paths(layout.leash, `${layout.programs}/bin/pg_ctl`)}`,
+  ];
 }

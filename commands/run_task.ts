@@ -1,4 +1,4 @@
-/** `deno task run TASK`: runs one of the tasks by hand, whether the service runs or not. */
+/** `deno task run TASK`: runs a task manually, whether the service runs or not. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
@@ -26,24 +26,23 @@ import { findJob, findOutcomes, type JobOutcomes } from "../db/job_queries.ts";
 import { bringForward, type GatewayJob, insertJobs } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { findPayment } from "../db/payment_statements.ts";
-import { bringUpToDate } from "./bring_up_to_date.ts";
 import { joinServer } from "./database_server.ts";
-import { Failure } from "./failure.ts";
 import { openGateway } from "./gateway.ts";
 import { MAX_RUNNING } from "./jobs.ts";
-import { createProgress } from "./progress.ts";
+import { migrateDatabase } from "./migrate.ts";
+import { createProgress, Failure } from "./terminal.ts";
 
 const USAGE = `Usage: run TASK [ID]
-  check_payment_status PAYMENT   fetch one payment's state
-  check_pending_payments         look at the payments that are due for it
-  expire_stale_payments          end the payments that can no longer be paid
-  check_overdue_invoices         look at the invoices that are due for it
-  sync_subscription_status       look at all subscriptions
-  process_charge_async JOB       do a charge that was asked for with respond-async
-  process_refund_async JOB       likewise a refund
+  check_payment_status PAYMENT   fetch the state of one payment from the gateway
+  check_pending_payments         check all payments that are due for a check
+  expire_stale_payments          expire payments that can no longer be paid
+  check_overdue_invoices         check all invoices that are due for a check
+  sync_subscription_status       check all subscriptions
+  process_charge_async JOB       run a charge requested with respond-async
+  process_refund_async JOB       run a refund requested with respond-async
 
-What was queued is worked off at once; what has to wait is left to the service.
-Exit code 1: something failed.`;
+Queued jobs run now; delayed jobs are left to the service.
+Exit code 1: a job failed, or the gateway is down.`;
 
 const SWEEPS: Record<string, (deps: QueueDeps) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
@@ -52,23 +51,23 @@ const SWEEPS: Record<string, (deps: QueueDeps) => Promise<number>> = {
   sync_subscription_status: syncSubscriptionStatus,
 };
 
-interface Errand {
+interface Run {
   task: string;
-  /** Queues what there is to do; what it hands to the carrier is worked off. */
+  /** Enqueues the jobs to run. */
   begin(deps: TaskDeps): Promise<unknown>;
-  /** What else there is to be told. */
+  /** Returns a further line of output. */
   end?(deps: TaskDeps): Promise<string>;
 }
 
 const CONNECTIONS = 4;
 
-/** How long is waited for a job that another worker took. */
-const ELSEWHERE_MS = 120_000;
+/** How long to wait for a job that another worker has claimed. */
+const OTHER_WORKER_MS = 120_000;
 
 const POLL_MS = 200;
 
 export interface RunOptions {
-  /** Who listens to what happens, for those who embed the service: they hear of it when it runs. */
+  /** In-process event subscribers of an embedding program. */
   events?: Events;
 }
 
@@ -84,16 +83,16 @@ export async function run(
   const deps = await openTaskDeps(resources, readConfig(), events, queued);
   const since = new Date(systemClock());
   await begin(deps);
-  const ids = await workOff(deps, task, queued);
-  const outcomes = await outcomesOf(deps, ids, since);
-  tell(outcomes);
+  const ids = await runQueued(deps, task, queued);
+  const outcomes = await waitForOutcomes(deps, ids, since);
+  printOutcomes(outcomes);
   if (end) console.log(await end(deps));
-  const isResting = gatewayPauseMs(deps) > 0;
-  if (isResting) console.error("The gateway is down, or asked to be left alone; the rest waits.");
-  if (outcomes.failed > 0 || isResting) Deno.exitCode = 1;
+  const isPaused = gatewayPauseMs(deps) > 0;
+  if (isPaused) console.error("The gateway is down or rate limiting; remaining work was deferred.");
+  if (outcomes.failed > 0 || isPaused) Deno.exitCode = 1;
 }
 
-/** What is to be run at once is `queued`. */
+/** Jobs that are due now are added to `queued`. */
 async function openTaskDeps(
   resources: AsyncDisposableStack,
   config: Config,
@@ -102,20 +101,20 @@ async function openTaskDeps(
 ): Promise<TaskDeps> {
   const server = resources.use(await joinServer(config));
   const url = await server.start();
-  await bringUpToDate(url, await loadMigrations(), null);
+  await migrateDatabase(url, await loadMigrations(), null);
   const database = openDatabase({ url, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
-  // What goes wrong is told in the summary; the rest is for the service's log.
+  // The summary reports errors; this command writes no log.
   const log = createLog(() => {});
   resources.defer(() => log.flush());
-  // Beside a service the emulated gateway is that one's.
+  // A running service has started the sandbox already.
   const gatewayConfig = server.isShared ? { ...config, sandboxPort: null } : config;
   const { background } = resources.use(await openGateway(gatewayConfig, log));
   const publisher = resources.use(createEventPublisher({
     database,
     clock: systemClock,
     log,
-    // Who outside is to hear of it hears it from the service.
+    // The service delivers the events to webhooks and streams.
     jobQueue: { enqueue() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
   }));
   return {
@@ -136,53 +135,53 @@ async function openTaskDeps(
   };
 }
 
-function parse([task, id, ...more]: string[]): Errand {
+function parse([task, id, ...more]: string[]): Run {
   if (task === undefined || more.length > 0) throw new Failure(USAGE);
   const sweep = Object.hasOwn(SWEEPS, task) ? SWEEPS[task] : undefined;
   if (sweep) {
     if (id !== undefined) throw new Failure(USAGE);
     return { task, begin: sweep };
   }
-  const isOfPayment = task === CHECK_PAYMENT_STATUS;
-  if (!isOfPayment && task !== PROCESS_CHARGE_ASYNC && task !== PROCESS_REFUND_ASYNC) {
-    throw new Failure(`There is no task "${task}".\n\n${USAGE}`);
+  const isPaymentCheck = task === CHECK_PAYMENT_STATUS;
+  if (!isPaymentCheck && task !== PROCESS_CHARGE_ASYNC && task !== PROCESS_REFUND_ASYNC) {
+    throw new Failure(`Unknown task "${task}".\n\n${USAGE}`);
   }
   if (id === undefined) throw new Failure(USAGE);
-  if (!isOfPayment) return { task, begin: (deps) => resume(deps, task, id) };
+  if (!isPaymentCheck) return { task, begin: (deps) => enqueueJob(deps, task, id) };
   return {
     task,
-    begin: (deps) => lookAt(deps, id),
+    begin: (deps) => enqueueCheck(deps, id),
     async end({ database }) {
       const payment = await database.query((sql) => findPayment(sql, id));
-      return `The payment's status is ${payment!.transaction_status}.`;
+      return `Payment status: ${payment!.transaction_status}`;
     },
   };
 }
 
-async function lookAt({ database, clock, jobQueue }: TaskDeps, id: string): Promise<void> {
+async function enqueueCheck({ database, clock, jobQueue }: TaskDeps, id: string): Promise<void> {
   const payment = isUuid(id) ? await database.query((sql) => findPayment(sql, id)) : null;
-  if (!payment) throw new Failure(`There is no payment ${id}.`);
+  if (!payment) throw new Failure(`Payment ${id} not found.`);
   const now = new Date(clock());
   const job = { ...checkPaymentJob(payment, now), run_at: now };
   for (const each of await database.query((sql) => insertJobs(sql, [job]))) jobQueue.enqueue(each);
 }
 
-async function resume({ database, clock, jobQueue }: TaskDeps, task: string, id: string) {
+async function enqueueJob({ database, clock, jobQueue }: TaskDeps, task: string, id: string) {
   const job = isUuid(id) ? await database.query((sql) => findJob(sql, id)) : null;
-  if (job?.task !== task) throw new Failure(`There is no job ${id} of ${task}.`);
-  refuseFailed(job);
+  if (job?.task !== task) throw new Failure(`Job ${id} of task ${task} not found.`);
+  requireNotFailed(job);
   const now = new Date(clock());
   await database.query((sql) => bringForward(sql, id, now));
   jobQueue.enqueue({ id, run_at: now });
 }
 
-function refuseFailed({ id, status, error }: GatewayJob): void {
+function requireNotFailed({ id, status, error }: GatewayJob): void {
   if (status !== "failed") return;
-  throw new Failure(`The job failed: ${error}\nPOST /jobs/${id}/retry/ lets it begin anew.`);
+  throw new Failure(`The job failed: ${error}\nTo retry it, send POST /jobs/${id}/retry/.`);
 }
 
-/** Everything that was queued, and what that queues in turn; which jobs these were. */
-async function workOff(deps: TaskDeps, task: string, queued: Set<string>): Promise<string[]> {
+/** Runs the queued jobs, including those that they enqueue, and returns their ids. */
+async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Promise<string[]> {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: MAX_RUNNING });
   const progress = createProgress(task);
   const all = new Set<string>();
@@ -193,15 +192,15 @@ async function workOff(deps: TaskDeps, task: string, queued: Set<string>): Promi
     for (const id of ids) all.add(id);
     await Promise.all(ids.map(async (id) => {
       await worker.run(id);
-      progress.tell(++done, all.size + queued.size);
+      progress.show(++done, all.size + queued.size);
     }));
   }
   progress.end();
   return [...all];
 }
 
-async function outcomesOf({ database }: TaskDeps, ids: string[], since: Date) {
-  const deadline = systemClock() + ELSEWHERE_MS;
+async function waitForOutcomes({ database }: TaskDeps, ids: string[], since: Date) {
+  const deadline = systemClock() + OTHER_WORKER_MS;
   while (true) {
     const outcomes = await database.query((sql) => findOutcomes(sql, ids, since), "find outcomes");
     if (outcomes.running === 0 || systemClock() > deadline) return outcomes;
@@ -209,13 +208,13 @@ async function outcomesOf({ database }: TaskDeps, ids: string[], since: Date) {
   }
 }
 
-function tell({ succeeded, changed, failed, putOff, running, errors }: JobOutcomes): void {
+function printOutcomes({ succeeded, changed, failed, putOff, running, errors }: JobOutcomes): void {
   const parts = [
-    `${succeeded + failed} looked at`,
+    `${succeeded + failed} processed`,
     `${changed} changed`,
     `${failed} failed`,
-    ...putOff > 0 ? [`${putOff} put off`] : [],
-    ...running > 0 ? [`${running} still running elsewhere`] : [],
+    ...putOff > 0 ? [`${putOff} deferred`] : [],
+    ...running > 0 ? [`${running} still running on another worker`] : [],
   ];
   console.log(parts.join(", "));
   for (const { error, count } of errors) console.error(`${count} × ${error}`);

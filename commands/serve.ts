@@ -1,4 +1,4 @@
-/** `deno task start`: opens everything, serves until told to stop, closes everything. */
+/** `deno task start`: runs the service until it is stopped. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
@@ -12,22 +12,21 @@ import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { createApp } from "../routes/app.ts";
-import { bringUpToDate } from "./bring_up_to_date.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
 import { openJobs } from "./jobs.ts";
-import { explainListenErrors, refuseTakenPort } from "./listen.ts";
-import { say } from "./say.ts";
+import { explainListenErrors, requireFreePort } from "./listen.ts";
+import { migrateDatabase } from "./migrate.ts";
 import { printStartMessage } from "./start_message.ts";
-import { listenForStop } from "./stop_signal.ts";
+import { say } from "./terminal.ts";
 import { createWriter } from "./writer.ts";
 
-/** How long requests and jobs in flight may take to finish at the end. */
+/** Time for requests and jobs in flight to finish at shutdown. */
 const GRACE_MS = 10_000;
 
 export interface ServeOptions {
-  /** Who listens to what happens, for those who embed the service. */
+  /** In-process event subscribers of an embedding program. */
   events?: Events;
 }
 
@@ -42,20 +41,22 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const log = createLog(out.write);
   surviveStrayErrors(log);
   const stop = listenForStop();
-  // Until requests are taken there is nothing to finish: an embedded server ends with us.
+  // Before the service accepts requests there is nothing to finish; an embedded database stops too.
   let isServing = false;
   stop.received.then(() => isServing || Deno.exit(0));
 
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await claimServer(config, "service"));
-  await refuseTakenPorts(config);
+  await requireFreePorts(config);
   if (config.databaseUrl === null) say("Starting PostgreSQL");
   const databaseUrl = await server.start((failedRestart) =>
-    failedRestart ? log.error("database_not_restarted", failedRestart) : log.info("database_died")
+    failedRestart
+      ? log.error("database_restart_failed", failedRestart)
+      : log.info("database_crashed")
   );
   const migrations = await loadMigrations();
-  for (const name of await bringUpToDate(databaseUrl, migrations, config.queue)) {
-    say(`Migrated: ${name}`);
+  for (const name of await migrateDatabase(databaseUrl, migrations, config.queue)) {
+    say(`Applied migration ${name}`);
   }
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
@@ -100,7 +101,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
   await stop.received;
   isDraining = true;
-  // They would never end by themselves in time; who follows goes on elsewhere.
+  // Streams do not end by themselves; clients reconnect to another instance.
   streams.close();
   log.info("stopping");
   const jobsStopped = jobs.stop(GRACE_MS);
@@ -120,10 +121,10 @@ async function listen({ host, port }: Config, handler: Deno.ServeHandler) {
   return await explainListenErrors(place, () => Deno.serve(options, handler));
 }
 
-async function refuseTakenPorts({ host, port, sandboxPort }: Config): Promise<void> {
-  await refuseTakenPort({ host, port, setting: "PORT" });
+async function requireFreePorts({ host, port, sandboxPort }: Config): Promise<void> {
+  await requireFreePort({ host, port, setting: "PORT" });
   if (sandboxPort === null) return;
-  await refuseTakenPort({ host: SANDBOX_HOST, port: sandboxPort, setting: "SANDBOX_PORT" });
+  await requireFreePort({ host: SANDBOX_HOST, port: sandboxPort, setting: "SANDBOX_PORT" });
 }
 
 function addressOf({ hostname, port }: Deno.NetAddr): string {
@@ -134,10 +135,10 @@ async function ensureBootstrapKey(database: Database, config: Config, log: Log):
   if (config.bootstrapStaffKey === null) return;
   const owner = { userId: "bootstrap", isStaff: true, name: "BOOTSTRAP_STAFF_KEY" };
   const isValid = await ensureKey(database, config.bootstrapStaffKey, owner);
-  if (!isValid) log.info("bootstrap_key_does_not_count");
+  if (!isValid) log.info("bootstrap_key_ignored");
 }
 
-/** A mistake in one request's aftermath must not end the service for all others. */
+/** An error in background code of one request must not stop the service. */
 function surviveStrayErrors(log: Log): void {
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
@@ -147,4 +148,29 @@ function surviveStrayErrors(log: Log): void {
     event.preventDefault();
     log.error("uncaught_error", event.error);
   });
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** One Ctrl-C can arrive as two signals within milliseconds; a later one is a second Ctrl-C. */
+const REPEATED_SIGNAL_MS = 1_000;
+
+interface StopSignal {
+  /** Resolves at the first signal. */
+  received: Promise<void>;
+}
+
+/** The first signal resolves `received`; one more than a second later exits at once. */
+function listenForStop(): StopSignal {
+  const { promise: received, resolve } = Promise.withResolvers<void>();
+  let first: number | null = null;
+  for (const signal of SIGNALS) {
+    Deno.addSignalListener(signal, () => {
+      const now = performance.now();
+      first ??= now;
+      if (now - first > REPEATED_SIGNAL_MS) Deno.exit(1);
+      resolve();
+    });
+  }
+  return { received };
 }

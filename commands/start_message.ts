@@ -1,4 +1,4 @@
-/** What a newcomer reads when the service is up. */
+/** The message that the embedded development setup prints when the service is running. */
 
 import type { DevelopmentKeys } from "./development_keys.ts";
 
@@ -9,24 +9,22 @@ export function printStartMessage(
 ): void {
   const lines = [
     "",
-    "  %cPayment Gateway Integration Service%c is up",
+    "  %cPayment Gateway Integration Service%c is running",
     "",
     `  API         %c${url}/%c`,
     `  Reference   %c${url}/reference%c`,
-    `  Document    %c${url}/openapi.json%c`,
-    ...sandbox
-      ? [`  Sandbox     %c${sandbox}/%c   the gateway, emulated: no money moves here`]
-      : [],
+    `  OpenAPI     %c${url}/openapi.json%c`,
+    ...sandbox ? [`  Sandbox     %c${sandbox}/%c   emulated gateway, no real money`] : [],
     "",
-    "  Development keys, good on this machine only",
+    "  Development keys (valid on this machine only)",
     `  user        ${keys.user}`,
     `  staff       ${keys.staff}`,
     "",
-    "  A first payment",
+    "  Create a payment",
     `  %ccurl ${url}/charge/ -H 'Authorization: Bearer ${keys.user}' -H 'Content-Type: application/json' \\`,
     `    -d '{ "payment_type": "bank_transfer", "bank": "bca", "gross_amount": 44000 }'%c`,
     "",
-    "  Ctrl-C stops it.",
+    "  Press Ctrl-C to stop.",
     "",
   ];
   const links = sandbox ? 4 : 3;

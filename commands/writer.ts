@@ -1,56 +1,56 @@
-/** Writes text out without ever holding anybody up. */
+/** Writes the log without blocking requests. */
 
 import { waitAtMost } from "../concurrency/deadlines.ts";
 
-/** What may wait to be written; beyond it text is dropped, for memory has an end and logs have none. */
-const MAX_WAITING = 4 * 1024 * 1024;
+/** Maximum buffered text, in characters. More is dropped, to limit memory. */
+const MAX_BUFFERED = 4 * 1024 * 1024;
 
-/** How long the end waits for a reader that does not read. */
+/** How long shutdown waits for a reader that does not read. */
 const DRAIN_MS = 1_000;
 
 export interface Writer {
   write(text: string): void;
-  /** Resolves when all is written, or nobody seems to read. */
+  /** Resolves when all text is written, or after a second. */
   drained(): Promise<void>;
 }
 
 /**
- * A pipe that nobody reads blocks whoever writes to it: so writing waits in the background, and
- * requests go on. What had to be dropped is told in a line of its own.
+ * Writing to a full pipe blocks, so text is buffered and written in the background. Dropped text is
+ * reported by a `log_dropped` line.
  */
 export function createWriter(
   write: (bytes: Uint8Array) => Promise<number>,
-  maxWaiting = MAX_WAITING,
+  maxBuffered = MAX_BUFFERED,
 ): Writer {
-  let waiting = "";
+  let buffered = "";
   let dropped = 0;
-  let pumping: Promise<void> | null = null;
+  let writing: Promise<void> | null = null;
 
-  async function pump() {
-    while (waiting || dropped) {
+  async function writeBuffered() {
+    while (buffered || dropped) {
       const note = dropped
         ? JSON.stringify({ level: "error", event: "log_dropped", dropped }) + "\n"
         : "";
-      let rest = new TextEncoder().encode(waiting + note);
-      waiting = "";
+      let rest = new TextEncoder().encode(buffered + note);
+      buffered = "";
       dropped = 0;
       try {
         while (rest.length > 0) rest = rest.subarray(await write(rest));
       } catch {
-        // The terminal is gone: there is nobody to tell, and no reason to fail.
+        // The terminal or pipe is closed. The service keeps running without its log.
       }
     }
-    pumping = null;
+    writing = null;
   }
 
   return {
     write(text) {
-      if (waiting.length + text.length > maxWaiting) dropped += text.length;
-      else waiting += text;
-      pumping ??= pump();
+      if (buffered.length + text.length > maxBuffered) dropped += text.length;
+      else buffered += text;
+      writing ??= writeBuffered();
     },
     async drained() {
-      if (pumping) await waitAtMost(DRAIN_MS, pumping);
+      if (writing) await waitAtMost(DRAIN_MS, writing);
     },
   };
 }

@@ -1,42 +1,45 @@
-/** The one table of error codes, and the error that carries one to the caller. */
+/** The table of error codes, and the errors that become error responses. */
 
 export const ERROR_CODES = {
-  validation_error: { status: 400, title: "The request is not valid" },
-  malformed_json: { status: 400, title: "The request body is not JSON" },
-  invalid_state: { status: 400, title: "The resource is in no state for this" },
-  duplicate_order: { status: 400, title: "The order id is taken" },
-  refund_denied: { status: 400, title: "The bank refused the refund" },
-  capture_denied: { status: 400, title: "The bank refused the capture" },
-  gateway_error: { status: 400, title: "The gateway answered with an error" },
-  gateway_validation: { status: 400, title: "The gateway does not take the request as it is" },
-  gateway_authentication: { status: 400, title: "The gateway does not take the service's key" },
-  gateway_rate_limited: { status: 400, title: "The gateway has had too many requests" },
-  unauthenticated: { status: 401, title: "A valid credential is needed" },
-  forbidden: { status: 403, title: "This is for staff" },
-  signature_invalid: { status: 403, title: "The signature is not the gateway's" },
-  not_found: { status: 404, title: "There is no such resource" },
-  method_not_allowed: { status: 405, title: "The resource does not take this method" },
+  validation_error: { status: 400, title: "The request is invalid" },
+  malformed_json: { status: 400, title: "The request body is not valid JSON" },
+  invalid_state: {
+    status: 400,
+    title: "This action is not allowed in the resource's current state",
+  },
+  duplicate_order: { status: 400, title: "The order id is already in use" },
+  refund_denied: { status: 400, title: "The bank declined the refund" },
+  capture_denied: { status: 400, title: "The bank declined the capture" },
+  gateway_error: { status: 400, title: "The gateway returned an error" },
+  gateway_validation: { status: 400, title: "The gateway rejected the request as invalid" },
+  gateway_authentication: { status: 400, title: "The gateway rejected the server key" },
+  gateway_rate_limited: { status: 400, title: "The gateway is rate limiting requests" },
+  unauthenticated: { status: 401, title: "A valid API key or token is required" },
+  forbidden: { status: 403, title: "A staff key is required" },
+  signature_invalid: { status: 403, title: "The notification's signature is invalid" },
+  not_found: { status: 404, title: "Resource not found" },
+  method_not_allowed: { status: 405, title: "Method not allowed for this resource" },
   idempotency_in_progress: {
     status: 409,
-    title: "The first request with this Idempotency-Key still runs",
+    title: "The first request with this Idempotency-Key is still in progress",
   },
   payload_too_large: { status: 413, title: "The request body is too large" },
-  unsupported_media_type: { status: 415, title: "The request body has to be application/json" },
+  unsupported_media_type: { status: 415, title: "Content-Type must be application/json" },
   idempotency_key_reused: {
     status: 422,
-    title: "The Idempotency-Key belongs to another request",
+    title: "The Idempotency-Key was already used for a different request",
   },
   rate_limited: { status: 429, title: "Too many requests" },
-  internal_error: { status: 500, title: "Something went wrong on our side" },
-  gateway_unreachable: { status: 502, title: "The gateway cannot be reached" },
-  unavailable: { status: 503, title: "The service is not available right now" },
-  gateway_timeout: { status: 504, title: "The gateway did not answer in time" },
+  internal_error: { status: 500, title: "An unexpected error occurred in the service" },
+  gateway_unreachable: { status: 502, title: "The gateway could not be reached" },
+  unavailable: { status: 503, title: "The service is temporarily unavailable" },
+  gateway_timeout: { status: 504, title: "The gateway did not respond in time" },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface FieldError {
-  /** Where in the input, as a path: `item_details.0.price`. */
+  /** Path of the field in the input, such as `item_details.0.price`. */
   field: string;
   message: string;
 }
@@ -45,12 +48,12 @@ export interface ServiceErrorOptions {
   detail?: string;
   /** Response headers that belong to this error, such as `Retry-After`. */
   headers?: Record<string, string>;
-  /** Further members of the problem document. */
+  /** Additional members of the response body. */
   members?: Record<string, unknown>;
   cause?: unknown;
 }
 
-/** An error whose every part but `cause` is meant for the caller's eyes. */
+/** An error that is sent to the caller, except for `cause`, which is only logged. */
 export class ServiceError extends Error {
   override name = "ServiceError";
   readonly status: (typeof ERROR_CODES)[ErrorCode]["status"];
@@ -67,7 +70,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** One field of the input that is wrong for a reason that only shows later. */
+/** A `validation_error` for one field, found after schema validation. */
 export function invalidField(field: string, message: string): ServiceError {
   return new ServiceError("validation_error", {
     detail: `${field}: ${message}`,

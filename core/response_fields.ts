@@ -1,11 +1,11 @@
-/** Schemas of fields that many responses have. */
+/** Building blocks of response schemas, and the type of documented examples. */
 
 import { z } from "@hono/zod-openapi";
 
 export const nullableText = z.string().nullable();
 
 export const id = z.uuid().openapi({
-  description: "Id; it never changes.",
+  description: "Unique identifier. Never changes.",
   example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
 });
 
@@ -16,3 +16,12 @@ export function money(description?: string, example = "150000.00") {
 export function timestamp(description?: string) {
   return z.iso.datetime().openapi({ description, example: "2026-03-05T04:12:09.000Z" });
 }
+
+/** An example in the document. Its value has the schema's type, so the compiler finds outdated ones. */
+export interface Example<T> {
+  summary: string;
+  value: T;
+}
+
+/** By name. Operations that show the same example under the same name share one in the document. */
+export type Examples<T> = Record<string, Example<T>>;

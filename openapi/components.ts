@@ -1,4 +1,4 @@
-/** What operations have in common and the document says once: headers, a parameter, the scheme. */
+/** Components of the OpenAPI document that operations share: headers, a parameter, the security scheme. */
 
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "../core/errors.ts";
@@ -7,43 +7,42 @@ export const EXAMPLE_REQUEST_ID = "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25";
 
 const HEADERS = {
   RequestId: {
-    description: "The request's id, also in the service's log: quote it when asking for help.",
+    description: "Request id, also in the service's log. Quote it when asking for support.",
     required: true,
     schema: { type: "string" },
     example: EXAMPLE_REQUEST_ID,
   },
   RetryAfter: {
-    description: "After how many seconds to try again.",
+    description: "Seconds to wait before a retry.",
     required: true,
     schema: { type: "integer", minimum: 0 },
     example: 2,
   },
   MayRetryAfter: {
-    description: "After how many seconds to try again; absent where that would not help.",
+    description: "Seconds to wait before a retry. Absent if a retry would not help.",
     schema: { type: "integer", minimum: 0 },
     example: 2,
   },
   RateLimit: {
-    description:
-      "How many requests are left (`r`), and in how many seconds there will be more (`t`).",
+    description: "Remaining requests (`r`), and seconds until more are available (`t`).",
     required: true,
     schema: { type: "string" },
     example: '"caller";r=0;t=1',
   },
   RateLimitPolicy: {
-    description: "How many requests (`q`) there are in how many seconds (`w`).",
+    description: "Allowed requests (`q`) per window of `w` seconds.",
     required: true,
     schema: { type: "string" },
     example: '"caller";q=200;w=2',
   },
   Authenticate: {
-    description: "How to authenticate.",
+    description: "Authentication scheme.",
     required: true,
     schema: { type: "string" },
     example: "Bearer",
   },
   IdempotencyReplayed: {
-    description: "`true`: this is the first answer to the same request, given again.",
+    description: "`true`: this is the stored response of an earlier request with the same key.",
     schema: { type: "string", const: "true" },
     example: "true",
   },
@@ -59,7 +58,7 @@ export function parameterRef(name: "RequestId") {
   return { $ref: `#/components/parameters/${name}` };
 }
 
-export function answerRef(name: "Unreadable") {
+export function responseRef(name: "Unreadable") {
   return { $ref: `#/components/responses/${name}` };
 }
 
@@ -67,35 +66,37 @@ export function exampleRef(code: ErrorCode) {
   return { $ref: `#/components/examples/${code}` };
 }
 
-// deno-lint-ignore no-explicit-any -- whatever the router's environment, its document is the same
+// deno-lint-ignore no-explicit-any -- the document does not depend on the router's environment
 export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void {
   openAPIRegistry.registerComponent("securitySchemes", "bearer", {
     type: "http",
     scheme: "bearer",
-    description: "An API key (`gk_…`), or a JWT where the service is set up for it. Whoever runs " +
-      "the service makes keys: `deno task keys create --user alice`, with `--staff` for staff. " +
-      "A key is shown once, and stops working within 5 seconds of being revoked. On a machine of " +
-      "your own, `deno task start` prints one for a user and one for staff.",
+    description:
+      "An API key (`gk_…`), or a JWT if the service is configured for it. The operator " +
+      "creates keys: `deno task keys create --user alice`, with `--staff` for a staff key. A key " +
+      "is shown once, and stops working within 5 seconds of being revoked. In development, " +
+      "`deno task start` prints a user key and a staff key.",
   });
   openAPIRegistry.registerComponent("parameters", "RequestId", {
     name: "X-Request-Id",
     in: "header",
-    description: "An id of your own for the request; the service makes one up where it is left " +
-      "out. Up to 128 letters, digits and `_.:-`.",
+    description: "Your own id for the request, up to 128 letters, digits and `_.:-`. The service " +
+      "generates one if it is omitted.",
     schema: { type: "string" },
-    examples: unsent(EXAMPLE_REQUEST_ID),
+    examples: unsentExample(EXAMPLE_REQUEST_ID),
   });
-  // Given by the server before the service sees anything of it, and so without a problem or an id.
+  // Sent by the HTTP server before the service sees the request, so it has no body and no id.
   openAPIRegistry.registerComponent("responses", "Unreadable", {
-    description: "The request is no HTTP, or its headers are too large or too many. There is no " +
-      "body, and the connection is closed.",
+    description:
+      "The request is not valid HTTP, or has too many or too large headers. The response " +
+      "has no body, and the connection is closed.",
   });
   for (const [name, header] of Object.entries(HEADERS)) {
     openAPIRegistry.registerComponent("headers", name, header);
   }
 }
 
-/** An example that the reference page shows, and does not send with every request tried there. */
-export function unsent(value: unknown) {
+/** A parameter example that the reference page shows but does not send by default. */
+export function unsentExample(value: unknown) {
   return { example: { value, "x-disabled": true } };
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI document: made from the routes, once. */
+/** Generates the OpenAPI document from the routes. */
 
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { headerRef, parameterRef, registerComponents } from "./components.ts";
@@ -11,17 +11,17 @@ type PathItem = NonNullable<Document["paths"]>[string];
 
 export const VERSION = "1.0.0";
 
-/** Apart, because the library's types are those of 3.0, which knew neither summary nor identifier. */
+/** A separate constant, because the library's 3.0 types lack `summary` and `identifier`. */
 const INFO = {
   title: "Payment Gateway Integration Service",
-  summary: "Charges, refunds, invoices and subscriptions, with nothing lost and nothing twice.",
+  summary: "Charges, refunds, invoices and subscriptions, with safe retries and reliable events.",
   version: VERSION,
   description: INTRODUCTION,
-  contact: { name: "Whoever runs this installation" },
+  contact: { name: "The operator of this installation" },
   license: { name: "MIT", identifier: "MIT" },
 };
 
-// deno-lint-ignore no-explicit-any -- whatever the router's environment, its document is the same
+// deno-lint-ignore no-explicit-any -- the document does not depend on the router's environment
 export function createDocument(api: OpenAPIHono<any>, basePath: string): Document {
   registerComponents(api);
   const document = api.getOpenAPI31Document({
@@ -33,7 +33,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
     },
     servers: [{
       url: basePath || "/",
-      description: "This installation: where the document came from.",
+      description: "This installation",
     }],
     security: [{ bearer: [] }],
     tags: [
@@ -45,48 +45,52 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       },
       {
         name: "Payments",
-        description: "What became of a charge: read it, ask the gateway for it, end it before it " +
-          "is paid (cancel, expire), take what a card holds ready (capture), pay back (refund).",
+        description: "Read, sync, cancel, expire, capture or refund a payment.",
       },
       {
         name: "Invoices",
-        description: "Bills with a page to pay them on. They become paid by themselves, and what " +
-          "was paid is a payment.",
+        description:
+          "Bills with a hosted payment page. When the customer pays, the invoice becomes " +
+          "paid and a payment is created.",
       },
       {
         name: "Subscriptions",
-        description: "What the gateway charges a customer for by itself, time and again. Each " +
+        description:
+          "Recurring charges on a saved card or linked account, made by the gateway. Each " +
           "charge becomes a payment.",
       },
       {
         name: "Notifications",
         description:
-          "What the gateway tells by itself: where it tells it, and for staff what came " +
-          "of it.",
+          "The endpoint that receives notifications from the gateway and, for staff, the " +
+          "notifications it received.",
       },
       {
         name: "Events",
         description:
-          "What happened to payments, invoices and subscriptions, one by one: as a list for " +
-          "staff, and live for everybody.",
+          "Changes of payments, invoices and subscriptions: as a list for staff, and as a live " +
+          "stream for every caller.",
       },
       {
         name: "Jobs",
         description:
-          "What is done in the background: a charge or a refund that was asked for with " +
-          "`Prefer: respond-async`, and for staff all the rest.",
+          "Background jobs: charges and refunds requested with `Prefer: respond-async` and, " +
+          "for staff, all other background work.",
       },
       {
         name: "Webhooks",
-        description: "Where events are sent to as they happen, signed as Standard Webhooks says: " +
-          "endpoints, and what was delivered to them; for staff.",
+        description: "Endpoints that receive events, signed according to Standard Webhooks, and " +
+          "their deliveries. Staff only.",
         externalDocs: {
-          description: "Standard Webhooks, with libraries that verify them",
+          description: "Standard Webhooks, with libraries to verify signatures",
           url: "https://www.standardwebhooks.com",
         },
       },
-      { name: "Callers", description: "Who is calling." },
-      { name: "Health", description: "For balancers and supervisors." },
+      { name: "Callers", description: "The current caller." },
+      {
+        name: "Health",
+        description: "Service status, and probes for load balancers and supervisors.",
+      },
     ],
   });
   for (const path of Object.values(document.paths ?? {})) addCommon(path);
@@ -95,20 +99,20 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
   return document;
 }
 
-/** By name, as who looks for one in a list of seventy expects. */
+/** Sorts schemas by name; there are about 70. */
 function sortSchemas({ components }: Document): void {
   const byName = Object.entries(components?.schemas ?? {}).sort(([a], [b]) => a < b ? -1 : 1);
   Object.assign(components ?? {}, { schemas: Object.fromEntries(byName) });
 }
 
-/** What the door takes with every request, and gives every answer. */
+/** Adds the parameter of every request and the header of every response. */
 function addCommon({ get, post, patch, delete: remove }: PathItem): void {
   for (const operation of [get, post, patch, remove].filter((each) => each !== undefined)) {
     operation.parameters = [...operation.parameters ?? [], parameterRef("RequestId")];
-    for (const answer of Object.values(operation.responses ?? {})) {
-      // What is but referred to is not given by the door.
-      if (answer.$ref) continue;
-      answer.headers = { ...answer.headers, "X-Request-Id": headerRef("RequestId") };
+    for (const response of Object.values(operation.responses ?? {})) {
+      // A referenced response is sent by the HTTP server, without the header.
+      if (response.$ref) continue;
+      response.headers = { ...response.headers, "X-Request-Id": headerRef("RequestId") };
     }
   }
 }

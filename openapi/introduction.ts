@@ -1,29 +1,30 @@
-/** The document's introduction: how to use the service, with a few lines for each matter. */
+/** The introduction of the OpenAPI document: how to use the API, one section per topic. */
 
-/** Of code in a template: every backtick would need a backslash. */
+/** A code fence. In a template string each backtick would need a backslash. */
 const FENCE = "```";
 
 export const INTRODUCTION = `
-Stands between your software and the payment gateway (Midtrans): it charges customers, keeps every
-payment, and makes sure that nothing is charged twice and nothing is lost.
+A payment API in front of the Midtrans payment gateway. It charges customers, stores every payment,
+and makes retries safe: no customer is charged twice, and no payment is lost.
 
 ## Authentication
 
-Send a credential with every request: an API key (\`gk_…\`) or, where the service is set up for it, a
-JWT. Whoever runs the service makes keys; \`deno task start\` on your own machine prints one, and the
-address.
+Send a credential with every request: an API key (\`gk_…\`) or, if the service is configured for it, a
+JWT. The operator of the service creates keys. In development, \`deno task start\` prints a key and the
+URL.
 
 ${FENCE}sh
 export URL=http://127.0.0.1:8000 KEY=gk_…
 curl $URL/me/ -H "Authorization: Bearer $KEY"
 ${FENCE}
 
-You see and change what is your own; staff see and change everything. What belongs to somebody else
-is 404, as if it did not exist.
+You can read and change your own resources; staff can read and change those of all users. A resource
+of another user returns 404, as if it did not exist.
 
-## A first charge
+## First charge
 
-Choose a payment type, send the amount, show the customer what the answer says.
+Choose a payment type, send the amount, and show the customer the payment instructions from the
+response.
 
 ${FENCE}sh
 curl $URL/charge/ -H "Authorization: Bearer $KEY" \\
@@ -34,14 +35,14 @@ curl $URL/charge/ -H "Authorization: Bearer $KEY" \\
   }'
 ${FENCE}
 
-Here that is \`va_number\`, the account to transfer to. Then wait for the event \`payment_settled\`, or
-read \`GET /payments/{pk}/\` until \`is_paid\`: that, and nothing that a customer says or a browser
-brings back, means that you have the money.
+Here that is \`va_number\`, the virtual account to transfer to. Then wait for the event
+\`payment_settled\`, or poll \`GET /payments/{pk}/\` until \`is_paid\` is true. Only these confirm that the
+payment was made; do not rely on what the customer or a browser redirect says.
 
 ## Idempotency
 
-Give every POST that moves money an \`Idempotency-Key\` of your own. After a time-out or a broken
-connection send the same request with the same key:
+Send a unique \`Idempotency-Key\` with every POST that moves money. After a timeout or a broken
+connection, send the same request with the same key:
 
 ${FENCE}sh
 curl $URL/charge/ -H "Authorization: Bearer $KEY" \\
@@ -50,20 +51,20 @@ curl $URL/charge/ -H "Authorization: Bearer $KEY" \\
   -d '{"payment_type":"qris","gross_amount":150000}'
 ${FENCE}
 
-The first answer comes again, with \`Idempotency-Replayed: true\`, or the service goes on where it was
-cut short. It never makes a second payment, refund, invoice or subscription. Keys are yours, hold for
-one path, and are kept for 24 hours. The same key with another body is 422; while the first request
-still runs it is 409 with \`Retry-After\`.
+The service returns the stored response with \`Idempotency-Replayed: true\`, or resumes the request
+where it was interrupted. It never creates a second payment, refund, invoice or subscription. A key
+belongs to one caller and one path, and is stored for 24 hours. The same key with a different body
+returns 422; while the first request is in progress, the response is 409 with \`Retry-After\`.
 
 ## Errors
 
-Errors are problem documents (RFC 9457, \`application/problem+json\`). Go by \`code\`, which is stable;
-each operation lists its own. \`instance\` is the request's id, as in \`X-Request-Id\`.
+Errors are problem details (RFC 9457, \`application/problem+json\`). Branch on \`code\`, which is stable;
+each operation lists its codes. \`instance\` is the request id, as in \`X-Request-Id\`.
 
 ${FENCE}json
 {
   "type": "urn:payment-gateway:problem:gateway_timeout",
-  "title": "The gateway did not answer in time",
+  "title": "The gateway did not respond in time",
   "status": 504,
   "detail": null,
   "instance": "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25",
@@ -74,15 +75,15 @@ ${FENCE}json
 }
 ${FENCE}
 
-Where the gateway was asked, \`outcome\` says what became of it. \`refused\`: nothing happened. \`unknown\`:
-it may have; the service finds out by itself, and the payment will tell. Wrong input is
-\`validation_error\`, and \`errors\` names each field. Only what cannot be read at all, such as far
-too many headers, is a 400 without any of this.
+If the gateway was called, \`outcome\` says what happened. \`refused\`: nothing happened. \`unknown\`: the
+request may have succeeded; the service finds out and updates the payment. Invalid input is a
+\`validation_error\` whose \`errors\` lists each invalid field. A request that is not valid HTTP, for
+example one with far too many headers, gets a 400 without a body.
 
-## Lists
+## Pagination
 
-Lists are arrays, newest first, a page at a time. The next page is in the header \`Link\`, and the last
-one has none:
+Lists are arrays, newest first, and are returned in pages. The \`Link\` header has the URL of the next
+page; the last page has no \`Link\`:
 
 ${FENCE}http
 GET /payments/?limit=20 HTTP/1.1
@@ -91,12 +92,12 @@ HTTP/1.1 200 OK
 Link: </payments/?limit=20&cursor=AZejwl9OfWGfCyxk0bCn5Q>; rel="next"
 ${FENCE}
 
-What arrives while you read shifts nothing.
+New items do not shift later pages.
 
 ## Amounts and times
 
-Money is rupiah: whole numbers in requests, strings with two decimals in responses, so that no
-floating point ever touches it. Times are RFC 3339 in UTC.
+Amounts are in rupiah: whole numbers in requests, strings with two decimals in responses, so that
+clients do not need floating point. Times are RFC 3339 in UTC.
 
 ${FENCE}json
 {
@@ -106,15 +107,14 @@ ${FENCE}json
 }
 ${FENCE}
 
-In requests null is the same as leaving a member out (but for \`PATCH\`, where it empties the member),
-and members that are not known are ignored.
-Resources always have every member, null where there is nothing; problems have those that belong to
-their \`code\`. Within a version nothing is taken away, but expect more: new members, new values of
-those that have a list of them, new events.
+In requests, null is the same as omitting a field, except in \`PATCH\`, where it clears the field.
+Unknown fields are ignored. Resources always have all fields, with null for missing values; errors
+have the fields that belong to their \`code\`. Within a major version nothing is removed, but new
+fields, enum values and events can be added.
 
-## Without waiting
+## Asynchronous requests
 
-With \`Prefer: respond-async\` a charge or a refund is answered at once with 202 and a job:
+With \`Prefer: respond-async\`, a charge or refund immediately returns 202 with a job:
 
 ${FENCE}sh
 curl -i $URL/charge/ -H "Authorization: Bearer $KEY" \\
@@ -124,13 +124,13 @@ curl -i $URL/charge/ -H "Authorization: Bearer $KEY" \\
   -d '{"payment_type":"qris","gross_amount":150000}'
 ${FENCE}
 
-Read the job at \`Location\` until it is \`succeeded\`, with the payment in its \`result\`, or \`failed\`. A
-job that is tried again never charges twice.
+Poll the job at \`Location\` until it is \`succeeded\`, with the payment in \`result\`, or \`failed\`. A
+retried job never charges twice.
 
 ## Events and webhooks
 
-Every change is an event, whoever caused it. Hear of them live with \`GET /events/stream/\` (server-sent
-events, which go on where they were cut off), or by webhook, for which staff make an endpoint:
+Every change of a resource is an event. Receive events live from \`GET /events/stream/\` (server-sent
+events, which resume after a disconnect), or by webhook. Staff create webhook endpoints:
 
 ${FENCE}sh
 curl $URL/webhook-endpoints/ \\
@@ -139,10 +139,9 @@ curl $URL/webhook-endpoints/ \\
   -d '{ "url": "https://shop.example/webhooks" }'
 ${FENCE}
 
-Webhooks are signed with the secret that the answer shows, as
-[Standard Webhooks](https://www.standardwebhooks.com) says; verify them over the bytes that came, with
-any library of that name. They come at least once, and for one resource in their order: \`webhook-id\`
-tells repeats apart.
+Webhooks are signed according to [Standard Webhooks](https://www.standardwebhooks.com), with the
+secret from the response. Verify the raw body with any library for that standard. Webhooks are
+delivered at least once, and in order for each resource; use \`webhook-id\` to deduplicate.
 
 ${FENCE}ts
 import { Webhook } from "standardwebhooks";
@@ -153,13 +152,13 @@ const event = new Webhook(secret).verify(
 );
 ${FENCE}
 
-The gateway itself tells this service what happens at \`POST /notification/\`: enter that address in its
+The gateway sends its own notifications to \`POST /notification/\`: enter that URL in the gateway's
 dashboard.
 
 ## Limits
 
-A body has at most 256 KiB. Each caller has so many requests a second (100, and 200 at once, unless set
-otherwise); what is too much is 429, and \`Retry-After\` says when to come back:
+The maximum body size is 256 KiB. Each caller can send 100 requests per second with bursts of 200,
+unless configured otherwise. Above that, the response is 429 with \`Retry-After\`:
 
 ${FENCE}http
 HTTP/1.1 429 Too Many Requests
@@ -168,5 +167,5 @@ RateLimit: "caller";r=0;t=1
 RateLimit-Policy: "caller";q=200;w=2
 ${FENCE}
 
-Paths end in a slash; without it they are the same.
+Paths end in a slash; requests without it work as well.
 `.trim();

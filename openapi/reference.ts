@@ -1,10 +1,9 @@
-/** The document and the interactive reference page, both open to everybody. */
+/** Serves the OpenAPI document and the interactive reference page, both public. */
 
 import { Scalar } from "@scalar/hono-api-reference";
 import { Hono } from "hono";
 import type { Document } from "./document.ts";
-import { createFixedAnswer } from "./fixed_answer.ts";
-import { loadScalarScript } from "./scalar_script.ts";
+import { createFixedResponse } from "./fixed_response.ts";
 
 export interface ReferenceOptions {
   document: () => Document;
@@ -17,9 +16,9 @@ export function createReference({ document, basePath, developmentKey }: Referenc
 
   reference.get(
     "/openapi.json/",
-    createFixedAnswer({
+    createFixedResponse({
       contentType: "application/json",
-      // Kept by whoever likes, and asked for again each time: another version may run by now.
+      // Clients revalidate each time, because another version may be deployed.
       cacheControl: "no-cache",
       text: () => JSON.stringify(document()),
     }),
@@ -28,8 +27,8 @@ export function createReference({ document, basePath, developmentKey }: Referenc
   reference.get("/reference/", (c, next) => {
     const nonce = crypto.randomUUID();
     c.header("Content-Security-Policy", contentSecurityPolicy(nonce));
-    // A stranger's page that got its own name to point at this machine must not read the key.
-    const key = isThisMachine(c.req.header("host")) ? developmentKey : null;
+    // Protects the key from DNS rebinding: another site's name may resolve to this machine.
+    const key = isLoopback(c.req.header("host")) ? developmentKey : null;
     return Scalar({
       pageTitle: "Payment Gateway API",
       url: `${basePath}/openapi.json`,
@@ -38,12 +37,12 @@ export function createReference({ document, basePath, developmentKey }: Referenc
       nonce,
       withDefaultFonts: false,
       telemetry: false,
-      // What would lead to services outside.
+      // Features that would contact external services.
       agent: { disabled: true },
       mcp: { disabled: true },
       showDeveloperTools: "never",
       hideClientButton: true,
-      // As the document has them: what belongs together stands together.
+      // Keep the order of the document, which groups related properties.
       orderSchemaPropertiesBy: "preserve",
       customCss: STYLE,
       ...key && {
@@ -57,7 +56,7 @@ export function createReference({ document, basePath, developmentKey }: Referenc
 
   reference.get(
     "/reference/scalar.js/",
-    createFixedAnswer({
+    createFixedResponse({
       contentType: "text/javascript; charset=utf-8",
       cacheControl: "public, max-age=86400",
       text: loadScalarScript,
@@ -76,9 +75,8 @@ const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
   '<path d="M7 12h18M7 17h18M7 22h8" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
 
 /**
- * Colours where Scalar's own are too faint to read (WCAG asks for a contrast of 4.5); no frame around
- * a whole section, which a link into the page gives it; and nothing to send a webhook with, for
- * those are the service's to send, and the page may reach nobody else.
+ * Darker colours, because Scalar's own have a contrast below 4.5 (WCAG AA); no outline around a
+ * section that a link points to; and no "test request" button on webhooks, which the service sends.
  */
 const STYLE = `
 .light-mode {
@@ -95,7 +93,7 @@ const STYLE = `
 [id*="/webhook/"] .show-api-client-button { display: none; }
 `;
 
-/** Scripts are ours alone; the page's inline ones carry the nonce. */
+/** Allows only scripts of this origin, and inline scripts with the nonce. */
 function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'none'",
@@ -110,6 +108,35 @@ function contentSecurityPolicy(nonce: string): string {
   ].join("; ");
 }
 
-function isThisMachine(host: string | undefined): boolean {
+function isLoopback(host: string | undefined): boolean {
   return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(host ?? "");
+}
+
+type Handler = (request: unknown, reply: Reply) => unknown;
+interface Reply {
+  header(name: string, value: string): Reply;
+  send(body: string): unknown;
+}
+
+/**
+ * The reference page's script, from an npm package, so that the page loads nothing from a CDN. The
+ * package is a Fastify plugin that does not export the script, so this registers it with a fake
+ * Fastify and calls the route that sends the script. Imported on demand, because it is large.
+ */
+async function loadScalarScript(): Promise<string> {
+  const { default: plugin } = await import("@scalar/fastify-api-reference");
+  const routes = new Map<string, Handler>();
+  const fastify = {
+    route: ({ url, handler }: { url: string; handler: Handler }) => routes.set(url, handler),
+  };
+  // deno-lint-ignore no-explicit-any -- has only the members of Fastify that the plugin uses
+  plugin(fastify as any, { configuration: { url: "/openapi.json" } }, () => {});
+  return await new Promise((resolve, reject) => {
+    const send = routes.get("/reference/js/scalar.js");
+    if (!send) {
+      return reject(new Error("@scalar/fastify-api-reference does not serve its script any more"));
+    }
+    const reply: Reply = { header: () => reply, send: resolve };
+    send({}, reply);
+  });
 }

@@ -1,4 +1,4 @@
-/** Says once in the document what several operations show as an example. */
+/** Moves examples that several operations share into the components of the document. */
 
 interface Shown {
   paths?: unknown;
@@ -8,7 +8,7 @@ interface Shown {
 
 type Named = Record<string, object>;
 
-/** What is there twice, under one name and the same, moves to the components. */
+/** Only examples with the same name and the same value are shared. */
 export function shareExamples(document: Shown): void {
   const bodies = [...bodiesIn([document.paths, document.webhooks])];
   const times = Map.groupBy(
@@ -20,7 +20,7 @@ export function shareExamples(document: Shown): void {
     const isShared = !("$ref" in example) && times.get(JSON.stringify([name, example]))!.length > 1;
     if (!isShared) return [name, example];
     if (shared[name] && JSON.stringify(shared[name]) !== JSON.stringify(example)) {
-      throw new Error(`Two examples that are not the same are called ${name}`);
+      throw new Error(`Two different examples are named ${name}`);
     }
     shared[name] = example;
     return [name, { $ref: `#/components/examples/${name}` }];
@@ -34,7 +34,7 @@ export function shareExamples(document: Shown): void {
   };
 }
 
-/** Every body that has examples, wherever it is. */
+/** Finds every request and response body with examples. */
 function* bodiesIn(value: unknown): Generator<{ examples: Named }> {
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value)) {

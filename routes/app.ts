@@ -1,4 +1,4 @@
-/** Puts the house together: what every request passes, and every resource behind it. */
+/** Assembles the app: middleware, all resources, the OpenAPI document and the reference page. */
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
@@ -17,26 +17,25 @@ import type { Database } from "../db/database.ts";
 import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
-import type { AppEnv } from "./app_env.ts";
-import { createAdmit } from "./door/admit.ts";
-import { envelop, type Fetch } from "./door/envelope.ts";
-import { createLimit } from "./door/limit.ts";
-import { mount } from "./door/mount.ts";
 import { createEventRoutes } from "./events/routes.ts";
-import { createHealth } from "./health.ts";
+import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { me } from "./me.ts";
+import { mount } from "./middleware/mount.ts";
+import { createRateLimit } from "./middleware/rate_limit.ts";
+import { createRequireCaller } from "./middleware/require_caller.ts";
+import { type Fetch, wrapRequests } from "./middleware/wrap_requests.ts";
 import { createNotificationRoute, describeGatewayMessage } from "./notifications/receive.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createChargeRoutes } from "./payments/charge.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
-import { renderError } from "./problem.ts";
-import { describeProblems } from "./problem_examples.ts";
-import { createRouter, type Router } from "./router.ts";
+import { renderError } from "./shared/problem.ts";
+import { registerProblemExamples } from "./shared/problem_responses.ts";
+import { type AppEnv, createRouter, type Router } from "./shared/router.ts";
+import { createHealthRoutes } from "./status/health.ts";
 import { createStatusRoutes } from "./status/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
-import { describeMessages } from "./webhook_endpoints/messages.ts";
 import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
 
 export interface AppDeps {
@@ -55,36 +54,36 @@ export interface AppDeps {
   database: Database;
   migrations: Migration[];
   gateway: GatewayClient;
-  /** The same gateway, with places of its own for what no caller waits for. */
+  /** The same gateway with its own concurrency limit, for work that no caller waits for. */
   background: GatewayClient;
-  /** Brings jobs that requests leave behind to a worker. */
+  /** Receives the jobs that requests create. */
   jobQueue: JobQueue;
-  /** Who listens to what happens. */
+  /** In-process event subscribers. */
   events: Events;
-  /** Those outside who follow what happens. */
+  /** Server-sent event streams. */
   streams: EventStreams;
   publisher: EventPublisher;
   /** Sends webhooks. */
   poster: Poster;
   log: Log;
   clock: Clock;
-  /** True once the service is about to end. */
+  /** True while the service is shutting down. */
   isDraining: () => boolean;
-  /** Filled in on the reference page; only the embedded default has one. */
+  /** Prefilled on the reference page; null except in the embedded development setup. */
   developmentKey: string | null;
-  /** Routers of the embedder's own, behind the same door. */
+  /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];
 }
 
 export interface App {
   fetch: Fetch;
-  /** Asks the app without a port: `await app.request("/me/")`. */
+  /** Sends a request without a port: `await app.request("/me/")`. */
   request(path: string, init?: RequestInit): Promise<Response>;
   /** The OpenAPI document; created at the first call. */
   document(): Document;
 }
 
-/** Builds the app and does nothing else: no port, no connection, no environment. */
+/** Has no side effects: opens no port or connection, and reads no environment. */
 export function createApp(deps: AppDeps): App {
   const { config, log, clock } = deps;
   const { basePath, rateLimit, trustedProxies } = config;
@@ -92,12 +91,12 @@ export function createApp(deps: AppDeps): App {
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
   const secrets = createSecretBox(config.gateway.serverKey);
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
-  const open = [
-    createHealth(deps),
+  const publicRoutes = [
+    createHealthRoutes(deps),
     createNotificationRoute({
       ...notificationDeps,
-      // Its own: however many addresses knock there, they push no caller out of memory.
-      limit: createLimit(rateLimit, clock),
+      // A separate limit, so that requests from many addresses do not evict callers from memory.
+      limit: createRateLimit(rateLimit, clock),
       trustedProxies,
     }),
   ];
@@ -116,28 +115,28 @@ export function createApp(deps: AppDeps): App {
   ];
 
   const api = createRouter();
-  for (const router of [...open, ...resources]) api.route("/", router);
-  describeProblems(api);
-  describeMessages(api);
+  for (const router of [...publicRoutes, ...resources]) api.route("/", router);
+  registerProblemExamples(api);
+  registerWebhookMessages(api);
   describeGatewayMessage(api);
   let created: Document | undefined;
   // Not created at the start, because that takes longer than the rest of the start.
   const document = () => created ??= createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
-  const admit = createAdmit({
+  const requireCaller = createRequireCaller({
     authenticate: createAuthenticator({
       ...deps,
       jwt: config.jwt,
       acceptDevelopmentKeys: config.isEmbeddedDefault,
     }),
-    limit: createLimit(rateLimit, clock),
+    rateLimit: createRateLimit(rateLimit, clock),
     trustedProxies,
   });
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
-  for (const router of [...open, reference]) mount(app, basePath, router, null);
-  for (const router of resources) mount(app, basePath, router, admit);
+  for (const router of [...publicRoutes, reference]) mount(app, basePath, router, null);
+  for (const router of resources) mount(app, basePath, router, requireCaller);
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {
     const allowed = allowedMethods(app, pathWithSlash(c.req.raw));
@@ -145,7 +144,7 @@ export function createApp(deps: AppDeps): App {
     throw new ServiceError("method_not_allowed", { headers: { Allow: allowed.join(", ") } });
   });
 
-  const fetch = envelop((request, context) => app.fetch(request, context), { log, clock });
+  const fetch = wrapRequests((request, context) => app.fetch(request, context), { log, clock });
   return {
     fetch,
     request: async (path, init) =>
@@ -154,7 +153,7 @@ export function createApp(deps: AppDeps): App {
   };
 }
 
-/** Paths end in a slash as they are specified; without it they are the same. */
+/** All routes end in a slash; a request without it matches the same route. */
 function pathWithSlash(request: Request): string {
   const path = getPath(request);
   return path.endsWith("/") ? path : path + "/";

@@ -1,37 +1,36 @@
-/** `GET /me/`: who the caller is. */
+/** `GET /me/`: the caller that a credential belongs to. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { callerOf } from "./app_env.ts";
-import type { Examples } from "./example.ts";
-import { problems } from "./problem_answers.ts";
-import { createRouter } from "./router.ts";
+import type { Examples } from "../core/response_fields.ts";
+import { problems } from "./shared/problem_responses.ts";
+import { callerOf, createRouter } from "./shared/router.ts";
 
 export const MeSchema = z.object({
   user_id: z.string().openapi({
-    description: "Whose the credential is.",
+    description: "User id of the caller.",
     example: "alice",
   }),
   is_staff: z.boolean().openapi({
-    description: "Whether they see and change everything.",
+    description: "True if the caller can read and change the resources of all users.",
     example: false,
   }),
   credential: z.enum(["api_key", "jwt"]).openapi({
-    description: "What they were known by.",
+    description: "Kind of credential.",
     example: "api_key",
   }),
   key_prefix: z.string().nullable().openapi({
-    description: "The shown part of the API key; null with a JWT.",
+    description: "Visible prefix of the API key; null with a JWT.",
     example: "gk_q83vEjRW",
   }),
-}).openapi("Caller", { description: "Whom a credential belongs to." });
+}).openapi("Caller", { description: "The caller that a credential belongs to." });
 
 const CALLERS = {
   api_key: {
-    summary: "By an API key",
+    summary: "With an API key",
     value: { user_id: "alice", is_staff: false, credential: "api_key", key_prefix: "gk_q83vEjRW" },
   },
   jwt: {
-    summary: "By a JWT",
+    summary: "With a JWT",
     value: { user_id: "ops", is_staff: true, credential: "jwt", key_prefix: null },
   },
 } satisfies Examples<z.output<typeof MeSchema>>;
@@ -42,9 +41,9 @@ const getMe = createRoute({
   operationId: "getCaller",
   summary: "Get the caller",
   description:
-    "Tells whom the credential belongs to, and whether that is staff: the quickest check that " +
-    "it works. A credential that is wrong, revoked or expired is `unauthenticated`, without " +
-    "saying which.",
+    "Returns the user that the credential belongs to, and whether it is a staff credential. Use it " +
+    "to check that a credential works. A wrong, revoked or expired credential is " +
+    "`unauthenticated`; the response does not say which.",
   tags: ["Callers"],
   responses: {
     200: {

@@ -1,16 +1,14 @@
 /**
- * Makes the TypeScript client from the document: a package that is ready to publish.
+ * Program: builds the TypeScript client from the OpenAPI document, as an npm package.
  *
- * @hey-api/openapi-ts makes the calls and the types. It was chosen over openapi-typescript with
- * openapi-fetch because its types have the document's own names (`Payment`, not
- * `components["schemas"]["Payment"]`), its calls those of the operations, and the package needs no
- * other. What a generator cannot know is in `src/`: keys, retries, pages, errors, webhooks.
+ * @hey-api/openapi-ts generates calls and types. Unlike openapi-typescript with openapi-fetch, it
+ * names types and calls as in the document (`Payment`, not `components["schemas"]["Payment"]`), and
+ * the package has no dependencies. Hand-written code in `src/` adds idempotency keys, retries,
+ * pagination, errors and webhook verification.
  */
 
 import { join } from "node:path";
-import { DIST, emptied, HERE } from "./dist.ts";
-import { packageFile } from "./package_file.ts";
-import { GENERATOR, TYPESCRIPT } from "./tools.ts";
+import { DIST, GENERATOR, HERE, TYPESCRIPT } from "./tools.ts";
 
 interface Generator {
   createClient(config: Record<string, unknown>): Promise<unknown>;
@@ -19,11 +17,11 @@ interface Generator {
 const DOCUMENT = join(HERE, "../openapi/openapi.json");
 
 const { info } = JSON.parse(await Deno.readTextFile(DOCUMENT));
-const output = await emptied(join(Deno.args[0] ?? DIST, "client"));
+const output = await emptyFolder(join(Deno.args[0] ?? DIST, "client"));
 const sources = await Deno.makeTempDir({ prefix: "payment-gateway-client-" });
 try {
   await generate(join(sources, "generated"));
-  await takeOver(join(HERE, "src"), sources);
+  await copySources(join(HERE, "src"), sources);
   await compile(sources, join(output, "lib"));
 } finally {
   await Deno.remove(sources, { recursive: true });
@@ -35,7 +33,7 @@ await Deno.writeTextFile(join(output, "package.json"), packageFile(info.version)
 console.log(output);
 
 async function generate(to: string) {
-  // First, because the generator takes whichever is there, and cannot do with the newest.
+  // Imported first: the generator uses the loaded version, and does not support the newest one.
   await import(TYPESCRIPT);
   const { createClient }: Generator = await import(GENERATOR);
   await createClient({
@@ -51,10 +49,10 @@ async function generate(to: string) {
 }
 
 /**
- * Copies the part that is written by hand, which calls what is generated `#api/…`, because it is
- * nowhere before this; here it is, and everything has the name by which compiled files import.
+ * Copies the hand-written sources, and rewrites their imports: `#api/…` to the generated files, and
+ * `.ts` to `.js`.
  */
-async function takeOver(from: string, to: string) {
+async function copySources(from: string, to: string) {
   for await (const { name } of Deno.readDir(from)) {
     const text = (await Deno.readTextFile(join(from, name)))
       .replace(/"#api\/client"/g, '"./generated/client/index.js"')
@@ -76,5 +74,33 @@ async function compile(from: string, to: string) {
     stdout: "inherit",
     stderr: "inherit",
   }).output();
-  if (code !== 0) throw new Error("The client does not compile");
+  if (code !== 0) throw new Error("The client does not compile: see the errors above");
+}
+
+async function emptyFolder(folder: string): Promise<string> {
+  await Deno.remove(folder, { recursive: true }).catch(() => {});
+  await Deno.mkdir(folder, { recursive: true });
+  return folder;
+}
+
+function packageFile(version: string): string {
+  const description = {
+    name: "payment-gateway-client",
+    version,
+    description: "Typed client of the Payment Gateway Integration Service: payments, invoices, " +
+      "subscriptions, events and webhooks",
+    keywords: ["payments", "midtrans", "indonesia", "client", "webhooks"],
+    license: "MIT",
+    type: "module",
+    main: "./lib/mod.js",
+    types: "./lib/mod.d.ts",
+    exports: {
+      ".": { types: "./lib/mod.d.ts", default: "./lib/mod.js" },
+      "./package.json": "./package.json",
+    },
+    files: ["lib"],
+    sideEffects: false,
+    engines: { node: ">=20.3" },
+  };
+  return JSON.stringify(description, null, 2) + "\n";
 }

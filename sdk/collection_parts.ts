@@ -1,4 +1,4 @@
-/** What a Postman collection (v2.1) consists of, as far as it is looked at. */
+/** The parts of a Postman collection (v2.1) that are used here. */
 
 export interface Collection {
   info: Record<string, unknown>;
@@ -37,7 +37,7 @@ export interface TestEvent {
   script: { type: string; exec: string[] };
 }
 
-/** Lines of JavaScript that look at the answer. */
+/** A test script for the response. */
 export function testEvent(exec: string[]): TestEvent {
   return { listen: "test", script: { type: "text/javascript", exec } };
 }

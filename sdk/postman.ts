@@ -1,13 +1,12 @@
 /**
- * Makes a Postman collection from the document, by Postman's own converter; what that leaves to be
- * wished for is in `collection.ts`.
+ * Program: builds a Postman collection from the OpenAPI document, with Postman's own converter.
+ * `collection.ts` improves the result.
  */
 
 import { join } from "node:path";
 import { type Document, finish } from "./collection.ts";
 import type { Collection } from "./collection_parts.ts";
-import { DIST, HERE } from "./dist.ts";
-import { CONVERTER } from "./tools.ts";
+import { CONVERTER, DIST, HERE } from "./tools.ts";
 
 interface Conversion {
   result: boolean;

@@ -1,8 +1,11 @@
-/**
- * What others made and the builds use. By name, not by an import that is read before it runs:
- * nobody who only starts the service downloads them.
- */
+/** Output folder and npm tools of the SDK and Postman builds. */
 
+export const HERE = import.meta.dirname!;
+
+/** The default output folder; another can be given on the command line. */
+export const DIST = `${HERE}/dist`;
+
+// Imported dynamically by these names, so that starting the service does not download them.
 export const GENERATOR = "npm:@hey-api/openapi-ts@0.99.0";
 export const TYPESCRIPT = "npm:typescript@6.0.3";
 export const CONVERTER = "npm:openapi-to-postmanv2@6.3.3";

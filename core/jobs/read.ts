@@ -7,6 +7,8 @@ import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../page.ts";
 
+export { JOB_STATUSES } from "../../db/jobs.ts";
+
 export type JobView = ReturnType<typeof viewJob>;
 
 export function viewJob(job: Omit<GatewayJob, "payload" | "secret">) {

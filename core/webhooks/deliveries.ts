@@ -10,6 +10,8 @@ import { ServiceError } from "../errors.ts";
 import { findForStaff, type WebhookDeps } from "./endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
 
+export { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
+
 export interface DeliveryOptions {
   status: DeliveryStatus | null;
   limit: number;

@@ -25,6 +25,8 @@ import { newSecret, sealSecret } from "./signature.ts";
 import { expediteJob } from "./sweep.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
+export { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
+
 export interface WebhookDeps {
   database: Database;
   clock: Clock;

@@ -1,4 +1,4 @@
-/** A program: keeps the document as that of its version, once and for all. */
+/** Program: stores the current document as the released document of its version. */
 
 const text = await Deno.readTextFile("openapi/openapi.json");
 const { version } = JSON.parse(text).info;
@@ -6,12 +6,14 @@ const path = `openapi/released/${version}.json`;
 const released = await readIfThere(path);
 if (released === null) {
   await Deno.writeTextFile(path, text, { createNew: true });
-  console.log(`${path} is new`);
+  console.log(`Created ${path}`);
 } else if (released === text) {
-  console.log(`${path} is this document already`);
+  console.log(`${path} is up to date`);
 } else {
-  // Whoever was built on it has to find it as it was.
-  console.error(`${version} is released with another document: raise the version, then try again`);
+  // Clients may depend on a released document, so it must not change.
+  console.error(
+    `Version ${version} is already released with a different document. Raise the version and retry.`,
+  );
   Deno.exit(1);
 }
 

@@ -1,12 +1,12 @@
-/** Events as the document shows them, one of each name. */
+/** Example events, one for each name. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example } from "../example.ts";
+import type { Example } from "../../core/response_fields.ts";
 import { INVOICES } from "../invoices/examples.ts";
-import { CHARGED, PAYMENTS } from "../payments/examples.ts";
+import type { EVENT_NAMES } from "../schemas/event_name.ts";
+import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import { SUBSCRIPTIONS } from "../subscriptions/examples.ts";
 import { ENDPOINTS } from "../webhook_endpoints/examples.ts";
-import type { EVENT_NAMES } from "./event_name.ts";
 import type {
   EventSchema,
   InvoiceEventSchema,
@@ -21,79 +21,79 @@ const NOTIFICATION = "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02";
 
 const PAYMENT_EVENTS = {
   payment_received: {
-    summary: "A virtual account waits for its customer",
+    summary: "Virtual account, pending",
     value: payment("payment_received", CHARGED.pending_virtual_account, null),
   },
   payment_settled: {
-    summary: "A virtual account was paid",
+    summary: "Virtual account, paid",
     value: payment("payment_settled", PAYMENTS.paid_virtual_account),
   },
   payment_denied: {
-    summary: "The bank refused a card",
+    summary: "Card, declined by the bank",
     value: payment("payment_denied", CHARGED.denied_card, null),
   },
   payment_cancelled: {
-    summary: "Somebody cancelled it",
+    summary: "Virtual account, cancelled",
     value: payment("payment_cancelled", PAYMENTS.cancelled_virtual_account, null),
   },
   payment_expired: {
-    summary: "The customer did not pay in time",
+    summary: "Virtual account, expired",
     value: payment("payment_expired", PAYMENTS.expired_virtual_account),
   },
   payment_failed: {
-    summary: "The gateway refused a charge",
+    summary: "Charge rejected by the gateway",
     value: payment("payment_failed", PAYMENTS.failed_qris, null),
   },
   payment_refunded: {
-    summary: "A part was paid back",
+    summary: "Partial refund",
     value: payment("payment_refunded", PAYMENTS.partly_refunded_gopay, null),
   },
 };
 
 const INVOICE_EVENTS = {
   invoice_created: {
-    summary: "An invoice was made",
+    summary: "Invoice created",
     value: invoice("invoice_created", INVOICES.sent_invoice, null),
   },
   invoice_paid: {
-    summary: "An invoice was paid",
+    summary: "Invoice paid",
     value: invoice("invoice_paid", INVOICES.paid_invoice),
   },
   invoice_voided: {
-    summary: "An invoice was taken back",
+    summary: "Invoice voided",
     value: invoice("invoice_voided", INVOICES.voided_invoice, null),
   },
 };
 
 const SUBSCRIPTION_EVENTS = {
   subscription_created: {
-    summary: "A subscription was made",
+    summary: "Subscription created",
     value: subscription("subscription_created", SUBSCRIPTIONS.active_subscription),
   },
   subscription_charged: {
-    summary: "A cycle was paid",
+    summary: "Billing cycle paid",
     value: subscription("subscription_charged", SUBSCRIPTIONS.charged_subscription, {
       notification_id: NOTIFICATION,
       payment_id: CHARGED.paid_card.value.id,
     }),
   },
   subscription_disabled: {
-    summary: "A subscription was paused",
+    summary: "Subscription disabled",
     value: subscription("subscription_disabled", SUBSCRIPTIONS.disabled_subscription),
   },
   subscription_cancelled: {
-    summary: "A subscription was ended",
+    summary: "Subscription cancelled",
     value: subscription("subscription_cancelled", SUBSCRIPTIONS.cancelled_subscription),
   },
 };
 
 const ENDPOINT_EVENTS = {
   webhook_endpoint_disabled: {
-    summary: "Everything failed for a day",
+    summary: "Disabled after 24 hours of failures",
     value: endpoint("webhook_endpoint_disabled", ENDPOINTS.disabled_endpoint),
   },
   webhook_endpoint_tested: {
-    summary: "A test",
+    summary: "Test event",
     value: endpoint("webhook_endpoint_tested", ENDPOINTS.enabled_endpoint),
   },
 };
@@ -112,7 +112,7 @@ export const EVENT_PAGE = {
   },
 };
 
-/** `notification_id`: of what caused it; null where a call did. */
+/** `notification_id`: the notification that caused the event; null if an API call did. */
 function payment(
   name: z.output<typeof PaymentEventSchema>["name"],
   { value }: typeof CHARGED.pending_virtual_account,

@@ -1,4 +1,4 @@
-/** `GET /events/`: what happened, a page at a time. */
+/** `/events/…`: lists and streams events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { listEvents } from "../../core/events/read.ts";
@@ -6,14 +6,12 @@ import type { EventStreams } from "../../core/events/streams.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { EventOf } from "../../core/subscribers/subscribe.ts";
-import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { anId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
-import { EventNameSchema } from "./event_name.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { EventNameSchema } from "../schemas/event_name.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, optionalId } from "../shared/paths.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { EVENT_PAGE } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
 import { addStream } from "./stream.ts";
@@ -26,23 +24,25 @@ const eventsRoute = createRoute({
   operationId: "listEvents",
   summary: "List events",
   description:
-    "What happened to payments, invoices and subscriptions, each as it was then. The order " +
-    "never changes: nothing ever appears before what was already read. To follow what happens " +
-    "like a log, read `oldest_first`, and ask for the last page again for what has come since; " +
-    "to hear of it at once, take the stream or a webhook. Events are deleted when they are " +
-    "old; who comes back later than that goes on with the oldest that is left. For staff; " +
-    "others get `forbidden`, and have the stream for what is their own.",
+    "Returns events of payments, invoices and subscriptions, each with the resource as it was at " +
+    "that time. The order is stable: a new event never appears before one that you have read. To " +
+    "read events like a log, use `oldest_first` and request the last page again to get new events; " +
+    "to receive them immediately, use the event stream or a webhook. Events are deleted after the " +
+    "retention period; a cursor older than that continues with the oldest remaining event. Staff " +
+    "only; other callers get `forbidden` and can use the stream for their own resources.",
   tags: ["Events"],
   request: {
     query: z.object({
       name: oneOf(EventNameSchema.options).optional().openapi({
-        description: "Only events of this name.",
-        param: { examples: unsent("payment_settled") },
+        description: "Return only events with this name.",
+        param: { examples: unsentExample("payment_settled") },
       }),
-      resource_id: anId("Only events of the payment, invoice or subscription with this `id`."),
+      resource_id: optionalId(
+        "Return only events of the payment, invoice or subscription with this `id`.",
+      ),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
-        description: "Which of them to begin with.",
-        param: { examples: unsent("oldest_first") },
+        description: "Sort order.",
+        param: { examples: unsentExample("oldest_first") },
       }),
       ...paging,
     }),
@@ -53,7 +53,7 @@ const eventsRoute = createRoute({
       headers: NEXT_PAGE,
       content: { "application/json": { schema: z.array(EventSchema), examples: EVENT_PAGE } },
     },
-    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
   },
 });
 

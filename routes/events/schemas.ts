@@ -1,4 +1,4 @@
-/** Events as they are answered with. */
+/** Response schemas of events. */
 
 import { z } from "@hono/zod-openapi";
 import {
@@ -10,69 +10,69 @@ import {
 } from "../../core/events/names.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { id, timestamp } from "../../core/response_fields.ts";
-import { InvoiceSchema } from "../invoices/schemas.ts";
-import { SubscriptionSchema } from "../subscriptions/schemas.ts";
+import { InvoiceSchema } from "../schemas/invoice.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 
-const WHAT = "What happened.";
+const NAME = "Event name.";
 
 const notification_id = id.nullable().openapi({
-  description: "The notification that caused it; null where a call or a task did.",
+  description: "Notification that caused the event; null if an API call or a background task did.",
 });
 
 const event = {
-  id: id.openapi({ description: "Its id: the same however often it is told." }),
-  created_at: timestamp("When it happened."),
+  id: id.openapi({ description: "Event id. Repeated deliveries have the same id." }),
+  created_at: timestamp("When the event happened."),
 };
 
 export const PaymentEventSchema = z.object({
   ...event,
   name: z.enum(PAYMENT_EVENT_NAMES).openapi({
-    description: WHAT,
+    description: NAME,
     example: "payment_settled",
   }),
   data: PaymentSchema.extend({ notification_id }).openapi("PaymentEventData", {
-    description: "The payment as it was right after the change.",
+    description: "The payment right after the change.",
   }),
-}).openapi("PaymentEvent", { description: "One change of a payment, whoever caused it." });
+}).openapi("PaymentEvent", { description: "A change of a payment." });
 
 export const InvoiceEventSchema = z.object({
   ...event,
-  name: z.enum(INVOICE_EVENT_NAMES).openapi({ description: WHAT, example: "invoice_paid" }),
+  name: z.enum(INVOICE_EVENT_NAMES).openapi({ description: NAME, example: "invoice_paid" }),
   data: InvoiceSchema.extend({ notification_id }).openapi("InvoiceEventData", {
-    description: "The invoice as it was right after the change.",
+    description: "The invoice right after the change.",
   }),
-}).openapi("InvoiceEvent", { description: "One change of an invoice, whoever caused it." });
+}).openapi("InvoiceEvent", { description: "A change of an invoice." });
 
 export const SubscriptionEventSchema = z.object({
   ...event,
   name: z.enum(SUBSCRIPTION_EVENT_NAMES).openapi({
-    description: WHAT,
+    description: NAME,
     example: "subscription_charged",
   }),
   data: SubscriptionSchema.extend({
     notification_id,
     payment_id: id.optional().openapi({
-      description: "With `subscription_charged`: the payment that was made.",
+      description: "With `subscription_charged`: the payment of the cycle.",
     }),
   }).openapi("SubscriptionEventData", {
-    description: "The subscription as it was right after the change.",
+    description: "The subscription right after the change.",
   }),
 }).openapi("SubscriptionEvent", {
-  description: "One change of a subscription, whoever caused it.",
+  description: "A change of a subscription.",
 });
 
 export const WebhookEndpointEventSchema = z.object({
   ...event,
   name: z.enum([...WEBHOOK_EVENT_NAMES, TEST_EVENT_NAME]).openapi({
-    description: WHAT,
+    description: NAME,
     example: "webhook_endpoint_disabled",
   }),
   data: WebhookEndpointSchema.extend({ notification_id }).openapi("WebhookEndpointEventData", {
-    description: "The endpoint as it was right after the change.",
+    description: "The endpoint right after the change.",
   }),
 }).openapi("WebhookEndpointEvent", {
-  description: "One change of a webhook endpoint that nobody asked for.",
+  description: "A webhook endpoint was disabled by the service, or tested.",
 });
 
 export const EventSchema = z.union([
@@ -80,4 +80,4 @@ export const EventSchema = z.union([
   InvoiceEventSchema,
   SubscriptionEventSchema,
   WebhookEndpointEventSchema,
-]).openapi("Event", { description: "One change, whoever caused it; `name` tells of what." });
+]).openapi("Event", { description: "A change of a resource. `name` says which." });

@@ -1,15 +1,13 @@
-/** `GET /events/stream/`: what happens, told as it happens. */
+/** `GET /events/stream/`: server-sent events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { EventStreams } from "../../core/events/streams.ts";
 import { list, oneOf } from "../../core/input_fields.ts";
-import { unsent } from "../../openapi/components.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { anId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
-import { EventNameSchema } from "./event_name.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { EventNameSchema } from "../schemas/event_name.ts";
+import { optionalId } from "../shared/paths.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 
 const EXAMPLE = `retry: 1000
 
@@ -25,7 +23,7 @@ data: {"id":"0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5","name":"payment_settled",…}
 
 const HEADERS = {
   "Content-Type": "text/event-stream",
-  // Whoever gathers or compresses it on the way keeps it from arriving.
+  // Proxies that buffer or compress the stream delay events.
   "Cache-Control": "no-store, no-transform",
   "X-Accel-Buffering": "no",
 };
@@ -36,18 +34,17 @@ const streamRoute = createRoute({
   operationId: "streamEvents",
   summary: "Follow events",
   description:
-    "What happens to your payments, invoices and subscriptions, while it happens, as server-sent " +
-    "events; staff hear of everybody's. The order is that of `GET /events/`.\n\n" +
-    "It begins with what happens from now on, and with an `id` by itself, for who is cut off before " +
-    "anything happens. After a break, send the last `id` as `Last-Event-ID`, as every client " +
-    "library for server-sent events does by itself: the stream goes on right after it, and " +
-    "nothing is missed or told twice. Where that event has been deleted for its age, it goes on " +
-    "with the oldest that is left.\n\n" +
-    "Count on breaks: the stream ends every quarter of an hour, so that your credential is looked " +
-    "at again; when the service is restarted; and when you read more slowly than things happen. A " +
-    "comment line comes every 15 seconds; a minute without one means that the connection is gone. " +
-    "To open a stream counts as one request (`rate_limited`), and a name that no event has is " +
-    "`validation_error`.",
+    "Sends events of your payments, invoices and subscriptions as server-sent events while they " +
+    "happen; staff receive the events of all users. The order is the same as in `GET /events/`.\n\n" +
+    "The stream starts with new events. Its first message has only an `id`, so that you can resume " +
+    "even if the connection breaks before the first event. To resume, send the last `id` as " +
+    "`Last-Event-ID`, which client libraries for server-sent events do automatically: the stream " +
+    "continues right after that event, without gaps or duplicates. If the event was deleted after " +
+    "the retention period, the stream continues with the oldest remaining event.\n\n" +
+    "Expect disconnects: the stream ends every 15 minutes so that your credential is checked again, " +
+    "when the service restarts, and when you read too slowly. The service sends a comment every 15 " +
+    "seconds; if you receive nothing for a minute, reconnect. Opening a stream counts as one " +
+    "request (`rate_limited`). An unknown event name is a `validation_error`.",
   tags: ["Events"],
   request: {
     query: z.object({
@@ -57,29 +54,32 @@ const streamRoute = createRoute({
       ).openapi({
         type: "array",
         items: { $ref: "#/components/schemas/EventName" },
-        description: "Only events of this name; give it several times for several names.",
-        param: { examples: unsent(["payment_settled"]) },
+        description: "Send only events with this name. Repeat the parameter for several names.",
+        param: { examples: unsentExample(["payment_settled"]) },
       }),
-      resource_id: anId("Only events of the payment, invoice or subscription with this `id`."),
+      resource_id: optionalId(
+        "Send only events of the payment, invoice or subscription with this `id`.",
+      ),
     }),
     headers: z.object({
-      "Last-Event-ID": anId(
-        "The `id` of the last event that you have: go on with the one after it.",
+      "Last-Event-ID": optionalId(
+        "The `id` of the last event that you received. The stream continues after it.",
       ),
     }),
   },
   responses: {
     200: {
-      description: "Events without end. `id` is the event's id, `event` its name, and `data` the " +
-        "event itself, in one line, as `GET /events/` has it (`Event`).",
+      description:
+        "A stream of events. `id` is the event id, `event` the event name, and `data` the " +
+        "event as one line of JSON, as in `GET /events/` (`Event`).",
       content: {
         "text/event-stream": {
           schema: z.string(),
-          examples: { stream: { summary: "One event, and a sign of life", value: EXAMPLE } },
+          examples: { stream: { summary: "One event and a keep-alive comment", value: EXAMPLE } },
         },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 
@@ -87,7 +87,7 @@ export function addStream(router: Router, streams: EventStreams): void {
   router.openapi(streamRoute, async (c) => {
     const { name, resource_id } = c.req.valid("query");
     const after = c.req.valid("header")["Last-Event-ID"];
-    // Of an answer without a body nobody would ever say that it is no longer read.
+    // A response without a body is never cancelled, so an open stream would leak.
     if (c.req.method === "HEAD") {
       streams.admit();
       return new Response(null, { headers: HEADERS });

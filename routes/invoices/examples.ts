@@ -1,9 +1,9 @@
 /** Example requests for invoices, and invoices, for the OpenAPI document. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
 import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
-import type { InvoiceSchema } from "./schemas.ts";
+import type { Examples } from "../../core/response_fields.ts";
+import type { InvoiceSchema } from "../schemas/invoice.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;
 

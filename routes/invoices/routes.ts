@@ -8,19 +8,25 @@ import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { listInvoices, readInvoice } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
-import { unsent } from "../../openapi/components.ts";
-import { actionRequest, scopeOf } from "../action.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { locationHeader } from "../location.ts";
-import { optionalBody } from "../optional_body.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { InvoiceSchema, VoidInputSchema } from "../schemas/invoice.ts";
+import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
+import {
+  IdempotencyHeaders,
+  REPLAY_HEADER,
+  replayHeader,
+  requestKeyOf,
+} from "../shared/idempotency.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, idOf, locationHeader, pathId } from "../shared/paths.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { INVOICE_PAGE, INVOICE_REQUESTS, INVOICES } from "./examples.ts";
-import { InvoiceSchema, VoidInputSchema } from "./schemas.ts";
 
 const path = "/invoices/";
 
@@ -40,7 +46,7 @@ const listRoute = createRoute({
     query: z.object({
       status: oneOf(INVOICE_STATUSES).optional().openapi({
         description: "Only invoices with this `status`.",
-        param: { examples: unsent("overdue") },
+        param: { examples: unsentExample("overdue") },
       }),
       ...paging,
     }),
@@ -53,7 +59,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(InvoiceSchema), examples: INVOICE_PAGE },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 
@@ -92,7 +98,7 @@ const createInvoiceRoute = createRoute({
         },
       },
     },
-    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
@@ -112,7 +118,7 @@ const readRoute = createRoute({
       description: "The invoice",
       content: { "application/json": { schema: InvoiceSchema, examples: INVOICES } },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -147,7 +153,13 @@ const voidRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
@@ -162,7 +174,7 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   });
   router.openapi(createInvoiceRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const attempt = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
     const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
@@ -174,7 +186,7 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   router.openapi(voidRoute, async (c) => {
     const id = idOf(c.req.valid("param").pk);
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
+    const attempt = requestKeyOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
     const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -1,15 +1,120 @@
-/** `/jobs/…`: what is done outside of requests. */
+/** `/jobs/…`: lists, reads and retries background jobs. */
 
-import type { RetryDeps } from "../../core/jobs/retry.ts";
-import { createRouter, type Router } from "../router.ts";
-import { addList } from "./list.ts";
-import { addRead } from "./read.ts";
-import { addRetry } from "./retry.ts";
+import { createRoute, z } from "@hono/zod-openapi";
+import { oneOf, text } from "../../core/input_fields.ts";
+import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
+import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { JobSchema } from "../schemas/job.ts";
+import { JOB_PAGE, JOBS } from "../schemas/job_examples.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, idOf, pathId } from "../shared/paths.ts";
+import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
+
+const path = "/jobs/";
+
+const params = z.object({ id: pathId("The job's `id`.") });
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listJobs",
+  summary: "List jobs",
+  description:
+    "Returns queued, running and finished jobs, newest first. Finished jobs are deleted after the " +
+    "retention period. Use `status=failed` to find jobs that failed, and why. Follow `Link` until " +
+    "it is absent. Staff only; other callers get `forbidden` and can read their own jobs by id.",
+  tags: ["Jobs"],
+  request: {
+    query: z.object({
+      task: text(255).optional().openapi({
+        description: "Return only jobs of this `task`.",
+        param: { examples: unsentExample("process_charge_async") },
+      }),
+      status: oneOf(JOB_STATUSES).optional().openapi({
+        description: "Return only jobs with this `status`.",
+        param: { examples: unsentExample("failed") },
+      }),
+      ...paging,
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of jobs",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(JobSchema), examples: JOB_PAGE } },
+    },
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
+  },
+});
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/jobs/{id}/",
+  operationId: "getJob",
+  summary: "Get a job",
+  description:
+    "Returns a job. After a 202, poll the URL in `Location` about once per second until the status " +
+    "is `succeeded` or `failed`. The `result` of a succeeded job holds what the synchronous " +
+    "response would have contained; the `error` of a failed job starts with the error `code`. " +
+    "Callers can read the jobs they requested, staff all jobs; any other job, and one that was " +
+    "deleted after the retention period, is `not_found`.",
+  tags: ["Jobs"],
+  request: { params },
+  responses: {
+    200: {
+      description: "The job",
+      content: { "application/json": { schema: JobSchema, examples: JOBS } },
+    },
+    ...problems("not_found", ...COMMON_ERRORS),
+  },
+});
+
+const retryRoute = createRoute({
+  method: "post",
+  path: "/jobs/{id}/retry/",
+  operationId: "retryJob",
+  summary: "Retry a failed job",
+  description:
+    "Queues a failed job again and resets its attempt count. Use it after you have fixed the cause. " +
+    "Steps that an earlier attempt completed are not repeated. Returns `invalid_state` if the job " +
+    "is not `failed`, if it is a card charge (its token is erased when the job ends), or if the " +
+    "job was requested more than 23 hours ago; send a new request in those cases. No body is " +
+    "needed. Staff only; other callers get `forbidden`.",
+  tags: ["Jobs"],
+  request: { params },
+  responses: {
+    200: {
+      description: "The queued job",
+      content: {
+        "application/json": { schema: JobSchema, examples: { queued_charge: JOBS.queued_charge } },
+      },
+    },
+    ...problems("forbidden", "not_found", "invalid_state", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS),
+  },
+});
 
 export function createJobRoutes(deps: RetryDeps): Router {
   const router = createRouter();
-  addList(router, deps);
-  addRead(router, deps);
-  addRetry(router, deps);
+  router.openapi(listRoute, async (c) => {
+    const { task, status, limit, cursor } = c.req.valid("query");
+    const { jobs, next } = await listJobs(deps, callerOf(c), {
+      task: task ?? null,
+      status: status ?? null,
+      limit,
+      before: cursor ?? null,
+    });
+    const query = { task, status, limit };
+    return c.json(jobs, 200, linkHeader(basePathOf(c, path) + path, query, next));
+  });
+  router.openapi(readRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    return c.json(await readJob(deps, callerOf(c), id), 200);
+  });
+  router.openapi(retryRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    return c.json(await retryJob(deps, callerOf(c), id), 200);
+  });
   return router;
 }

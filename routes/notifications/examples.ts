@@ -1,8 +1,8 @@
 /** Example notifications for the OpenAPI document: as received, as acknowledged, as shown to staff. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
-import { SETTLED_TRANSACTION } from "../transaction_example.ts";
+import type { Examples } from "../../core/response_fields.ts";
+import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import type {
   NotificationPayloadSchema,
   NotificationReceiptSchema,

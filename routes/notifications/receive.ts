@@ -6,11 +6,9 @@ import type { AddressList } from "../../core/address_list.ts";
 import { type ErrorCode, ServiceError } from "../../core/errors.ts";
 import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
 import { countRefusedNotification } from "../../core/telemetry.ts";
-import type { AppEnv } from "../app_env.ts";
-import { clientAddress } from "../door/client_address.ts";
-import type { Limit } from "../door/limit.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { clientAddress, type RateLimit } from "../middleware/rate_limit.ts";
+import { problems } from "../shared/problem_responses.ts";
+import { type AppEnv, createRouter, type Router } from "../shared/router.ts";
 import { PAYLOADS, RECEIPTS } from "./examples.ts";
 import { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 
@@ -62,7 +60,7 @@ const receiveRoute = createRoute({
 });
 
 export interface NotificationRouteDeps extends ReceiveDeps {
-  limit: Limit;
+  limit: RateLimit;
   trustedProxies: AddressList | null;
 }
 

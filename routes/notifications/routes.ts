@@ -5,13 +5,11 @@ import { oneOf, text } from "../../core/input_fields.ts";
 import type { NotificationDeps } from "../../core/notifications/confirm.ts";
 import { listNotifications, replayNotification } from "../../core/notifications/read.ts";
 import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
-import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, idOf, pathId } from "../shared/paths.ts";
+import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { NOTIFICATION_PAGE, NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 
@@ -32,23 +30,23 @@ const listRoute = createRoute({
     query: z.object({
       order_id: text(255).optional().openapi({
         description: "Only notifications of this order.",
-        param: { examples: unsent("order-1893") },
+        param: { examples: unsentExample("order-1893") },
       }),
       status: oneOf(NOTIFICATION_STATUSES).optional().openapi({
         description: "Only notifications with this `status`.",
-        param: { examples: unsent("unmatched") },
+        param: { examples: unsentExample("unmatched") },
       }),
       created_from: timeFilter().optional().openapi({
         type: "string",
         format: "date-time",
         description: "Only notifications received at or after this time (RFC 3339).",
-        param: { examples: unsent("2026-03-05T00:00:00Z") },
+        param: { examples: unsentExample("2026-03-05T00:00:00Z") },
       }),
       created_before: timeFilter().optional().openapi({
         type: "string",
         format: "date-time",
         description: "Only notifications received before this time (RFC 3339).",
-        param: { examples: unsent("2026-03-06T00:00:00Z") },
+        param: { examples: unsentExample("2026-03-06T00:00:00Z") },
       }),
       ...paging,
     }),
@@ -61,7 +59,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(NotificationSchema), examples: NOTIFICATION_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -94,8 +92,8 @@ const replayRoute = createRoute({
       "not_found",
       "payload_too_large",
       "unsupported_media_type",
-      ...OF_GATEWAY,
-      ...OF_CALLERS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
     ),
   },
 });

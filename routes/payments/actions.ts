@@ -6,15 +6,22 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { requestRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
-import { actionRequest, NOTHING, scopeOf } from "../action.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { optionalBody } from "../optional_body.ts";
-import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
-import { PAYMENTS, REFUND_RESULTS } from "./examples.ts";
+import { PAYMENTS, REFUND_RESULTS } from "../schemas/payment_examples.ts";
+import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import {
+  fingerprintRequest,
+  REPLAY_HEADER,
+  replayHeader,
+  requestKeyOf,
+} from "../shared/idempotency.ts";
+import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import {
   CAPTURES,
   CaptureSchema,
@@ -42,7 +49,7 @@ const cancelRoute = createRoute({
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, NOTHING),
+  request: actionRequest(PaymentPath, EMPTY_BODY),
   responses: {
     200: {
       description: "The cancelled payment",
@@ -54,7 +61,13 @@ const cancelRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
@@ -71,7 +84,7 @@ const expireRoute = createRoute({
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, NOTHING),
+  request: actionRequest(PaymentPath, EMPTY_BODY),
   responses: {
     200: {
       description: "The expired payment",
@@ -83,7 +96,13 @@ const expireRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
@@ -126,14 +145,14 @@ const refundRoute = createRoute({
       headers: REPLAY_HEADER,
       content: { "application/json": { schema: RefundedSchema, examples: REFUND_RESULTS } },
     },
-    ...answeredLater({ queued_refund: QUEUED_JOBS.queued_refund }),
+    ...asyncResponse({ queued_refund: QUEUED_JOBS.queued_refund }),
     ...problems(
       "not_found",
       "invalid_state",
       "refund_denied",
-      ...OF_INPUT,
-      ...OF_GATEWAY,
-      ...OF_CALLERS,
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
     ),
   },
 });
@@ -172,9 +191,9 @@ const captureRoute = createRoute({
       "not_found",
       "invalid_state",
       "capture_denied",
-      ...OF_INPUT,
-      ...OF_GATEWAY,
-      ...OF_CALLERS,
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
     ),
   },
 });
@@ -183,14 +202,14 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
   router.openapi(cancelRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(cancelRoute.path, id);
-    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(expireRoute.path, id);
-    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });
@@ -201,18 +220,18 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     const scope = scopeOf(refundRoute.path, id);
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
-      const request = { key, ...questionOf(scope, input) };
+      const request = { key, ...fingerprintRequest(scope, input) };
       const asked = await requestRefund(deps, callerOf(c), id, input, request);
       return accepted(c, refundRoute.getRoutingPath(), asked);
     }
-    const attempt = attemptOf(headers, scope, input);
+    const attempt = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(captureRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
+    const attempt = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
     const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

@@ -6,14 +6,22 @@ import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
 import { ChargeSchema } from "../../core/payments/charge_input.ts";
 import { type AsyncChargeDeps, requestCharge } from "../../core/payments/process_charge_async.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { attemptOf, questionOf, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { locationHeader } from "../location.ts";
-import { accepted, answeredLater, AsyncHeaders, prefersAsync } from "../prefer.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
-import { CHARGED } from "./examples.ts";
+import { CHARGED } from "../schemas/payment_examples.ts";
+import {
+  fingerprintRequest,
+  REPLAY_HEADER,
+  replayHeader,
+  requestKeyOf,
+} from "../shared/idempotency.ts";
+import { basePathOf, locationHeader } from "../shared/paths.ts";
+import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { QUEUED_JOBS } from "./requests.ts";
 
 const path = "/charge/";
@@ -57,8 +65,8 @@ const chargeRoute = createRoute({
       },
       content: { "application/json": { schema: PaymentSchema, examples: CHARGED } },
     },
-    ...answeredLater({ queued_charge: QUEUED_JOBS.queued_charge }),
-    ...problems("duplicate_order", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...asyncResponse({ queued_charge: QUEUED_JOBS.queued_charge }),
+    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
@@ -70,10 +78,10 @@ export function createChargeRoutes(deps: AsyncChargeDeps): Router {
     const scope = `POST ${path}`;
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
-      const request = { key, ...questionOf(scope, input) };
+      const request = { key, ...fingerprintRequest(scope, input) };
       return accepted(c, path, await requestCharge(deps, callerOf(c), input, request));
     }
-    const attempt = attemptOf(headers, scope, input);
+    const attempt = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });

@@ -3,8 +3,8 @@
 import { z } from "@hono/zod-openapi";
 import { amount, flag, object, text } from "../../core/input_fields.ts";
 import type { JobView } from "../../core/jobs/read.ts";
-import type { Examples } from "../example.ts";
-import { idOf, pathId } from "../path_id.ts";
+import type { Examples } from "../../core/response_fields.ts";
+import { idOf, pathId } from "../shared/paths.ts";
 
 export const PaymentPath = z.object({ pk: pathId("The payment's `id`.") });
 

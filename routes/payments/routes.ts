@@ -8,17 +8,15 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listPayments, readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema, PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY } from "../codes.ts";
-import type { Examples } from "../example.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { anId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
-import { SETTLED_TRANSACTION } from "../transaction_example.ts";
+import type { Examples } from "../../core/response_fields.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { CHARGED, PAYMENT_PAGE, PAYMENTS } from "../schemas/payment_examples.ts";
+import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, optionalId } from "../shared/paths.ts";
+import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { addPaymentActions } from "./actions.ts";
-import { CHARGED, PAYMENT_PAGE, PAYMENTS } from "./examples.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";
 
 const listPath = "/payments/";
@@ -39,19 +37,19 @@ const listRoute = createRoute({
     query: z.object({
       payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
         description: "Only payments of this type.",
-        param: { examples: unsent("bank_transfer") },
+        param: { examples: unsentExample("bank_transfer") },
       }),
       status: oneOf(PAYMENT_STATUSES).optional().openapi({
         description: "Only payments with this `transaction_status`.",
-        param: { examples: unsent("settlement") },
+        param: { examples: unsentExample("settlement") },
       }),
       order_id: text(255).optional().openapi({
         description: "Only payments of this order. An order has one payment, unless it belongs " +
           "to an invoice.",
-        param: { examples: unsent("order-1017") },
+        param: { examples: unsentExample("order-1017") },
       }),
-      invoice_id: anId("Only payments of this invoice, including unsuccessful ones."),
-      subscription_id: anId("Only payments created by this subscription."),
+      invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
+      subscription_id: optionalId("Only payments created by this subscription."),
       ...paging,
     }),
   },
@@ -66,7 +64,7 @@ const listRoute = createRoute({
         },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 
@@ -96,7 +94,7 @@ const readRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -156,7 +154,7 @@ const checkStatusRoute = createRoute({
         "application/json": { schema: PaymentStatusCheckSchema, examples: STATUS_CHECKS },
       },
     },
-    ...problems("not_found", ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems("not_found", ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 

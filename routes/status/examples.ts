@@ -1,20 +1,20 @@
-/** How a service stands, as the document shows it. */
+/** Example of the service status. */
 
 import type { z } from "@hono/zod-openapi";
+import type { Examples } from "../../core/response_fields.ts";
 import { VERSION } from "../../openapi/document.ts";
-import type { Examples } from "../example.ts";
 import type { StatusSchema } from "./schemas.ts";
 
 type Status = z.output<typeof StatusSchema>;
 
 export const STATUSES = {
   one_failure: {
-    summary: "All is well but for one job",
+    summary: "Healthy, with one failed job",
     value: {
       version: VERSION,
       started_at: "2026-03-01T00:00:04.310Z",
       database: "up",
-      gateway: "closed",
+      gateway: "ok",
       jobs: {
         queued: 3,
         running: 1,
@@ -27,7 +27,7 @@ export const STATUSES = {
         last_failures: [{
           id: "0197a3f1-0c6e-7f35-8a97-4b2d6e8c1f50",
           task: "check_payment_status",
-          error: "GatewayAPIError: The gateway does not answer",
+          error: "gateway_timeout: The gateway did not respond in time",
           failed_at: "2026-03-05T02:47:10.003Z",
         }],
       },

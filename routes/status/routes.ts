@@ -1,34 +1,31 @@
-/** `GET /status/`: how the service stands, at a glance. */
+/** `GET /status/`: the state of the service, for staff. */
 
 import { createRoute } from "@hono/zod-openapi";
 import { readStatus, type StatusDeps } from "../../core/status/status.ts";
 import { VERSION } from "../../openapi/document.ts";
-import { callerOf } from "../app_env.ts";
-import { OF_CALLERS } from "../codes.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { STATUSES } from "./examples.ts";
-import { StatusSchema } from "./schemas.ts";
+import { gatewayStateOf, StatusSchema } from "./schemas.ts";
 
 const statusRoute = createRoute({
   method: "get",
   path: "/status/",
   operationId: "getStatus",
-  summary: "Get the status of the service",
+  summary: "Get the service status",
   description:
-    "What waits, what failed and what is late: jobs, the schedule, deliveries of events, " +
-    "notifications, and what the gateway has not answered. For dashboards and alerts: " +
-    "`schedule[].is_overdue`, a growing `oldest_…_seconds` and a `gateway` that is not " +
-    "`closed` are what to look at. Cheap enough to be asked every few seconds, however much " +
-    "there is. For staff; others get `forbidden`, and while the database is away it is " +
-    "`unavailable`.",
+    "Returns the state of jobs, the schedule, event and webhook deliveries, notifications, and " +
+    "requests that the gateway has not answered. For dashboards and alerts: alert on " +
+    "`schedule[].is_overdue`, on a growing `oldest_…_seconds`, and on a `gateway` that is not " +
+    "`ok`. Its cost does not depend on the amount of data, so you can poll it every few seconds. " +
+    "Returns `unavailable` while the database is down. Staff only; other callers get `forbidden`.",
   tags: ["Health"],
   responses: {
     200: {
-      description: "How it stands",
+      description: "The status of the service",
       content: { "application/json": { schema: StatusSchema, examples: STATUSES } },
     },
-    ...problems("forbidden", ...OF_CALLERS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -37,7 +34,8 @@ export function createStatusRoutes(deps: StatusDeps): Router {
   const startedAt = new Date(deps.clock());
   router.openapi(statusRoute, async (c) => {
     const status = await readStatus(deps, callerOf(c), startedAt);
-    return c.json({ version: VERSION, ...status }, 200);
+    const gateway = gatewayStateOf(status.gateway);
+    return c.json({ version: VERSION, ...status, gateway }, 200);
   });
   return router;
 }

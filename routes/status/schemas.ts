@@ -1,10 +1,30 @@
-/** How the service stands, as it is answered with. */
+/** Response schemas of the service status, and the gateway state that readiness shows as well. */
 
 import { z } from "@hono/zod-openapi";
-import { MOST_COUNTED } from "../../db/status.ts";
+import type { BreakerState } from "../../core/gateway/circuit_breaker.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { MOST_COUNTED } from "../../db/status.ts";
 
-const BOUND = `Counted up to ${MOST_COUNTED}; ${MOST_COUNTED + 1} stands for more.`;
+/** A circuit breaker's `closed` and `open` read as the opposite of what they mean. */
+const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } as const;
+
+export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
+  description: [
+    "State of the gateway as this instance sees it:",
+    "- `ok`: requests are sent",
+    "- `recovering`: one request at a time is sent, to see if the gateway responds again",
+    "- `down`: requests fail at once without being sent",
+  ].join("\n"),
+  example: "ok",
+});
+
+export function gatewayStateOf(breaker: BreakerState): z.output<typeof gatewayState> {
+  return GATEWAY_STATES[breaker];
+}
+
+const BOUND = `Counted up to ${MOST_COUNTED}; ${
+  MOST_COUNTED + 1
+} means "more than ${MOST_COUNTED}".`;
 
 function count(description: string, example = 0) {
   return z.int().min(0).openapi({ description, example });
@@ -15,84 +35,87 @@ function seconds(description: string) {
 }
 
 const jobCounts = {
-  queued: count("Waiting for their turn or their time.", 3),
-  running: count("Begun and not over.", 1),
-  failed: count("Given up, and not deleted yet.", 1),
+  queued: count("Jobs waiting to run.", 3),
+  running: count("Jobs in progress.", 1),
+  failed: count("Failed jobs that are not deleted yet.", 1),
 };
 
 const JobsSchema = z.object({
   ...jobCounts,
-  oldest_queued_seconds: seconds("How long the longest has waited since it was its time."),
+  oldest_queued_seconds: seconds(
+    "Age of the oldest job that is due, in seconds since it became due.",
+  ),
   by_task: z.array(
     z.object({
-      task: z.string().openapi({ description: "What they do.", example: "check_payment_status" }),
+      task: z.string().openapi({ description: "Task name.", example: "check_payment_status" }),
       ...jobCounts,
     }),
-  ).openapi({ description: "Tasks that have none of these are left out." }),
+  ).openapi({ description: "Counts per task. Tasks without jobs are omitted." }),
   last_failures: z.array(z.object({
     id,
-    task: z.string().openapi({ description: "What it does.", example: "check_payment_status" }),
+    task: z.string().openapi({ description: "Task name.", example: "check_payment_status" }),
     error: nullableText.openapi({
-      description: "Why it was given up.",
-      example: "GatewayAPIError: The gateway does not answer",
+      description: "Why the job failed.",
+      example: "gateway_timeout: The gateway did not respond in time",
     }),
-    failed_at: timestamp("When it was given up."),
-  })).openapi({ description: "Of those that were given up, the ten that were made last." }),
+    failed_at: timestamp("When the job failed."),
+  })).openapi({ description: "The ten most recently created failed jobs." }),
 }).openapi({
   description:
-    `Looks at ${MOST_COUNTED} that wait or run, and at as many that were given up; one more ` +
-    "stands for any number.",
+    `Background jobs. Counts include up to ${MOST_COUNTED} queued and running jobs and as many ` +
+    `failed jobs; ${MOST_COUNTED + 1} means "more than ${MOST_COUNTED}".`,
 });
 
 const TickSchema = z.object({
-  task: z.string().openapi({ description: "What it does.", example: "check_pending_payments" }),
-  cron: z.string().openapi({ description: "When it runs, in UTC.", example: "*/5 * * * *" }),
+  task: z.string().openapi({ description: "Task name.", example: "check_pending_payments" }),
+  cron: z.string().openapi({ description: "Cron expression, in UTC.", example: "*/5 * * * *" }),
   status: z.enum(["never_run", "running", "succeeded", "failed"]).openapi({
     description:
-      "Of the last run. One whose instance died in the middle of it stays `running` until the next.",
+      "Status of the last run. If the instance crashed during it, `running` until the next run.",
     example: "succeeded",
   }),
-  started_at: timestamp("When the last run began.").nullable(),
-  finished_at: timestamp("When it was over.").nullable(),
-  // Always there, whatever it is.
+  started_at: timestamp("When the last run started.").nullable(),
+  finished_at: timestamp("When the last run ended.").nullable(),
+  // Without this check the document would list the member as optional.
   result: z.unknown().refine((value): boolean => value !== undefined).openapi({
-    description: "What it came to, such as how many it found; null where there is nothing to tell.",
+    description:
+      "Result of the last run, such as the number of records it found; null if there is none.",
     example: 12,
   }),
   error: nullableText.openapi({ description: "Why the last run failed.", example: null }),
   is_overdue: z.boolean().openapi({
-    description: "It should have begun again: no instance runs the schedule.",
+    description: "True if a run was missed, which means that no instance runs the schedule.",
     example: false,
   }),
-}).openapi("ScheduledTask", { description: "Something that happens by the clock." });
+}).openapi("ScheduledTask", { description: "A task that runs on a schedule." });
 
 export const StatusSchema = z.object({
-  version: z.string().openapi({ description: "Of the service.", example: "1.0.0" }),
-  started_at: timestamp("When the instance that answers was started."),
-  database: z.literal("up").openapi({ description: "Where it is not, the answer is 503." }),
-  gateway: z.enum(["closed", "open", "half_open"]).openapi({
-    description:
-      "State of this instance's circuit breaker: calls are made, held back, or tried one at a time",
-    example: "closed",
+  version: z.string().openapi({ description: "Version of the service.", example: "1.0.0" }),
+  started_at: timestamp("When the responding instance was started."),
+  database: z.literal("up").openapi({
+    description: "Always `up`; otherwise the response is a 503.",
   }),
+  gateway: gatewayState,
   jobs: JobsSchema,
-  schedule: z.array(TickSchema).openapi({ description: "What happens by the clock." }),
+  schedule: z.array(TickSchema).openapi({ description: "Scheduled tasks." }),
   outbox: z.object({
-    waiting_deliveries: count(`Of events, to those who listen. ${BOUND}`),
-    oldest_event_seconds: seconds("How long ago the oldest of these events happened."),
-  }).openapi({ description: "What is still to be told to those who listen inside." }),
+    waiting_deliveries: count(`Events not yet delivered to in-process subscribers. ${BOUND}`),
+    oldest_event_seconds: seconds("Age of the oldest of these events in seconds."),
+  }).openapi({ description: "Event deliveries inside the service." }),
   webhooks: z.object({
-    pending: count(`Deliveries to webhook endpoints. ${BOUND}`),
-    oldest_pending_seconds: seconds("For how long the oldest of them waits."),
-    disabled_endpoints: count("Endpoints that get nothing."),
-  }).openapi({ description: "What is still to be sent to webhook endpoints." }),
+    pending: count(`Pending deliveries. ${BOUND}`),
+    oldest_pending_seconds: seconds("Age of the oldest pending delivery in seconds."),
+    disabled_endpoints: count("Number of disabled endpoints."),
+  }).openapi({ description: "Deliveries to webhook endpoints." }),
   notifications: z.object({
-    received: count(`Those that the gateway is still to be asked about. ${BOUND}`),
-    oldest_received_seconds: seconds("How long ago the oldest of them came."),
-  }).openapi({ description: "What the gateway told, and is still to be asked about." }),
+    received: count(`Notifications not yet confirmed with the gateway. ${BOUND}`),
+    oldest_received_seconds: seconds("Age of the oldest of these in seconds."),
+  }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({
-    payments: count(`Charges without an answer. ${BOUND}`),
-    invoices: count(`Creations without an answer. ${BOUND}`),
-    subscriptions: count(`Creations and actions without an answer. ${BOUND}`),
-  }).openapi({ description: "What the gateway was asked for and has not answered yet." }),
-}).openapi("Status", { description: "How the service stands." });
+    payments: count(`Charges with unknown outcome. ${BOUND}`),
+    invoices: count(`Invoices whose creation has an unknown outcome. ${BOUND}`),
+    subscriptions: count(
+      `Subscriptions whose creation or last action has an unknown outcome. ${BOUND}`,
+    ),
+  }).openapi({ description: "Requests to the gateway whose outcome is unknown." }),
+}).openapi("Status", { description: "Status of the service." });

@@ -1,9 +1,9 @@
 /** Example requests for subscriptions, and subscriptions, for the OpenAPI document. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
+import type { Examples } from "../../core/response_fields.ts";
 import type { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
-import type { SubscriptionSchema } from "./schemas.ts";
+import type { SubscriptionSchema } from "../schemas/subscription.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
 

@@ -12,19 +12,25 @@ import { createSubscription } from "../../core/subscriptions/create.ts";
 import { listSubscriptions, readSubscription } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
-import { unsent } from "../../openapi/components.ts";
-import { actionRequest, NOTHING, scopeOf } from "../action.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_GATEWAY, OF_INPUT } from "../codes.ts";
-import { attemptOf, IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../idempotency.ts";
-import { locationHeader } from "../location.ts";
-import { optionalBody } from "../optional_body.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import { createRouter, type Router } from "../router.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { SubscriptionSchema } from "../schemas/subscription.ts";
+import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import {
+  IdempotencyHeaders,
+  REPLAY_HEADER,
+  replayHeader,
+  requestKeyOf,
+} from "../shared/idempotency.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, idOf, locationHeader, pathId } from "../shared/paths.ts";
+import {
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { SUBSCRIPTION_PAGE, SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
-import { SubscriptionSchema } from "./schemas.ts";
 
 const path = "/subscriptions/";
 
@@ -45,7 +51,7 @@ const listRoute = createRoute({
     query: z.object({
       status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
         description: "Only subscriptions with this `status`.",
-        param: { examples: unsent("active") },
+        param: { examples: unsentExample("active") },
       }),
       ...paging,
     }),
@@ -58,7 +64,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
       },
     },
-    ...problems("validation_error", ...OF_CALLERS),
+    ...problems("validation_error", ...COMMON_ERRORS),
   },
 });
 
@@ -100,7 +106,7 @@ const createSubscriptionRoute = createRoute({
         },
       },
     },
-    ...problems(...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
@@ -121,7 +127,7 @@ const readRoute = createRoute({
       description: "The subscription",
       content: { "application/json": { schema: SubscriptionSchema, examples: SUBSCRIPTIONS } },
     },
-    ...problems("not_found", ...OF_CALLERS),
+    ...problems("not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -156,7 +162,7 @@ const actionRoute = createRoute({
     "anything: the service repeats the request until the gateway responds.",
   tags: ["Subscriptions"],
   middleware: [optionalBody],
-  request: actionRequest(ActionPath, NOTHING),
+  request: actionRequest(ActionPath, EMPTY_BODY),
   responses: {
     200: {
       description: "The updated subscription",
@@ -172,7 +178,13 @@ const actionRoute = createRoute({
         },
       },
     },
-    ...problems("not_found", "invalid_state", ...OF_INPUT, ...OF_GATEWAY, ...OF_CALLERS),
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
@@ -187,7 +199,7 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
   });
   router.openapi(createSubscriptionRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = attemptOf(c.req.valid("header"), `POST ${path}`, input);
+    const attempt = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
     const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, attempt);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
@@ -200,7 +212,7 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const { pk, action_name } = c.req.valid("param");
     const id = idOf(pk);
     const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
-    const attempt = attemptOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await ACTIONS[action_name](deps, callerOf(c), id, attempt);
     return c.json(body, 200, replayHeader(isReplayed));
   });

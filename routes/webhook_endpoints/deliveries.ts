@@ -1,19 +1,20 @@
-/** `/webhook-endpoints/{id}/deliveries/`: what was sent to an endpoint, or is to be. */
+/** `/webhook-endpoints/{id}/deliveries/`: lists and resends deliveries to an endpoint. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/input_fields.ts";
-import { listWebhookDeliveries, resendWebhookDelivery } from "../../core/webhooks/deliveries.ts";
+import {
+  DELIVERY_STATUSES,
+  listWebhookDeliveries,
+  resendWebhookDelivery,
+} from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
-import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
-import { unsent } from "../../openapi/components.ts";
-import { basePathOf, callerOf } from "../app_env.ts";
-import { OF_CALLERS, OF_EMPTY_BODY } from "../codes.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../page.ts";
-import { idOf, pathId } from "../path_id.ts";
-import { problems } from "../problem_answers.ts";
-import type { Router } from "../router.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, idOf, pathId } from "../shared/paths.ts";
+import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, type Router } from "../shared/router.ts";
 import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
-import { endpointId } from "./path.ts";
+import { endpointId } from "./input.ts";
 import { WebhookDeliverySchema } from "./schemas.ts";
 
 const path = "/webhook-endpoints/{id}/deliveries/";
@@ -23,16 +24,16 @@ const listWebhookDeliveriesRoute = createRoute({
   path,
   operationId: "listWebhookDeliveries",
   summary: "List deliveries to a webhook endpoint",
-  description: "What was sent, or is to be, and what the endpoint said to it; newest first. Use " +
-    "`status=failed` to find what was given up, and send it again once the receiver is mended. " +
-    "Follow `Link` for the next page until there is none. For staff; others get `forbidden`.",
+  description: "Returns pending, delivered and failed deliveries with the endpoint's response, " +
+    "newest first. Use `status=failed` to find deliveries to resend after you have fixed your " +
+    "receiver. Follow `Link` until it is absent. Staff only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ id: endpointId }),
     query: z.object({
       status: oneOf(DELIVERY_STATUSES).optional().openapi({
-        description: "Only those with this `status`.",
-        param: { examples: unsent("failed") },
+        description: "Return only deliveries with this `status`.",
+        param: { examples: unsentExample("failed") },
       }),
       ...paging,
     }),
@@ -45,7 +46,7 @@ const listWebhookDeliveriesRoute = createRoute({
         "application/json": { schema: z.array(WebhookDeliverySchema), examples: DELIVERY_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", "not_found", ...OF_CALLERS),
+    ...problems("validation_error", "forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -55,20 +56,21 @@ const resendWebhookDeliveryRoute = createRoute({
   operationId: "resendWebhookDelivery",
   summary: "Resend a delivery",
   description:
-    "Sends the same event with the same `webhook-id`, as soon as its turn comes, whether it " +
-    "was delivered, given up or waits; with all attempts before it again. For events that your " +
-    "receiver took and lost. A delivery that was deleted for its age is `not_found`. It needs " +
-    "no body. For staff; others get `forbidden`.",
+    "Sends the same event with the same `webhook-id` again, after earlier events of the same " +
+    "resource, and resets its attempt count. Works for pending, delivered and failed deliveries. " +
+    "Use it for events that your receiver accepted and lost. A delivery that was deleted after " +
+    "the retention period is `not_found`. No body is needed. Staff only; other callers get " +
+    "`forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ id: endpointId, delivery_id: pathId("The delivery's `id`.") }),
   },
   responses: {
     202: {
-      description: "The delivery, which waits for its turn",
+      description: "The pending delivery",
       content: { "application/json": { schema: WebhookDeliverySchema, examples: DELIVERIES } },
     },
-    ...problems("forbidden", "not_found", ...OF_EMPTY_BODY, ...OF_CALLERS),
+    ...problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS),
   },
 });
 

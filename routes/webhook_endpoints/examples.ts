@@ -1,7 +1,7 @@
-/** Webhook endpoints and deliveries as the document shows them, asked for and answered. */
+/** Example requests and responses of webhook endpoints and deliveries. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../example.ts";
+import type { Examples } from "../../core/response_fields.ts";
 import type { WebhookEndpointChangesSchema, WebhookEndpointInputSchema } from "./input.ts";
 import type {
   WebhookDeliverySchema,
@@ -19,7 +19,7 @@ export const ENDPOINT_REQUESTS = {
     value: { url: "https://shop.example/webhooks" },
   },
   some_events: {
-    summary: "Some events",
+    summary: "Selected events",
     value: {
       url: "https://shop.example/webhooks",
       event_names: ["payment_settled", "payment_refunded"],
@@ -30,11 +30,11 @@ export const ENDPOINT_REQUESTS = {
 
 export const ENDPOINT_CHANGES = {
   events: {
-    summary: "Other events",
+    summary: "Select events",
     value: { event_names: ["payment_settled", "payment_refunded"] },
   },
   every_event: { summary: "Every event", value: { event_names: null } },
-  enable: { summary: "Enable it again: all that waited is sent", value: { enabled: true } },
+  enable: { summary: "Enable again, and send held deliveries", value: { enabled: true } },
 } satisfies Examples<z.output<typeof WebhookEndpointChangesSchema>>;
 
 const ENDPOINT: Endpoint = {
@@ -64,22 +64,22 @@ const DISABLED: Endpoint = {
 };
 
 export const ENDPOINTS = {
-  enabled_endpoint: { summary: "Gets two kinds of events", value: ENDPOINT },
-  disabled_endpoint: { summary: "Disabled, because everything failed for a day", value: DISABLED },
+  enabled_endpoint: { summary: "Enabled, receives two kinds of events", value: ENDPOINT },
+  disabled_endpoint: { summary: "Disabled after 24 hours of failures", value: DISABLED },
 } satisfies Examples<Endpoint>;
 
 export const ENDPOINT_PAGE = {
   page: { summary: "Two endpoints", value: [ENDPOINT, DISABLED] },
 } satisfies Examples<Endpoint[]>;
 
-/** Made up: they sign nothing anywhere. */
+/** Made-up secrets. */
 export const ENDPOINTS_WITH_SECRETS = {
   created: {
-    summary: "Its first secret",
+    summary: "First secret",
     value: { ...ENDPOINT, secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazB84nYq0mA=" },
   },
   rotated: {
-    summary: "Its new secret, with the one before it still good for a day",
+    summary: "New secret; the previous one is valid for 24 hours",
     value: {
       ...ENDPOINT,
       previous_secret_until: "2026-03-07T09:00:00.532Z",
@@ -123,12 +123,12 @@ const RETRIED: Delivery = {
 };
 
 export const DELIVERY_PAGE = {
-  page: { summary: "One delivered, one to be tried again", value: [DELIVERED, RETRIED] },
+  page: { summary: "One delivered, one pending retry", value: [DELIVERED, RETRIED] },
 } satisfies Examples<Delivery[]>;
 
 export const DELIVERIES = {
   resent: {
-    summary: "It waits for its turn",
+    summary: "Pending again",
     value: {
       ...DELIVERED,
       status: "pending",
@@ -141,7 +141,7 @@ export const DELIVERIES = {
 
 export const TEST_RESULTS = {
   succeeded: {
-    summary: "It answered with 2xx",
+    summary: "The endpoint returned 2xx",
     value: {
       id: "0197a403-0e6d-7b58-9f41-8d2c6a0e4b73",
       succeeded: true,
@@ -152,7 +152,7 @@ export const TEST_RESULTS = {
     },
   },
   failed: {
-    summary: "It did not answer",
+    summary: "The endpoint did not respond",
     value: {
       id: "0197a403-0e6d-7b58-9f41-8d2c6a0e4b73",
       succeeded: false,

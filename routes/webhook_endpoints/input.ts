@@ -1,26 +1,28 @@
-/** What an endpoint is made of and changed with. */
+/** Request schemas of webhook endpoints. */
 
 import { z } from "@hono/zod-openapi";
-import { EVENT_NAMES } from "../events/event_name.ts";
 import { flag, object, omitNulls, oneOf, text } from "../../core/input_fields.ts";
+import { EVENT_NAMES } from "../schemas/event_name.ts";
+import { pathId } from "../shared/paths.ts";
+
+export const endpointId = pathId("The endpoint's `id`.");
 
 const url = text(2000).openapi({
-  description: "`https://`, and on the public internet. Where the setting " +
-    "`WEBHOOK_ALLOW_PRIVATE` says so, as when trying the service out, also `http://` and private " +
-    "networks.",
+  description: "A public `https://` URL. If the setting `WEBHOOK_ALLOW_PRIVATE` allows it, as in " +
+    "development, also `http://` and private networks.",
   example: "https://shop.example/webhooks",
 });
 
-const event_names = z.array(oneOf(EVENT_NAMES), "must be a list")
+const event_names = z.array(oneOf(EVENT_NAMES), "must be an array")
   .min(1, "must name at least one event")
   .max(100, "must have at most 100 names")
   .transform((names) => [...new Set(names)]).openapi({
-    description: "Only these are sent.",
+    description: "Send only these events.",
     example: ["payment_settled", "payment_refunded"],
   });
 
 const description = text(500).openapi({
-  description: "Yours, for people.",
+  description: "Your own description of the endpoint.",
   example: "The shop's order system",
 });
 
@@ -28,26 +30,26 @@ export const WebhookEndpointInputSchema = omitNulls(
   object({
     url,
     event_names: event_names.optional().openapi({
-      description: "Only these are sent; every event where left out.",
+      description: "Send only these events. Defaults to every event.",
     }),
     description: description.optional(),
     enabled: flag().optional().openapi({
-      description: "`false` has everything wait until it is enabled.",
+      description: "`false`: hold all deliveries until the endpoint is enabled.",
       default: true,
     }),
   }),
-).openapi("WebhookEndpointRequest", { description: "An address to send events to." });
+).openapi("WebhookEndpointRequest", { description: "A webhook endpoint to create." });
 
-/** Here null means something: nothing, or every event. */
+/** Unlike in other requests, null is a value here: no description, or every event. */
 export const WebhookEndpointChangesSchema = object({
   url: url.optional(),
   event_names: event_names.nullable().optional().openapi({
-    description: "Only these are sent from now on; null: every event.",
+    description: "Send only these events from now on; null: every event.",
   }),
   description: description.nullable().optional(),
   enabled: flag().optional().openapi({
-    description: "Once it is `true` again, all that waited is sent.",
+    description: "`true`: send held deliveries, too. `false`: hold all deliveries.",
   }),
 }).openapi("WebhookEndpointUpdate", {
-  description: "What is to change; what is left out stays as it is.",
+  description: "The fields to change. Omitted fields stay as they are.",
 });

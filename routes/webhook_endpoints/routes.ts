@@ -1,18 +1,14 @@
-/** `/webhook-endpoints/…`: where events are sent to. */
+/** `/webhook-endpoints/…`: the URLs that events are sent to, and their deliveries. */
 
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
-import { createRouter, type Router } from "../router.ts";
-import { addActions } from "./act.ts";
-import { addCreate } from "./create.ts";
+import { createRouter, type Router } from "../shared/router.ts";
+import { addActions } from "./actions.ts";
 import { addDeliveries } from "./deliveries.ts";
-import { addEndpoint } from "./endpoint.ts";
-import { addList } from "./list.ts";
+import { addEndpoints } from "./endpoints.ts";
 
 export function createWebhookRoutes(deps: WebhookDeps): Router {
   const router = createRouter();
-  addList(router, deps);
-  addCreate(router, deps);
-  addEndpoint(router, deps);
+  addEndpoints(router, deps);
   addActions(router, deps);
   addDeliveries(router, deps);
   return router;

@@ -1,10 +1,10 @@
-/** Webhook endpoints and deliveries as they are answered with. */
+/** Response schemas of webhook endpoints and deliveries. */
 
 import { z } from "@hono/zod-openapi";
-import { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
-import { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
-import { EventNameSchema } from "../events/event_name.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { DELIVERY_STATUSES } from "../../core/webhooks/deliveries.ts";
+import { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
+import { EventNameSchema } from "../schemas/event_name.ts";
 
 const nullableTime = (description: string) =>
   timestamp(description).nullable().openapi({ example: null });
@@ -12,92 +12,97 @@ const nullableTime = (description: string) =>
 export const WebhookEndpointSchema = z.object({
   id,
   url: z.string().openapi({
-    description: "Where events are sent to.",
+    description: "URL that events are sent to.",
     example: "https://shop.example/webhooks",
   }),
   event_names: z.array(EventNameSchema).nullable().openapi({
-    description: "Only these are sent; null: every event.",
+    description: "Events that are sent; null: every event.",
     example: ["payment_settled", "payment_refunded"],
   }),
   description: nullableText.openapi({
-    description: "Yours, for people.",
+    description: "Your own description of the endpoint.",
     example: "The shop's order system",
   }),
   enabled: z.boolean().openapi({
-    description: "While it is not, what there would be to send waits.",
+    description: "While false, deliveries are held.",
     example: true,
   }),
   disabled_reason: z.enum(DISABLED_REASONS).nullable().openapi({
     description: [
-      "Why it is not enabled:",
+      "Why the endpoint is disabled:",
       "- `requested`: staff disabled it",
-      "- `gone`: it answered 410",
-      "- `failing`: for a day every attempt failed",
+      "- `gone`: the endpoint returned 410",
+      "- `failing`: every attempt failed for 24 hours",
     ].join("\n"),
     example: null,
   }),
-  failing_since: nullableTime("Since when every attempt has failed; null: the last one did not."),
-  previous_secret_until: nullableTime(
-    "Until then what is sent is also signed with the secret before the newest.",
+  failing_since: nullableTime(
+    "Since when every attempt has failed; null if the last attempt succeeded.",
   ),
-  created_at: timestamp("When it was made."),
-  updated_at: timestamp("When it last changed."),
-}).openapi("WebhookEndpoint", { description: "An address that events are sent to." });
+  previous_secret_until: nullableTime(
+    "Until then, deliveries are also signed with the previous secret.",
+  ),
+  created_at: timestamp("When the endpoint was created."),
+  updated_at: timestamp("When the endpoint last changed."),
+}).openapi("WebhookEndpoint", { description: "A URL that events are sent to." });
 
 export const WebhookEndpointWithSecretSchema = WebhookEndpointSchema.extend({
   secret: z.string().openapi({
-    description: "What is sent is signed with it. It is shown this once.",
+    description: "Secret that signs the deliveries. Shown only once.",
     example: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazB84nYq0mA=",
   }),
 }).openapi("WebhookEndpointWithSecret", {
-  description: "An endpoint whose secret was just made.",
+  description: "An endpoint with its new secret.",
 });
 
-/** What came of an attempt. */
-const posted = {
+/** Result of an attempt. */
+const attempt = {
   status_code: z.int().nullable().openapi({
-    description: "What the endpoint answered; null: nothing.",
+    description: "HTTP status of the endpoint's response; null if there was none.",
     example: 200,
   }),
   answer: nullableText.openapi({
-    description: "The first bytes of its answer's body.",
+    description: "Beginning of the response body.",
     example: "ok",
   }),
   error: nullableText.openapi({
-    description: "Why there was no answer.",
+    description: "Why there was no response.",
     example: null,
   }),
 };
 
 export const WebhookDeliverySchema = z.object({
-  id: id.openapi({ description: "The event's id, which is sent as `webhook-id`." }),
+  id: id.openapi({ description: "Event id, sent as `webhook-id`." }),
   event_name: EventNameSchema,
-  resource_id: id.openapi({ description: "What the event is about." }),
+  resource_id: id.openapi({ description: "Id of the resource that the event is about." }),
   status: z.enum(DELIVERY_STATUSES).openapi("WebhookDeliveryStatus", {
     description: [
-      "- `pending`: to be sent, or to be tried again at `next_attempt_at`",
-      "- `delivered`: answered with 2xx",
-      "- `failed`: given up after the last attempt",
+      "- `pending`: will be sent or retried at `next_attempt_at`",
+      "- `delivered`: the endpoint returned 2xx",
+      "- `failed`: the last attempt failed; no more retries",
     ].join("\n"),
     example: "delivered",
   }),
-  attempts: z.int().openapi({ description: "How often it was tried.", example: 1 }),
+  attempts: z.int().openapi({ description: "Number of attempts.", example: 1 }),
   next_attempt_at: nullableTime(
-    "When it is to be tried; not before what was to be sent earlier about the same resource.",
+    "When the next attempt is due. Earlier events of the same resource are sent first.",
   ),
-  last_attempt_at: timestamp("When the last attempt was over.").nullable(),
-  ...posted,
+  last_attempt_at: timestamp("When the last attempt ended.").nullable(),
+  ...attempt,
   duration_ms: z.int().nullable().openapi({
-    description: "How long the last attempt took.",
+    description: "Duration of the last attempt in milliseconds.",
     example: 84,
   }),
-  delivered_at: timestamp("When it was taken.").nullable(),
+  delivered_at: timestamp("When the endpoint returned 2xx.").nullable(),
   created_at: timestamp("When the event happened."),
-}).openapi("WebhookDelivery", { description: "One event on its way to one endpoint." });
+}).openapi("WebhookDelivery", { description: "The delivery of one event to one endpoint." });
 
 export const WebhookTestResultSchema = z.object({
-  id: id.openapi({ description: "Of the event that was sent, as `webhook-id`." }),
-  succeeded: z.boolean().openapi({ description: "Whether it answered with 2xx.", example: true }),
-  ...posted,
-  duration_ms: z.int().openapi({ description: "How long it took.", example: 84 }),
-}).openapi("WebhookTestResult", { description: "What came of a test." });
+  id: id.openapi({ description: "Id of the test event, sent as `webhook-id`." }),
+  succeeded: z.boolean().openapi({
+    description: "True if the endpoint returned 2xx.",
+    example: true,
+  }),
+  ...attempt,
+  duration_ms: z.int().openapi({ description: "Duration in milliseconds.", example: 84 }),
+}).openapi("WebhookTestResult", { description: "Result of a test." });

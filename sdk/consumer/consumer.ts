@@ -1,4 +1,4 @@
-/** A merchant's program, as a test has it run in Node and in Deno: prints what came of each step. */
+/** A program that uses the client; a test runs it in Node and in Deno. Prints the result of each step. */
 
 import {
   ConnectionError,
@@ -12,7 +12,7 @@ import {
   WebhookError,
 } from "payment-gateway-client";
 
-/** What the test hands over. */
+/** Set by the test. */
 const { url, sandbox, key, webhook } = JSON.parse(process.env.CONSUMER ?? "") as {
   url: string;
   sandbox: string;
@@ -24,7 +24,7 @@ const { url, sandbox, key, webhook } = JSON.parse(process.env.CONSUMER ?? "") as
 const gateway = createPaymentGateway({ baseUrl: `${url}/`, apiKey: () => Promise.resolve(key) });
 const outcome: Record<string, unknown> = {};
 
-// The money's way: charged, paid, settled, paid back, in three parts, one by a job.
+// Charge, payment, settlement, and three partial refunds, one of them in a job.
 const charged = await gateway.charges.create({ payment_type: "gopay", gross_amount: 44_000 });
 await pay(charged.order_id);
 const paid = await gateway.payments.wait(charged.id, { timeoutMs: 30_000 });
@@ -42,7 +42,7 @@ outcome.life = [
   rest.refund.amount,
 ];
 
-// Calls without a body, and those that nobody waits for.
+// Calls without a body, and asynchronous calls.
 const cancelled = await gateway.payments.cancel((await charge()).id);
 const job = await gateway.jobs.wait((await gateway.charges.createAsync(qris())).id);
 const pending = await gateway.payments
@@ -78,7 +78,7 @@ outcome.lists = [
   second.items.length === 2 && !second.items.some(({ id }) => items[0]?.id === id),
 ];
 
-// Errors, by their codes.
+// Error codes.
 const codes: ErrorCode[] = [];
 for (
   const mistake of [
@@ -98,14 +98,14 @@ outcome.codes = codes;
 
 const invalid = await thrown(() => charge({ gross_amount: -1 }));
 if (!(invalid instanceof PaymentGatewayError)) throw invalid;
-// @ts-expect-error -- so that a code with a slip of the pen does not compile
+// @ts-expect-error -- a code with a typo does not compile
 if (invalid.code === "validation_eror") throw invalid;
 outcome.invalid = [invalid.status, invalid.problem.errors?.[0]?.field, invalid.requestId !== ""];
 
-// The caller's own id of a request; and what cannot be an id, for which nothing is sent.
+// The caller's own request id; and invalid ids, for which nothing is sent.
 const requestId = crypto.randomUUID();
 const named = await thrown(() => gateway.jobs.get(requestId, { requestId }));
-const unsent = fetchThat(() => Promise.resolve(Response.json({})));
+const unsent = clientWithFetch(() => Promise.resolve(Response.json({})));
 const noIds = await Promise.all(
   ["", ".", "..", JSON.parse("[]")[0]].map((id) => thrown(() => unsent.gateway.payments.get(id))),
 );
@@ -114,20 +114,20 @@ outcome.ids = [
   noIds.every((error) => error instanceof TypeError) && unsent.requests.length,
 ];
 
-// A key makes one payment of two calls; so does the client's own when the answer is lost.
+// Two calls with one key create one payment; so does the client's own key if a response is lost.
 const idempotencyKey = crypto.randomUUID();
 const twice = [
   await gateway.charges.create(qris(), { idempotencyKey }),
   await gateway.charges.create(qris(), { idempotencyKey }),
 ];
-const lossy = fetchThat(async (request, count) => {
+const lossy = clientWithFetch(async (request, count) => {
   const response = await fetch(request);
   if (count > 1) return response;
   await response.body?.cancel();
-  throw new TypeError("The connection broke");
+  throw new TypeError("Connection reset");
 });
 const survived = await lossy.gateway.charges.create(qris());
-const busy = fetchThat((request, count) => {
+const busy = clientWithFetch((request, count) => {
   const headers = { "Retry-After": "0" };
   return count > 2 ? fetch(request) : Promise.resolve(new Response(null, { status: 429, headers }));
 });
@@ -148,21 +148,24 @@ outcome.attempts = await Promise.all(
   ]),
 );
 
-// What is not safe to repeat is not, nor what is not allowed to.
-const dead = fetchThat(() => Promise.reject(new TypeError("Nobody is there")));
+// Requests that are unsafe to repeat, or that must wait too long, are not retried.
+const dead = clientWithFetch(() => Promise.reject(new TypeError("Connection refused")));
 const once = await thrown(() => dead.gateway.jobs.retry(charged.id));
-const late = fetchThat(() => {
+const late = clientWithFetch(() => {
   const headers = { "Retry-After": "3600" };
   return Promise.resolve(new Response("Closed", { status: 503, headers }));
 });
 const tomorrow = new Date(Date.now() + 24 * 60 * 60 * 1000).toUTCString();
-const closed = fetchThat(() => Promise.resolve(problem(503, { "Retry-After": tomorrow })));
+const closed = clientWithFetch(() => Promise.resolve(problem(503, { "Retry-After": tomorrow })));
 const dated = await thrown(() => closed.gateway.me());
 const given = await thrown(() => late.gateway.charges.create(qris(), { idempotencyKey }));
 const aborted = await thrown(() =>
   gateway.payments.get(charged.id, { signal: AbortSignal.abort("enough") })
 );
-const slow = fetchThat((request) => gone(request.signal), { timeoutMs: 20, maxRetries: 1 });
+const slow = clientWithFetch((request) => neverResponds(request.signal), {
+  timeoutMs: 20,
+  maxRetries: 1,
+});
 const unanswered = await thrown(() => slow.gateway.me());
 outcome.givenUp = [
   once instanceof ConnectionError && dead.requests.length,
@@ -175,9 +178,9 @@ outcome.givenUp = [
   unanswered instanceof ConnectionError && slow.requests.length,
 ];
 
-// Events as they happen, across a connection that breaks after the first.
+// Live events, across a connection that breaks after the first one.
 const watched = await charge();
-const broken = fetchThat(async (request, count) => {
+const broken = clientWithFetch(async (request, count) => {
   const response = await fetch(request);
   if (count > 1) return response;
   await pay(watched.order_id);
@@ -195,14 +198,14 @@ outcome.streamed = [
   broken.requests[1]?.headers.get("Last-Event-ID") === streamed[0]?.id,
 ];
 
-// Streams that are made up, one for each time that the client connects.
+// Simulated streams, one for each connection of the client.
 const EVENT_STREAM = { headers: { "Content-Type": "text/event-stream" } };
 const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
-const madeUp = fetchThat((request, count) => {
-  if (count === 3) return gone(request.signal);
+const madeUp = clientWithFetch((request, count) => {
+  if (count === 3) return neverResponds(request.signal);
   const ended = count === 1 ? "retry: 10\nid: abc\n\n" : `data: ${JSON.stringify(odd)}\n\n`;
   return Promise.resolve(
-    new Response(count === 2 ? thenSilent(": here\n\n") : ended, EVENT_STREAM),
+    new Response(count === 2 ? silentAfter(": here\n\n") : ended, EVENT_STREAM),
   );
 }, { timeoutMs: 50 });
 const patience = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
@@ -212,31 +215,32 @@ outcome.madeUpStreams = [
   ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
 ];
 
-// Lines may end in other ways, and the pieces of a stream anywhere.
+// Other line ends, and chunks that end anywhere.
 const [head, tail] = ['{ "id": "1",', '"name": "payment_settled" }'];
 const pieces = [
   [`data: ${head}\r`, `\ndata: ${tail}\r\n\r`, "\n"],
   [`data: ${head}\r`, `data: ${tail}\r\r`],
 ];
 outcome.lineEnds = await Promise.all(pieces.map(async (each) => {
-  const stream = () => Promise.resolve(new Response(thenSilent(...each), EVENT_STREAM));
-  return (await firstOf(fetchThat(stream).gateway.events.stream({}, { signal }))).name;
+  const stream = () => Promise.resolve(new Response(silentAfter(...each), EVENT_STREAM));
+  return (await firstOf(clientWithFetch(stream).gateway.events.stream({}, { signal }))).name;
 }));
 
-// An outage: pauses are as long as is asked for, or else ever longer, until it is over; but a key
-// that is not valid any more is the end.
+// An outage: pauses follow Retry-After, or grow, until it is over. A revoked key ends the stream.
 const outage: (() => Response)[] = [
   () => new Response("retry: soon\n\nretry: 1000\n\nretry: later\n\n", EVENT_STREAM),
   () => problem(429, { "Retry-After": "7" }),
   () => new Response("Closed", { status: 503, headers: { "Retry-After": "3600" } }),
-  ...[nobody, nobody, nobody, nobody],
+  ...[unreachable, unreachable, unreachable, unreachable],
   () => new Response("", EVENT_STREAM),
   () => problem(401),
   () => new Response(`data: ${JSON.stringify(odd)}\n\n`, EVENT_STREAM),
 ];
-const away = fetchThat((_, count) => Promise.resolve().then(outage[count - 1] ?? nobody));
+const away = clientWithFetch((_, count) =>
+  Promise.resolve().then(outage[count - 1] ?? unreachable)
+);
 let refusal: unknown;
-const pauses = await hurried(async () => {
+const pauses = await withoutPauses(async () => {
   refusal = await thrown(() => away.gateway.events.stream().next());
 });
 outcome.outage = [
@@ -246,33 +250,33 @@ outcome.outage = [
   refusal instanceof PaymentGatewayError && refusal.status,
 ];
 
-// A stream ends when it is told to, though the connection does not hear of it.
+// An abort ends a stream even if its connection ignores the signal.
 const stop = new AbortController();
-const deaf = fetchThat(() => {
+const ignoring = clientWithFetch(() => {
   const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
     stop.abort("enough");
     to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(odd)}\n\n`));
   };
   return Promise.resolve(new Response(new ReadableStream({ pull }), EVENT_STREAM));
 });
-outcome.stopped = await thrown(() => deaf.gateway.events.stream({}, stop).next());
+outcome.stopped = await thrown(() => ignoring.gateway.events.stream({}, stop).next());
 
-// Answers that are made up, by a test of the merchant's or by a proxy.
-const paged = fetchThat((_, count) => {
+// Simulated responses, as from a merchant's tests or from a proxy.
+const paged = clientWithFetch((_, count) => {
   const links = ['</payments/?cursor=c>; rel="prev"', '</payments/?cursor=a%2Bb>; rel="next"'];
   const headers = { Link: links.join(", ") };
   return Promise.resolve(Response.json([], count === 1 ? { headers } : {}));
 });
 const { nextCursor: following } = await paged.gateway.payments.list().page();
-const page = fetchThat(() => {
+const page = clientWithFetch(() => {
   const headers = { "Content-Type": "text/html" };
   return Promise.resolve(new Response("<html>Log in</html>", { headers }));
 });
 const noJson = await thrown(() => page.gateway.payments.get(charged.id));
 const noStream = await thrown(() => page.gateway.events.stream().next());
-const blank = fetchThat(() => Promise.resolve(new Response("")));
+const blank = clientWithFetch(() => Promise.resolve(new Response("")));
 const nothing = await thrown(() => blank.gateway.payments.get(charged.id));
-const empty = fetchThat(() => Promise.resolve(new Response(null, { status: 204 })));
+const empty = clientWithFetch(() => Promise.resolve(new Response(null, { status: 204 })));
 const deleted = await empty.gateway.webhookEndpoints.delete(charged.id);
 const complete = await problem(403).json();
 const partial = { code: "made_up", instance: "made-up" };
@@ -284,7 +288,7 @@ const proxied = [
   new Response(JSON.stringify(partial), { ...typed, status: 403 }),
   Response.json(null),
   new Response("{}", jsonp),
-].map((response) => thrown(() => fetchThat(() => Promise.resolve(response)).gateway.me()));
+].map((response) => thrown(() => clientWithFetch(() => Promise.resolve(response)).gateway.me()));
 outcome.proxied = (await Promise.all(proxied))
   .map((error) => error instanceof ConnectionError && error.status);
 outcome.madeUpAnswers = [
@@ -293,17 +297,17 @@ outcome.madeUpAnswers = [
   deleted === undefined && empty.requests.length,
 ];
 
-// Webhooks: as the service sent it, under a new secret and the old, and forged in every way.
+// Webhooks: a genuine one, one signed with two secrets, and forged ones.
 const { secret, headers, body } = webhook;
 const genuine = await verifyWebhook(secret, headers, body);
 const bytes = new TextEncoder().encode(body);
 const signature = headers["webhook-signature"] ?? "";
 const altered = (changes: Record<string, string>) => ({ ...headers, ...changes });
 await verifyWebhook(secret, new Headers(headers), bytes);
-// As of another realm: no instance of the `Headers` that is known here.
+// Headers of another realm: not an instance of the global `Headers`.
 const foreign = { get: (name: string) => headers[name] ?? null } as Headers;
 await verifyWebhook(secret, foreign, body);
-// As some frameworks have them.
+// Header values as arrays, as in some frameworks.
 const inLists = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]);
 await verifyWebhook(secret, Object.fromEntries(inLists), body);
 await verifyWebhook(
@@ -324,18 +328,18 @@ const forgeries = [
   () => verifyWebhook(secret, altered({ "webhook-signature": "v1,not base64" }), body),
 ];
 const refused = await Promise.all(forgeries.map(thrown));
-// Whose fault it is when the body was parsed before, the error tells: not the sender's.
-// @ts-expect-error -- so does the compiler, unless the body is of any type
+// A body that was parsed before is a TypeError, because it is not the mistake of the sender.
+// @ts-expect-error -- the compiler reports it too, unless the type is any
 const parsed = await thrown(() => verifyWebhook(secret, headers, JSON.parse(body) as object));
 outcome.webhooks = [
   describe(genuine),
   refused.every((error) => error instanceof WebhookError),
-  parsed instanceof TypeError && parsed.message.includes("as it came"),
+  parsed instanceof TypeError && parsed.message.includes("raw text or bytes"),
 ];
 
 console.log(JSON.stringify(outcome));
 
-/** The headers of a webhook that was signed, rightly, so many seconds ago. */
+/** Headers of a correctly signed webhook of the given age. */
 async function signedAgo(seconds: number): Promise<Record<string, string>> {
   const timestamp = Math.floor(Date.now() / 1000 - seconds);
   const raw = Uint8Array.from(atob(secret.slice("whsec_".length)), (each) => each.charCodeAt(0));
@@ -361,7 +365,7 @@ function charge(changes: { gross_amount?: number } = {}) {
 async function pay(orderId: string): Promise<void> {
   const address = `${sandbox}/_sandbox/transactions/${orderId}/pay`;
   const { ok, body } = await fetch(address, { method: "POST" });
-  if (!ok) throw new Error("The sandbox has no such transaction");
+  if (!ok) throw new Error("Transaction not found in the sandbox");
   await body?.cancel();
 }
 
@@ -386,28 +390,28 @@ async function thrown(call: () => Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  throw new Error("Nothing was thrown");
+  throw new Error("Expected an error");
 }
 
-/** A stream that is left closes its connection, which would keep the process going. */
+/** Leaving the loop closes the connection, which would keep the process alive. */
 async function firstOf(stream: AsyncIterable<Event>): Promise<Event> {
   for await (const event of stream) return event;
   throw new Error("The stream has ended");
 }
 
-/** How often a call is tried that is always answered so. */
+/** Number of attempts of a call whose response always has this status. */
 async function attempts(
   status: number,
   call: (gateway: PaymentGateway) => Promise<unknown>,
 ): Promise<number> {
   const headers = { "Retry-After": "0" };
-  const failing = fetchThat(() => Promise.resolve(new Response(null, { status, headers })));
+  const failing = clientWithFetch(() => Promise.resolve(new Response(null, { status, headers })));
   await thrown(() => call(failing.gateway));
   return failing.requests.length;
 }
 
-/** A gateway whose requests are counted, and answered by the test. */
-function fetchThat(
+/** A client whose requests are recorded and answered by `respond`. */
+function clientWithFetch(
   respond: (request: Request, count: number) => Promise<Response>,
   options: { timeoutMs?: number; maxRetries?: number } = {},
 ) {
@@ -421,27 +425,27 @@ function fetchThat(
   return { gateway: own, requests };
 }
 
-function nobody(): never {
-  throw new TypeError("Nobody is there");
+function unreachable(): never {
+  throw new TypeError("Connection refused");
 }
 
-/** A refusal as the service has them. */
+/** An error response of the service. */
 function problem(status: number, headers: Record<string, string> = {}): Response {
   const body = { title: "Made up", status, instance: "made-up", code: "made_up" };
   const type = { "Content-Type": "application/problem+json" };
   return new Response(JSON.stringify(body), { status, headers: { ...headers, ...type } });
 }
 
-/** The pauses that a call makes, none of which takes its time; what is longer limits something. */
-async function hurried(call: () => Promise<unknown>): Promise<number[]> {
+/** Runs a call without its pauses, and returns them. Longer timers are timeouts and stay. */
+async function withoutPauses(call: () => Promise<unknown>): Promise<number[]> {
   const { setTimeout } = globalThis;
   const pauses: number[] = [];
-  const hasty = (then: () => void, ms: number) => {
+  const immediate = (then: () => void, ms: number) => {
     if (ms > 30_000) return setTimeout(then, ms);
     pauses.push(ms);
     return setTimeout(then, 0);
   };
-  Object.assign(globalThis, { setTimeout: hasty });
+  Object.assign(globalThis, { setTimeout: immediate });
   try {
     await call();
   } finally {
@@ -450,8 +454,8 @@ async function hurried(call: () => Promise<unknown>): Promise<number[]> {
   return pauses;
 }
 
-/** No answer; as a real connection would, it keeps the process going. */
-function gone(signal: AbortSignal): Promise<never> {
+/** Never responds. Like a real connection, it keeps the process alive. */
+function neverResponds(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const connection = setInterval(() => {}, 1_000);
     signal.addEventListener("abort", () => {
@@ -461,18 +465,18 @@ function gone(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** A connection that is there, and over which nothing more comes. */
-function thenSilent(...pieces: string[]): ReadableStream<Uint8Array> {
+/** A connection that stays open and silent after these chunks. */
+function silentAfter(...pieces: string[]): ReadableStream<Uint8Array> {
   const bytes = pieces.map((text) => new TextEncoder().encode(text));
   return new ReadableStream({ start: (to) => bytes.forEach((piece) => to.enqueue(piece)) });
 }
 
-/** Lets one event through; whatever comes after it is lost with the connection. */
+/** Breaks the connection after one event. */
 function breaksAfterAnEvent(): TransformStream<Uint8Array, Uint8Array> {
   let text = "";
   return new TransformStream({
     transform(chunk, controller) {
-      if (/^data:.*\n\n/m.test(text)) return controller.error(new TypeError("It broke"));
+      if (/^data:.*\n\n/m.test(text)) return controller.error(new TypeError("Connection reset"));
       text += new TextDecoder().decode(chunk);
       controller.enqueue(chunk);
     },

@@ -1,9 +1,9 @@
-/** Charges: how a payment starts. */
+/** Charges, which create payments. */
 
 import type { Client } from "#api/client";
 import { createCharge } from "#api/sdk";
 import type { ChargeRequest, Job, Payment } from "#api/types";
-import { answer, keyed, type KeyedOptions, respondAsync } from "./call.ts";
+import { dataOf, keyed, type KeyedOptions, respondAsync } from "./call.ts";
 
 export class Charges {
   readonly #client: Client;
@@ -12,15 +12,15 @@ export class Charges {
     this.#client = client;
   }
 
-  /** Starts a payment; the answer has all that the customer needs to pay. */
+  /** Creates a payment. The result has the payment instructions for the customer. */
   create(charge: ChargeRequest, options?: KeyedOptions): Promise<Payment> {
     const call = createCharge({ client: this.#client, body: charge, ...keyed(options) });
-    return answer(call) as Promise<Payment>;
+    return dataOf(call) as Promise<Payment>;
   }
 
-  /** Has a job do it, without waiting for the gateway; see `jobs.wait`. */
+  /** Creates the payment in a background job, without waiting for the gateway; see `jobs.wait`. */
   createAsync(charge: ChargeRequest, options?: KeyedOptions): Promise<Job> {
     const call = createCharge({ client: this.#client, body: charge, ...respondAsync(options) });
-    return answer(call) as Promise<Job>;
+    return dataOf(call) as Promise<Job>;
   }
 }

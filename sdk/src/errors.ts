@@ -1,24 +1,24 @@
-/** What calls throw: the service said no, or there was no answer of the service. */
+/** Errors of calls: an error response of the service, or no response from it. */
 
 import type { Problem } from "#api/types";
-import { mediaType } from "./media_type.ts";
-import { retryAfterMs } from "./retry_pauses.ts";
+import { retryAfterMs } from "./retry.ts";
+import { mediaType } from "./validate.ts";
 
-/** What went wrong, stable and meant for programs. */
+/** Stable, machine-readable error code. */
 export type ErrorCode = Problem["code"];
 
-/** The service answered with a problem. */
+/** The service returned an error. */
 export class PaymentGatewayError extends Error {
   override readonly name: string = "PaymentGatewayError";
   readonly code: ErrorCode;
   readonly status: number;
-  /** The whole answer; `problem.errors` has the fields that are wrong. */
+  /** The response body; `problem.errors` has the invalid fields. */
   readonly problem: Problem;
-  /** Quote it when asking for help. */
+  /** Quote it when asking for support. */
   readonly requestId: string;
-  /** The key that the request bore; the same call with it is never done twice. */
+  /** The key of the request; repeat the call with it to avoid a second effect. */
   readonly idempotencyKey: string | null;
-  /** How long the service asks to wait before the next attempt. */
+  /** Pause before a retry that the service asks for. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -37,15 +37,15 @@ export class PaymentGatewayError extends Error {
 }
 
 /**
- * Nothing came back, or something that is not the service's (a proxy's error page, say). Whether
- * the call was done is not known: repeat it with the same `idempotencyKey`.
+ * There was no response, or one that is not from the service, such as a proxy's error page. The
+ * outcome of the call is unknown: repeat it with the same `idempotencyKey`.
  */
 export class ConnectionError extends Error {
   override readonly name: string = "ConnectionError";
-  /** The status of an answer that is not the service's. */
+  /** Status of the response, if there was one. */
   readonly status: number | null;
   readonly idempotencyKey: string | null;
-  /** How long such an answer asks to wait before the next attempt. */
+  /** Pause before a retry that the response asks for. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -64,9 +64,9 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Whatever the generated client came upon, as one of the two; what the caller aborted stays so. */
-export function asThrown(error: unknown, response?: Response, request?: Request): unknown {
-  // Before there is a request it is the caller who is mistaken, about the base URL for instance.
+/** Converts an error of the generated client; an abort keeps the reason of the signal. */
+export function toCallError(error: unknown, response?: Response, request?: Request): unknown {
+  // Without a request the caller made a mistake, such as an invalid base URL.
   if (!request) return error;
   if (request.signal.aborted) return request.signal.reason;
   const idempotencyKey = request.headers.get("Idempotency-Key");
@@ -75,13 +75,13 @@ export function asThrown(error: unknown, response?: Response, request?: Request)
   if (isProblem(error, response)) {
     return new PaymentGatewayError(error, idempotencyKey, retryAfterSeconds);
   }
-  const reason = error instanceof Error ? error.message : "not an answer of the service";
+  const reason = error instanceof Error ? error.message : "not a response of the service";
   const status = response?.status ?? null;
-  const message = `${request.method} ${request.url}: ${status ?? "no answer"} (${reason})`;
+  const message = `${request.method} ${request.url}: ${status ?? "no response"} (${reason})`;
   return new ConnectionError(message, { status, idempotencyKey, retryAfterSeconds, cause: error });
 }
 
-/** A proxy may have a `code` of its own. */
+/** Checks all members, because a proxy may send errors with its own `code`. */
 function isProblem(body: unknown, response?: Response): body is Problem {
   if (mediaType(response) !== "application/problem+json") return false;
   if (typeof body !== "object" || body === null) return false;

@@ -1,29 +1,29 @@
-/** Events: every change, as a list for staff, and live for everybody. */
+/** Events: a list for staff, and a live stream for every caller. */
 
 import type { Client } from "#api/client";
 import { listEvents } from "#api/sdk";
 import type { Event, ListEventsData, StreamEventsData } from "#api/types";
 import { type CallOptions, plain } from "./call.ts";
-import { PaymentGatewayError } from "./errors.ts";
+import { ConnectionError, PaymentGatewayError } from "./errors.ts";
+import { readEventStream } from "./event_stream.ts";
 import { Pager } from "./pager.ts";
-import { pause } from "./pause.ts";
-import { readEventStream } from "./read_event_stream.ts";
-import { reconnectPauseMs } from "./reconnect_pause.ts";
+import { backoffMs, LONGEST_PAUSE_MS } from "./retry.ts";
+import { pause } from "./wait.ts";
 
 export interface StreamOptions extends CallOptions {
-  /** Goes on after this event, as if the connection had only just broken. */
+  /** Resumes after this event. */
   lastEventId?: string;
-  /** After how long without a word a connection is taken for broken; 60 seconds unless given. */
+  /** Reconnects if nothing arrives for this time. Default: 60 seconds. */
   silenceMs?: number;
 }
 
-/** By its type it is the document's. */
+/** The type checks that the path is in the document. */
 const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
 
-/** Unless the stream says otherwise, as it does at its beginning. */
+/** Used until the stream sends its own pause (`retry`). */
 const FIRST_PAUSE_MS = 1_000;
 
-/** The service says something every 15 seconds, be it only that it is there. */
+/** The service sends at least a comment every 15 seconds. */
 const LONGEST_SILENCE_MS = 60_000;
 
 export class Events {
@@ -35,7 +35,7 @@ export class Events {
     this.#send = send;
   }
 
-  /** For staff: everything that happened. */
+  /** All events. Staff only. */
   list(query: ListEventsData["query"] = {}, options?: CallOptions): Pager<Event> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
@@ -44,9 +44,8 @@ export class Events {
   }
 
   /**
-   * What happens to your payments, invoices and subscriptions, as it happens, until the loop is
-   * left; a signal that aborts ends it by an error. A connection that breaks is made anew, and
-   * nothing is missed.
+   * Streams events of your payments, invoices and subscriptions until you leave the loop or the
+   * signal aborts, which throws. Reconnects after a disconnect and resumes without gaps.
    */
   async *stream(
     query: StreamEventsData["query"] = {},
@@ -56,25 +55,25 @@ export class Events {
     let { lastEventId } = options;
     let pauseMs = FIRST_PAUSE_MS;
     let wasConnected = false;
-    // How often connecting was tried since it last succeeded.
-    for (let tries = 1;; tries++) {
-      let problem: unknown;
+    // `attempts`: connection attempts since the last successful one.
+    for (let attempts = 1;; attempts++) {
+      let failure: unknown;
       try {
         const body = await this.#connect(query, { ...options, lastEventId });
         wasConnected = true;
-        tries = 0;
+        attempts = 0;
         for await (const message of readEventStream(body, silenceMs, options.signal)) {
           pauseMs = message.retryMs ?? pauseMs;
           if (message.data !== undefined) yield JSON.parse(message.data) as Event;
-          // Also of a message without an event: the stream begins with where it is.
+          // The first message of a stream has only an id, which is its position.
           lastEventId = message.id ?? lastEventId;
         }
       } catch (error) {
-        // A service that was never reached may be the wrong one; one that was comes back.
-        if (!wasConnected || options.signal?.aborted || !passes(error)) throw error;
-        problem = error;
+        // If the first connection fails, the URL may be wrong. Later failures are retried.
+        if (!wasConnected || options.signal?.aborted || !isTemporary(error)) throw error;
+        failure = error;
       }
-      await pause(reconnectPauseMs(pauseMs, tries, problem), options.signal);
+      await pause(reconnectPauseMs(pauseMs, attempts, failure), options.signal);
     }
   }
 
@@ -87,15 +86,30 @@ export class Events {
       query,
       headers: { ...headers, ...(lastEventId && { "Last-Event-ID": lastEventId }) },
       parseAs: "stream",
-      // Not the client's own, which gives up on answers that take too long to end.
+      // The client's own fetch has a timeout for the whole response.
       fetch: this.#send,
     });
     return data;
   }
 }
 
-/** Whether it may be better in a second. */
-function passes(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (error instanceof PaymentGatewayError) return error.status === 429 || error.status >= 500;
   return !(error instanceof SyntaxError);
+}
+
+/**
+ * The pause that the stream asks for. While connecting fails: exponential backoff, at least the
+ * `Retry-After` of the error, and at most 30 seconds.
+ */
+function reconnectPauseMs(streamMs: number, failures: number, error: unknown): number {
+  if (failures === 0) return streamMs;
+  // At least 1, so that a pause of 0 grows as well.
+  const growingMs = Math.max(backoffMs(failures, Math.max(streamMs, 1)), requestedMs(error));
+  return Math.max(streamMs, Math.min(growingMs, LONGEST_PAUSE_MS));
+}
+
+function requestedMs(error: unknown): number {
+  const hasResponse = error instanceof PaymentGatewayError || error instanceof ConnectionError;
+  return hasResponse ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
 }

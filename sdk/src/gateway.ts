@@ -1,42 +1,39 @@
-/** The way in: one object with the service's resources on it. */
+/** The client object, with one member per resource of the API. */
 
-import type { Client } from "#api/client";
+import { type Client, type Config, createClient } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
-import { answeredWithin } from "./answered_within.ts";
-import { createApiClient } from "./api_client.ts";
-import { answer, type CallOptions, plain } from "./call.ts";
+import { type CallOptions, dataOf, plain } from "./call.ts";
 import { Charges } from "./charges.ts";
-import { demandIds } from "./demand_ids.ts";
-import { asThrown } from "./errors.ts";
+import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
-import { demandExpectedType, demandObject } from "./expected_type.ts";
 import { Invoices } from "./invoices.ts";
 import { Jobs } from "./jobs.ts";
 import { Notifications } from "./notifications.ts";
 import { Payments } from "./payments.ts";
-import { retrying } from "./retrying_fetch.ts";
+import { retrying, withResponseTimeout } from "./retry.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { requireExpectedType, requireIds, requireObject } from "./validate.ts";
 import { WebhookEndpoints } from "./webhook_endpoints.ts";
 
 export interface PaymentGatewayOptions {
-  /** Where the service is: `https://pay.example.com`. */
+  /** URL of the service, such as `https://pay.example.com`. */
   baseUrl: string;
-  /** An API key (`gk_…`) or a JWT; a function is asked before every request. */
+  /** An API key (`gk_…`) or a JWT. A function is called before every request. */
   apiKey: string | (() => string | Promise<string>);
   /**
-   * How often a request is repeated when there was no answer, or one that may be another later
-   * (409, 429, 500, 502, 503, 504). Only what is safe to repeat is: reads, and writes that bear an
-   * `Idempotency-Key`. 2 unless given.
+   * How often a request is retried if there was no response, or one with a retryable status (409,
+   * 429, 500, 502, 503, 504). Only safe requests are retried: reads, and writes with an
+   * `Idempotency-Key`. Default: 2.
    */
   maxRetries?: number;
-  /** How long one attempt may take, or a stream to begin; 60 seconds unless given. */
+  /** Timeout of one attempt, or until a stream starts. Default: 60 seconds. */
   timeoutMs?: number;
-  /** What to send requests with, in place of the platform's `fetch`. */
+  /** Replaces the platform's `fetch`. */
   fetch?: typeof fetch;
 }
 
-/** Everything that the service does, for one caller. */
+/** The API of the service, for one caller. */
 export class PaymentGateway {
   readonly charges: Charges;
   readonly payments: Payments;
@@ -50,41 +47,59 @@ export class PaymentGateway {
 
   constructor(options: PaymentGatewayOptions) {
     const { baseUrl, apiKey, maxRetries = 2, timeoutMs = 60_000 } = options;
-    // Looked up at each call, so that what replaces the global one later is used, too.
+    // Looked up at each call, so that a global fetch that is replaced later is used.
     const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
     const client = createApiClient({
       baseUrl: baseUrl.replace(/\/+$/, ""),
       auth: typeof apiKey === "string" ? apiKey : () => apiKey(),
       parseAs: "json",
-      requestValidator: demandIds,
-      responseValidator: demandObject,
+      requestValidator: requireIds,
+      responseValidator: requireObject,
       fetch: retrying(send, { maxRetries, timeoutMs }),
     });
-    client.interceptors.response.use(demandExpectedType);
-    client.interceptors.error.use(asThrown);
+    client.interceptors.response.use(requireExpectedType);
+    client.interceptors.error.use(toCallError);
     this.#client = client;
     this.charges = new Charges(client);
     this.payments = new Payments(client);
     this.invoices = new Invoices(client);
     this.subscriptions = new Subscriptions(client);
-    this.events = new Events(client, answeredWithin(timeoutMs, send));
+    this.events = new Events(client, withResponseTimeout(timeoutMs, send));
     this.jobs = new Jobs(client);
     this.notifications = new Notifications(client);
     this.webhookEndpoints = new WebhookEndpoints(client);
   }
 
-  /** Whose key this is: the quickest check that it works. */
+  /** The caller that the key belongs to. Use it to check that the key works. */
   me(options?: CallOptions): Promise<Caller> {
-    return answer(getCaller({ client: this.#client, ...plain(options) }));
+    return dataOf(getCaller({ client: this.#client, ...plain(options) }));
   }
 
-  /** For staff: how the service is doing. */
+  /** The status of the service. Staff only. */
   status(options?: CallOptions): Promise<Status> {
-    return answer(getStatus({ client: this.#client, ...plain(options) }));
+    return dataOf(getStatus({ client: this.#client, ...plain(options) }));
   }
 }
 
-/** The client of one installation, for the caller whose key it is given. */
+/** Creates a client for one service and one caller. */
 export function createPaymentGateway(options: PaymentGatewayOptions): PaymentGateway {
   return new PaymentGateway(options);
+}
+
+const METHODS = ["get", "post", "put", "patch", "delete"] as const;
+
+/**
+ * The generated calls pass `client` on to `new Request`, where Deno expects its own kind of client
+ * and throws. This removes it.
+ */
+function createApiClient(config: Config): Client {
+  const client = createClient(config);
+  const methods = METHODS.map((method) => {
+    const call: Client["get"] = (options) => {
+      const { client: _, ...rest } = options as typeof options & { client?: Client };
+      return client[method](rest as typeof options);
+    };
+    return [method, call];
+  });
+  return { ...client, ...Object.fromEntries(methods) };
 }

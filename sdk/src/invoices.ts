@@ -1,9 +1,9 @@
-/** Invoices: bills with a page to pay them on. */
+/** Invoices: bills with a hosted payment page. */
 
 import type { Client } from "#api/client";
 import { createInvoice, getInvoice, listInvoices, voidInvoice } from "#api/sdk";
 import type { Invoice, InvoiceRequest, ListInvoicesData, VoidRequest } from "#api/types";
-import { answer, type CallOptions, keyed, type KeyedOptions, plain } from "./call.ts";
+import { type CallOptions, dataOf, keyed, type KeyedOptions, plain } from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Invoices {
@@ -13,9 +13,9 @@ export class Invoices {
     this.#client = client;
   }
 
-  /** Makes a bill; send the customer its `payment_link_url`. */
+  /** Creates an invoice. Send its `payment_link_url` to the customer. */
   create(invoice: InvoiceRequest, options?: KeyedOptions): Promise<Invoice> {
-    return answer(createInvoice({ client: this.#client, body: invoice, ...keyed(options) }));
+    return dataOf(createInvoice({ client: this.#client, body: invoice, ...keyed(options) }));
   }
 
   /** Your invoices, newest first. */
@@ -26,14 +26,14 @@ export class Invoices {
     );
   }
 
-  /** One invoice, as the service knows it. */
+  /** One invoice, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Invoice> {
-    return answer(getInvoice({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(getInvoice({ client: this.#client, path: { pk }, ...plain(options) }));
   }
 
-  /** Takes back one that was not paid. */
+  /** Voids an unpaid invoice. */
   void(pk: string, reason?: VoidRequest, options?: KeyedOptions): Promise<Invoice> {
-    return answer(
+    return dataOf(
       voidInvoice({ client: this.#client, path: { pk }, body: reason, ...keyed(options) }),
     );
   }

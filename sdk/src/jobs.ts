@@ -1,9 +1,9 @@
-/** Jobs: what the service does in the background. */
+/** Background jobs. */
 
 import type { Client } from "#api/client";
 import { getJob, listJobs, retryJob } from "#api/sdk";
 import type { Job, ListJobsData } from "#api/types";
-import { answer, type CallOptions, plain } from "./call.ts";
+import { type CallOptions, dataOf, plain } from "./call.ts";
 import { Pager } from "./pager.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
@@ -14,7 +14,7 @@ export class Jobs {
     this.#client = client;
   }
 
-  /** For staff: all of them, newest first. */
+  /** All jobs, newest first. Staff only. */
   list(query: ListJobsData["query"] = {}, options?: CallOptions): Pager<Job> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
@@ -22,12 +22,12 @@ export class Jobs {
     );
   }
 
-  /** How one stands. */
+  /** One job. */
   get(id: string, options?: CallOptions): Promise<Job> {
-    return answer(getJob({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(getJob({ client: this.#client, path: { id }, ...plain(options) }));
   }
 
-  /** Reads the job until it has `succeeded` or `failed`. */
+  /** Polls the job until it is `succeeded` or `failed`. */
   wait(id: string, options?: WaitOptions): Promise<Job> {
     return waitUntil(
       (signal) => this.get(id, { signal }),
@@ -36,8 +36,8 @@ export class Jobs {
     );
   }
 
-  /** For staff: has a failed one run again. */
+  /** Retries a failed job. Staff only. */
   retry(id: string, options?: CallOptions): Promise<Job> {
-    return answer(retryJob({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(retryJob({ client: this.#client, path: { id }, ...plain(options) }));
   }
 }

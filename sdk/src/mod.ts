@@ -1,4 +1,4 @@
-/** The client of the Payment Gateway Integration Service: all that a program imports of it. */
+/** Public exports of the client of the Payment Gateway Integration Service. */
 
 export { createPaymentGateway, PaymentGateway, type PaymentGatewayOptions } from "./gateway.ts";
 export { ConnectionError, type ErrorCode, PaymentGatewayError } from "./errors.ts";

@@ -1,9 +1,9 @@
-/** Notifications: for staff, what the gateway told, and what came of it. */
+/** Notifications received from the gateway. Staff only. */
 
 import type { Client } from "#api/client";
 import { listNotifications, replayNotification } from "#api/sdk";
 import type { ListNotificationsData, Notification } from "#api/types";
-import { answer, type CallOptions, plain } from "./call.ts";
+import { type CallOptions, dataOf, plain } from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Notifications {
@@ -13,7 +13,7 @@ export class Notifications {
     this.#client = client;
   }
 
-  /** All of them, newest first. */
+  /** All notifications, newest first. */
   list(query: ListNotificationsData["query"] = {}, options?: CallOptions): Pager<Notification> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
@@ -21,8 +21,8 @@ export class Notifications {
     );
   }
 
-  /** Asks the gateway anew about what one told, and applies the answer. */
+  /** Checks a notification with the gateway again, and applies the result. */
   replay(id: string, options?: CallOptions): Promise<Notification> {
-    return answer(replayNotification({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(replayNotification({ client: this.#client, path: { id }, ...plain(options) }));
   }
 }

@@ -1,8 +1,8 @@
-/** A list of any length, fetched a page at a time as it is read. */
+/** Lists, fetched page by page while you read them. */
 
 export interface Page<T> {
   items: T[];
-  /** Where the next page begins: the `cursor` to ask for it with; null on the last one. */
+  /** The `cursor` of the next page; null on the last page. */
   nextCursor: string | null;
 }
 
@@ -10,7 +10,7 @@ export type FetchPage<T> = (
   cursor: string | undefined,
 ) => Promise<{ data: T[]; response: Response }>;
 
-/** `for await (const item of list)` has all items, `list.page()` the first page alone. */
+/** `for await (const item of list)` reads all items, `list.page()` one page. */
 export class Pager<T> implements AsyncIterable<T> {
   readonly #fetch: FetchPage<T>;
 
@@ -18,13 +18,13 @@ export class Pager<T> implements AsyncIterable<T> {
     this.#fetch = fetch;
   }
 
-  /** The page at `cursor`; without one, the first page that the list was asked for. */
+  /** The page at `cursor`. Default: the first page of the list. */
   async page(cursor?: string): Promise<Page<T>> {
     const { data, response } = await this.#fetch(cursor);
     return { items: data, nextCursor: nextCursor(response) };
   }
 
-  /** All of it, page by page. */
+  /** All pages. */
   async *pages(): AsyncGenerator<Page<T>, void, undefined> {
     let cursor: string | undefined;
     do {
@@ -39,11 +39,11 @@ export class Pager<T> implements AsyncIterable<T> {
   }
 }
 
-/** Addresses may be relative, and a made-up answer comes from nowhere. */
-const ANYWHERE = "http://localhost";
+/** Base for relative URLs; only the query is used. */
+const ANY_ORIGIN = "http://localhost";
 
-/** Of the next page's address only the cursor counts: a proxy may have put the rest elsewhere. */
+/** Uses only the cursor of the URL, because a proxy may have changed host and path. */
 function nextCursor(response: Response): string | null {
-  const address = response.headers.get("Link")?.match(/<([^>]*)>\s*;\s*rel="?next"?/)?.[1];
-  return address === undefined ? null : new URL(address, ANYWHERE).searchParams.get("cursor");
+  const url = response.headers.get("Link")?.match(/<([^>]*)>\s*;\s*rel="?next"?/)?.[1];
+  return url === undefined ? null : new URL(url, ANY_ORIGIN).searchParams.get("cursor");
 }

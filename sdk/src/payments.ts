@@ -1,4 +1,4 @@
-/** Payments: what became of a charge, and what can be done about it. */
+/** Payments: read, cancel, expire, capture and refund. */
 
 import type { Client } from "#api/client";
 import {
@@ -20,7 +20,7 @@ import type {
   RefundRequest,
   RefundResult,
 } from "#api/types";
-import { answer, type CallOptions, keyed, type KeyedOptions, plain, respondAsync } from "./call.ts";
+import { type CallOptions, dataOf, keyed, type KeyedOptions, plain, respondAsync } from "./call.ts";
 import { Pager } from "./pager.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
@@ -39,17 +39,17 @@ export class Payments {
     );
   }
 
-  /** One payment, as the service knows it. */
+  /** One payment, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Payment> {
-    return answer(getPayment({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(getPayment({ client: this.#client, path: { pk }, ...plain(options) }));
   }
 
-  /** The same after asking the gateway. */
+  /** One payment, after a check with the gateway. */
   checkStatus(pk: string, options?: CallOptions): Promise<PaymentStatusCheck> {
-    return answer(checkPaymentStatus({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(checkPaymentStatus({ client: this.#client, path: { pk }, ...plain(options) }));
   }
 
-  /** Reads the payment until it is not pending any more, or `until` says so. */
+  /** Polls the payment until it is no longer pending, or until `until` returns true. */
   wait(
     pk: string,
     options: WaitOptions & { until?: (payment: Payment) => boolean } = {},
@@ -58,32 +58,32 @@ export class Payments {
     return waitUntil((signal) => this.get(pk, { signal }), until, options);
   }
 
-  /** Takes back what is not final. */
+  /** Cancels a payment that is not final. */
   cancel(pk: string, options?: KeyedOptions): Promise<Payment> {
-    return answer(cancelPayment({ client: this.#client, path: { pk }, ...keyed(options) }));
+    return dataOf(cancelPayment({ client: this.#client, path: { pk }, ...keyed(options) }));
   }
 
-  /** Ends the wait for a customer. */
+  /** Expires a pending payment. */
   expire(pk: string, options?: KeyedOptions): Promise<Payment> {
-    return answer(expirePayment({ client: this.#client, path: { pk }, ...keyed(options) }));
+    return dataOf(expirePayment({ client: this.#client, path: { pk }, ...keyed(options) }));
   }
 
-  /** Takes what an authorized card holds: all, or `amount`. */
+  /** Captures an authorized card payment: the full amount, or `amount`. */
   capture(pk: string, capture?: CaptureRequest, options?: KeyedOptions): Promise<Payment> {
-    return answer(
+    return dataOf(
       capturePayment({ client: this.#client, path: { pk }, body: capture, ...keyed(options) }),
     );
   }
 
-  /** Pays back all that is left, or `amount`. */
+  /** Refunds the full remaining amount, or `amount`. */
   refund(pk: string, refund?: RefundRequest, options?: KeyedOptions): Promise<RefundResult> {
     const input = { client: this.#client, path: { pk }, body: refund };
-    return answer(refundPayment({ ...input, ...keyed(options) })) as Promise<RefundResult>;
+    return dataOf(refundPayment({ ...input, ...keyed(options) })) as Promise<RefundResult>;
   }
 
-  /** Has a job do it, without waiting for the gateway; see `jobs.wait`. */
+  /** Refunds in a background job, without waiting for the gateway; see `jobs.wait`. */
   refundAsync(pk: string, refund?: RefundRequest, options?: KeyedOptions): Promise<Job> {
     const input = { client: this.#client, path: { pk }, body: refund };
-    return answer(refundPayment({ ...input, ...respondAsync(options) })) as Promise<Job>;
+    return dataOf(refundPayment({ ...input, ...respondAsync(options) })) as Promise<Job>;
   }
 }

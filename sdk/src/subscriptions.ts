@@ -1,4 +1,4 @@
-/** Subscriptions: what the gateway charges a customer for, time and again. */
+/** Subscriptions: recurring charges on a saved card or linked account. */
 
 import type { Client } from "#api/client";
 import {
@@ -13,7 +13,7 @@ import type {
   Subscription,
   SubscriptionRequest,
 } from "#api/types";
-import { answer, type CallOptions, keyed, type KeyedOptions, plain } from "./call.ts";
+import { type CallOptions, dataOf, keyed, type KeyedOptions, plain } from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Subscriptions {
@@ -23,9 +23,9 @@ export class Subscriptions {
     this.#client = client;
   }
 
-  /** Has the gateway charge a saved card or a linked account every day, week or month. */
+  /** Charges a saved card or a linked account every given number of days, weeks or months. */
   create(subscription: SubscriptionRequest, options?: KeyedOptions): Promise<Subscription> {
-    return answer(
+    return dataOf(
       createSubscription({ client: this.#client, body: subscription, ...keyed(options) }),
     );
   }
@@ -38,22 +38,22 @@ export class Subscriptions {
     );
   }
 
-  /** One subscription, as the service knows it. */
+  /** One subscription, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Subscription> {
-    return answer(getSubscription({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(getSubscription({ client: this.#client, path: { pk }, ...plain(options) }));
   }
 
-  /** Pauses it. */
+  /** Pauses a subscription. */
   disable(pk: string, options?: KeyedOptions): Promise<Subscription> {
     return this.#change(pk, "disable", options);
   }
 
-  /** Goes on with one that was paused. */
+  /** Resumes a paused subscription. */
   enable(pk: string, options?: KeyedOptions): Promise<Subscription> {
     return this.#change(pk, "enable", options);
   }
 
-  /** Ends it for good. */
+  /** Cancels a subscription permanently. */
   cancel(pk: string, options?: KeyedOptions): Promise<Subscription> {
     return this.#change(pk, "cancel", options);
   }
@@ -64,6 +64,6 @@ export class Subscriptions {
     options?: KeyedOptions,
   ): Promise<Subscription> {
     const path = { pk, action_name: action };
-    return answer(changeSubscription({ client: this.#client, path, ...keyed(options) }));
+    return dataOf(changeSubscription({ client: this.#client, path, ...keyed(options) }));
   }
 }

@@ -1,25 +1,25 @@
-/** Tells the service's webhooks from anybody else's (Standard Webhooks, by Web Crypto alone). */
+/** Verifies webhook signatures (Standard Webhooks), using only Web Crypto. */
 
 import type { Event } from "#api/types";
 
-/** The headers as they came: those of `fetch`, of Node, or of a framework. */
+/** The request headers, as `Headers` or as an object, as in Node and most frameworks. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
 
-/** The body as it came: parsing and writing it again breaks the signature. */
+/** The raw body: re-serialized JSON will not match the signature. */
 export type WebhookBody = string | Uint8Array;
 
-/** The webhook is not the service's, or too old to be believed. */
+/** The signature is invalid, or the webhook is too old. */
 export class WebhookError extends Error {
   override readonly name: string = "WebhookError";
 }
 
-/** How far the clocks may be apart, and how long somebody who listens in can send it again. */
+/** Allowed clock difference, which also limits replay attacks. */
 const TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * The event that a webhook brings, once its signature holds.
+ * Returns the event of a webhook, or throws a `WebhookError` if its signature is invalid.
  *
- * @param secret The endpoint's: `whsec_…`.
+ * @param secret The endpoint's secret, `whsec_…`.
  */
 export async function verifyWebhook(
   secret: string,
@@ -29,37 +29,39 @@ export async function verifyWebhook(
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) =>
     readHeader(headers, `webhook-${name}`)
   );
-  if (!id || !timestamp || !signatures) throw new WebhookError("The webhook is not signed");
+  if (!id || !timestamp || !signatures) {
+    throw new WebhookError("The webhook is not signed: a webhook-* header is missing");
+  }
   const age = Date.now() / 1000 - Number(timestamp);
-  // So written, a time that is no number is refused, too.
+  // Written so that a timestamp that is not a number (NaN) is rejected as well.
   if (!(Math.abs(age) <= TOLERANCE_SECONDS)) {
-    throw new WebhookError("The webhook is too old, or from the future");
+    throw new WebhookError("The webhook's timestamp is more than 5 minutes off");
   }
   const body = textOf(rawBody);
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   if (!await isSigned(secret, signatures, signed)) {
-    throw new WebhookError("The webhook's signature does not hold");
+    throw new WebhookError("The webhook's signature is invalid");
   }
   return JSON.parse(body) as Event;
 }
 
 function textOf(rawBody: WebhookBody): string {
   if (typeof rawBody === "string") return rawBody;
-  // Who is at fault here is not the sender, so it is no `WebhookError`.
+  // A mistake of the receiver, not of the sender, so not a `WebhookError`.
   if (!ArrayBuffer.isView(rawBody)) {
-    throw new TypeError("The body has to be as it came, text or bytes, not what was parsed of it");
+    throw new TypeError("The body must be the raw text or bytes, not parsed JSON");
   }
   return new TextDecoder().decode(rawBody);
 }
 
-/** Whether one of the signatures holds; while a secret is replaced there are two. */
+/** True if one signature is valid. During a secret rotation there are two. */
 async function isSigned(
   secret: string,
   signatures: string,
   signed: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
   const raw = decodeBase64(secret.replace(/^whsec_/, ""));
-  if (!raw?.length) throw new WebhookError("The secret has to be the endpoint's own: whsec_…");
+  if (!raw?.length) throw new WebhookError("The secret must be the endpoint's secret: whsec_…");
   const key = await crypto.subtle.importKey(
     "raw",
     raw,
@@ -90,7 +92,7 @@ function readHeader(headers: WebhookHeaders, name: string): string | undefined {
   return Array.isArray(entry) ? entry[0] : entry;
 }
 
-/** By what they can do: those of another realm, or of a library, are not of this `Headers`. */
+/** Not `instanceof`: headers of another realm or library have another `Headers` class. */
 function isHeaders(headers: WebhookHeaders): headers is Headers {
   return typeof headers.get === "function";
 }

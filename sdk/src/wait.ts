@@ -1,26 +1,41 @@
-/** Asks again and again, ever more slowly, until the answer is the one that was waited for. */
-
-import { pause } from "./pause.ts";
+/** Pauses, and polling with growing intervals. */
 
 export interface WaitOptions {
   signal?: AbortSignal;
-  /** When to give up, with a `TimeoutError`; 60 seconds unless given. */
+  /** Fails with a `TimeoutError` after this time. Default: 60 seconds. */
   timeoutMs?: number;
 }
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
+/** Calls `read` until `isDone` accepts its value. */
 export async function waitUntil<T>(
-  ask: (signal: AbortSignal) => Promise<T>,
-  isOver: (value: T) => boolean,
+  read: (signal: AbortSignal) => Promise<T>,
+  isDone: (value: T) => boolean,
   { signal, timeoutMs = 60_000 }: WaitOptions = {},
 ): Promise<T> {
-  const tooLate = AbortSignal.timeout(timeoutMs);
-  const either = signal ? AbortSignal.any([signal, tooLate]) : tooLate;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   for (let pauseMs = FIRST_PAUSE_MS;; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-    const value = await ask(either);
-    if (isOver(value)) return value;
+    const value = await read(either);
+    if (isDone(value)) return value;
     await pause(pauseMs, either);
   }
+}
+
+/** Resolves after `ms`, or rejects when the signal aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
 }

@@ -1,4 +1,4 @@
-/** Webhook endpoints: for staff, where events are sent to as they happen. */
+/** Webhook endpoints and their deliveries. Staff only. */
 
 import type { Client } from "#api/client";
 import {
@@ -22,7 +22,7 @@ import type {
   WebhookEndpointWithSecret,
   WebhookTestResult,
 } from "#api/types";
-import { answer, type CallOptions, plain } from "./call.ts";
+import { type CallOptions, dataOf, plain } from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class WebhookEndpoints {
@@ -32,12 +32,12 @@ export class WebhookEndpoints {
     this.#client = client;
   }
 
-  /** Makes one; the answer alone has the `secret` for `verifyWebhook`. */
+  /** Creates an endpoint. Only this result has the `secret` for `verifyWebhook`. */
   create(
     endpoint: WebhookEndpointRequest,
     options?: CallOptions,
   ): Promise<WebhookEndpointWithSecret> {
-    return answer(
+    return dataOf(
       createWebhookEndpoint({ client: this.#client, body: endpoint, ...plain(options) }),
     );
   }
@@ -57,16 +57,16 @@ export class WebhookEndpoints {
   }
 
   get(id: string, options?: CallOptions): Promise<WebhookEndpoint> {
-    return answer(getWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(getWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) }));
   }
 
-  /** Changes what is given. */
+  /** Changes the given fields. */
   update(
     id: string,
     changes: WebhookEndpointUpdate,
     options?: CallOptions,
   ): Promise<WebhookEndpoint> {
-    return answer(
+    return dataOf(
       updateWebhookEndpoint({
         client: this.#client,
         path: { id },
@@ -80,17 +80,17 @@ export class WebhookEndpoints {
     await deleteWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) });
   }
 
-  /** Sends it a `webhook_endpoint_tested` and tells how it answered. */
+  /** Sends a `webhook_endpoint_tested` event and returns the response. */
   test(id: string, options?: CallOptions): Promise<WebhookTestResult> {
-    return answer(testWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(testWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) }));
   }
 
-  /** Gives it another secret; what is sent is signed with both for a day. */
+  /** Creates a new secret. Deliveries are signed with both secrets for 24 hours. */
   rotateSecret(id: string, options?: CallOptions): Promise<WebhookEndpointWithSecret> {
-    return answer(rotateWebhookSecret({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(rotateWebhookSecret({ client: this.#client, path: { id }, ...plain(options) }));
   }
 
-  /** What was sent to it, and what it answered. */
+  /** Deliveries to the endpoint, with its responses. */
   deliveries(
     id: string,
     query: ListWebhookDeliveriesData["query"] = {},
@@ -110,6 +110,6 @@ export class WebhookEndpoints {
   /** Sends one delivery again. */
   resend(id: string, deliveryId: string, options?: CallOptions): Promise<WebhookDelivery> {
     const path = { id, delivery_id: deliveryId };
-    return answer(resendWebhookDelivery({ client: this.#client, path, ...plain(options) }));
+    return dataOf(resendWebhookDelivery({ client: this.#client, path, ...plain(options) }));
   }
 }

@@ -35,12 +35,14 @@ Deno.test("start: the first start prints its steps and a curl command that works
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
-  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Migrated: 0001"]) {
+  for (
+    const step of ["Fetching PostgreSQL 18", "Creating the database", "Applied migration 0001"]
+  ) {
     assert.match(output, new RegExp(step));
   }
   assert.match(output, new RegExp(`API +${service.url}/`));
   assert.match(output, new RegExp(`Reference +${service.url}/reference`));
-  assert.match(output, new RegExp(`Document +${service.url}/openapi.json`));
+  assert.match(output, new RegExp(`OpenAPI +${service.url}/openapi.json`));
   const curl = output.match(/^ +(curl [^]*?-d '[^']+')/m)![1]!;
   const payment = PaymentSchema.parse(JSON.parse(await paste(curl)));
   assert.equal(payment.transaction_status, "pending");
@@ -62,7 +64,7 @@ Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop it cleanly, and the next start 
     keys ??= service.keys;
     assert.deepEqual(service.keys, keys);
     assert.equal((await service.get("/me/", keys.user)).status, 200);
-    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Migrated/);
+    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Applied/);
     service.signal(signal);
     const { code } = await service.ended;
     assert.equal(code, 0, service.output());
@@ -162,7 +164,7 @@ Deno.test("start: without permissions it prints how to start it", async () => {
     cwd: PROJECT,
   }).output();
   assert.equal(code, 1);
-  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing: [^\n]+\n$/);
+  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing\. [^\n]+\n$/);
 });
 
 Deno.test("start: a port in use exits with 1 and one line", async () => {
@@ -174,7 +176,7 @@ Deno.test("start: a port in use exits with 1 and one line", async () => {
   const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.match(stderr, new RegExp(`^Port ${PORT} is taken: [^\n]+\n$`));
+  assert.match(stderr, new RegExp(`^Port ${PORT} is already in use\\. [^\n]+\n$`));
   assert.equal(await postgresRuns(folder.path), false);
 });
 
@@ -233,7 +235,10 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
   }
   const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: as(empty) });
   assert.equal(code, 1);
-  assert.match(stderr, /^Migrations are missing, and this role may not apply them: [^\n]+\n$/);
+  assert.match(
+    stderr,
+    /^Migrations are pending, and this database role may not apply them: [^\n]+\n$/,
+  );
 });
 
 Deno.test("start: a rejected login exits with 1 and one line without the password", async () => {
@@ -244,7 +249,7 @@ Deno.test("start: a rejected login exits with 1 and one line without the passwor
     const settings = { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", PORT: "0" };
     const { code, stderr } = await runTask(["start"], settings);
     assert.equal(code, 1);
-    assert.match(stderr, /^The database at 127\.0\.0\.1:\d+\/\w+ does not let us in: [^\n]+\n$/);
+    assert.match(stderr, /^Could not connect to the database at 127\.0\.0\.1:\d+\/\w+: [^\n]+\n$/);
     assert.doesNotMatch(stderr, /hunter2/);
   }
 });
@@ -284,7 +289,7 @@ Deno.test("start: a revoked BOOTSTRAP_STAFF_KEY stays revoked", async () => {
   assert.equal(code, 0);
   await using service = await startService({ settings });
   assert.equal((await service.get("/me/", BOOTSTRAP_STAFF_KEY)).status, 401);
-  assert.match(service.output(), /bootstrap_key_does_not_count/);
+  assert.match(service.output(), /bootstrap_key_ignored/);
 });
 
 Deno.test("start: development keys are rejected once there is a real gateway key", async () => {

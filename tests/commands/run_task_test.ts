@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createProgress } from "../../commands/progress.ts";
 import { run as runHere } from "../../commands/run_task.ts";
+import { createProgress } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { askService } from "../support/client.ts";
@@ -112,7 +112,7 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   await own.sandbox.control(`transactions/${denied.transaction_id}/deny`);
   await own.makeDue();
   const first = await run(own.settings, "check_pending_payments");
-  assert.deepEqual(first, { code: 0, stdout: "3 looked at, 2 changed, 0 failed\n", stderr: "" });
+  assert.deepEqual(first, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
   const payments = await Promise.all([paid, waiting, denied].map(({ id }) => own.read(id)));
   assert.deepEqual(payments.map(({ transaction_status }) => transaction_status), [
     "settlement",
@@ -120,13 +120,13 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
     "deny",
   ]);
   const again = await watch(own.settings, "check_pending_payments");
-  assert.deepEqual(again, { screen: "", summary: "0 looked at, 0 changed, 0 failed\n" });
+  assert.deepEqual(again, { screen: "", summary: "0 processed, 0 changed, 0 failed\n" });
 
   await own.makeDue(
     ", expiry_time = now() - interval '1 hour' where transaction_status = 'pending'",
   );
   const stale = await watch(own.settings, "expire_stale_payments");
-  assert.equal(stale.summary, "1 looked at, 1 changed, 0 failed\n");
+  assert.equal(stale.summary, "1 processed, 1 changed, 0 failed\n");
   assert.equal((await own.read(waiting.id)).transaction_status, "expire");
 });
 
@@ -169,11 +169,11 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
     ];
   };
   const { summary } = await watch(own.settings, "sync_subscription_status");
-  assert.equal(summary, "1 looked at, 1 changed, 0 failed\n");
+  assert.equal(summary, "1 processed, 1 changed, 0 failed\n");
   assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
-  // A payment that the check finds is checked, too.
+  // What the look at it finds is processed, too.
   const ofInvoices = await watch(own.settings, "check_overdue_invoices");
-  assert.match(ofInvoices.summary, /^\d looked at, 1 changed, 0 failed\n$/);
+  assert.match(ofInvoices.summary, /^\d processed, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
 });
 
@@ -184,7 +184,7 @@ Deno.test("run: failures are counted and printed with their reason, with exit co
   await ask(own.settings.DATABASE_URL!, "update gateway.payments set transaction_id = 'unknown'");
   const { code, stdout, stderr } = await run(own.settings, "check_payment_status", id);
   assert.equal(code, 1);
-  assert.equal(stdout, "1 looked at, 0 changed, 1 failed\nThe payment's status is pending.\n");
+  assert.equal(stdout, "1 processed, 0 changed, 1 failed\nPayment status: pending\n");
   assert.match(stderr, /^1 × GatewayAPIError: .*doesn't exist.*\n$/);
 
   await ask(
@@ -196,7 +196,10 @@ Deno.test("run: failures are counted and printed with their reason, with exit co
   await own.makeDue();
   const down = await run(nowhere, "check_pending_payments");
   assert.equal(down.code, 1);
-  assert.match(down.stderr, /The gateway is down, or asked to be left alone; the rest waits\.\n$/);
+  assert.match(
+    down.stderr,
+    /The gateway is down or rate limiting; remaining work was deferred\.\n$/,
+  );
   const [job] = await jobsOf(own.app, id);
   assert.equal(job!.status, "queued", "the service will continue with the job");
 });
@@ -213,16 +216,16 @@ Deno.test("run: process_charge_async makes a queued charge once", async () => {
   );
   for (let times = 0; times < 2; times++) {
     const { summary } = await watch(own.settings, "process_charge_async", id);
-    assert.match(summary, /^1 looked at, \d changed, 0 failed\n$/);
+    assert.match(summary, /^1 processed, \d changed, 0 failed\n$/);
   }
   const made = await own.sandbox.control("transactions?order_id=by-hand", undefined, "GET");
   assert.equal(made.length, 1);
 
-  const refusal = new RegExp(`^There is no job ${id} of process_refund_async\\.$`);
+  const refusal = new RegExp(`^Job ${id} of task process_refund_async not found\\.$`);
   await assertRefused(own.settings, ["process_refund_async", id], refusal);
   await ask(own.settings.DATABASE_URL!, "update gateway.jobs set status = 'failed', error = 'No.'");
   const failed = new RegExp(
-    `^The job failed: No\\.\nPOST /jobs/${id}/retry/ lets it begin anew\\.$`,
+    `^The job failed: No\\.\nTo retry it, send POST /jobs/${id}/retry/\\.$`,
   );
   await assertRefused(own.settings, ["process_charge_async", id], failed);
 });
@@ -233,7 +236,7 @@ Deno.test("run: process_refund_async makes a queued refund once", async () => {
   await own.sandbox.control(`transactions/${transaction_id}/pay`);
   await own.makeDue();
   const paid = await watch(own.settings, "check_payment_status", id);
-  assert.match(paid.summary, /^1 looked at, 1 changed, 0 failed\n.*settlement\.\n$/);
+  assert.match(paid.summary, /^1 processed, 1 changed, 0 failed\n.*settlement\n$/);
   const asked = await own.app.as(own.key, `/payments/${id}/refund/`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Prefer: "respond-async" },
@@ -243,7 +246,7 @@ Deno.test("run: process_refund_async makes a queued refund once", async () => {
   const { id: job } = await asked.json();
   for (let times = 0; times < 2; times++) {
     const { summary } = await watch(own.settings, "process_refund_async", job);
-    assert.match(summary, /^1 looked at, \d changed, 0 failed\n$/);
+    assert.match(summary, /^1 processed, \d changed, 0 failed\n$/);
   }
   const made = await own.sandbox.control(`transactions/${transaction_id}`, undefined, "GET");
   assert.equal(made.refunds.length, 1);
@@ -258,7 +261,7 @@ Deno.test("run: the progress of a sweep is shown while it runs, and cleared befo
   const { screen, summary } = await watch(own.settings, "check_pending_payments");
   assert.ok(screen.startsWith("\rcheck_pending_payments: 1 of 3"), screen);
   assert.match(screen, /\r +\r$/);
-  assert.equal(summary, "3 looked at, 0 changed, 0 failed\n");
+  assert.equal(summary, "3 processed, 0 changed, 0 failed\n");
 });
 
 Deno.test("run: with the embedded database it works with and without a running service", async () => {
@@ -300,12 +303,12 @@ Deno.test("run: with the embedded database it works with and without a running s
     assert.equal(duringService.code, 0, duringService.stderr);
     assert.equal(
       duringService.stdout,
-      "1 looked at, 1 changed, 0 failed\nThe payment's status is settlement.\n",
+      "1 processed, 1 changed, 0 failed\nPayment status: settlement\n",
     );
   }
   const alone = await run(settings, "check_payment_status", id);
   assert.equal(alone.code, 0, alone.stderr);
-  assert.match(alone.stdout, /^1 looked at, 0 changed, 0 failed\n.*settlement\.\n$/);
+  assert.match(alone.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
 });
 
 Deno.test("run: wrong arguments print one line or the usage", async () => {
@@ -315,7 +318,7 @@ Deno.test("run: wrong arguments print one line or the usage", async () => {
   for (const task of TASKS) assert.ok(help.stdout.includes(task), task);
   const unknown = await run(settings, "check_everything");
   assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
-  assert.match(unknown.stderr, /^There is no task "check_everything"\.\n/);
+  assert.match(unknown.stderr, /^Unknown task "check_everything"\.\n/);
   for (const task of TASKS) assert.ok(unknown.stderr.includes(task), task);
   const wrong = [
     ...[[], ["check_payment_status"], ["process_charge_async"], ["check_pending_payments", "x"]],
@@ -323,7 +326,7 @@ Deno.test("run: wrong arguments print one line or the usage", async () => {
   ];
   for (const args of wrong) await assertRefused(settings, args, /^Usage: run TASK/);
   for (const id of ["00000000-0000-7000-8000-000000000000", "order-1"]) {
-    const message = new RegExp(`^There is no payment ${id}\\.$`);
+    const message = new RegExp(`^Payment ${id} not found\\.$`);
     await assertRefused(settings, ["check_payment_status", id], message);
   }
 });
@@ -339,7 +342,7 @@ Deno.test("run: progress is updated in place on a terminal, and logged from time
     const progress = createProgress("sweep", screen, () => now);
     for (let done = 1; done <= 300; done++) {
       now += 50;
-      progress.tell(done, 300);
+      progress.show(done, 300);
     }
     progress.end();
     return text;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { openDatabase, type Sql } from "../../db/database.ts";
-import { type Batched, batched } from "../../db/batched.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
+import { type Batched, batched } from "../../db/batched.ts";
+import { openDatabase, type Sql } from "../../db/database.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
 import { newKey } from "../support/idempotency.ts";

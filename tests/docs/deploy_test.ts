@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";

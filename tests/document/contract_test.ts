@@ -7,7 +7,7 @@ const caller = { user_id: "alice", is_staff: false, credential: "api_key", key_p
 
 const problem = {
   type: "urn:payment-gateway:problem:unauthenticated",
-  title: "A valid credential is needed",
+  title: "A valid API key or token is required",
   status: 401,
   detail: null,
   instance: "1",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { generateApiKey } from "../../core/api_key.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { EVENT_NAMES } from "../../routes/events/event_name.ts";
+import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
@@ -122,10 +122,12 @@ Deno.test("document: has license, contact, server, security scheme and the intro
   ) {
     assert.ok(components.schemas[name], name);
   }
-  for (const title of ["Authentication", "Idempotency", "Errors", "Lists", "Amounts and times"]) {
+  for (
+    const title of ["Authentication", "Idempotency", "Errors", "Pagination", "Amounts and times"]
+  ) {
     assert.match(info.description, new RegExp(`^## ${title}$`, "m"));
   }
-  assert.match(info.description, /^## Without waiting$.*^## Events and webhooks$/ms);
+  assert.match(info.description, /^## Asynchronous requests$.*^## Events and webhooks$/ms);
 });
 
 Deno.test("document: components are sorted by name", async () => {

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/schemas/problem.ts";
 import { askService } from "../support/client.ts";
 import { preparedFolder, startService } from "../support/service.ts";
 
 const SECTIONS = [
   "Authentication",
-  "A first charge",
+  "First charge",
   "Idempotency",
   "Errors",
-  "Lists",
+  "Pagination",
   "Amounts and times",
-  "Without waiting",
+  "Asynchronous requests",
   "Events and webhooks",
   "Limits",
 ];

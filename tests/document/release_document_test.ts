@@ -31,7 +31,10 @@ Deno.test("release-document: keeps the document of a version once; a changed doc
 
   const { code, said } = await release("1.0.0", "changed");
   assert.equal(code, 1);
-  assert.match(said, /1\.0\.0 is released with another document: raise the version/);
+  assert.match(
+    said,
+    /Version 1\.0\.0 is already released with a different document\. Raise the version/,
+  );
   assert.equal(await titleOf("1.0.0"), "first");
 
   assert.equal((await release("1.1.0", "changed")).code, 0);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { bringUpToDate } from "../../commands/bring_up_to_date.ts";
+import { migrateDatabase } from "../../commands/migrate.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventFilter } from "../../db/events.ts";
@@ -245,7 +245,7 @@ Deno.test("event order: survives moving the database to another server", async (
     (await ask(url, "select distinct generation from gateway.events order by 1"))
       .map(({ generation }) => generation);
   const low = await write(writers);
-  await bringUpToDate(url, migrations, "kv");
+  await migrateDatabase(url, migrations, "kv");
   const old = [low, await write(writers), await write(writers)];
   assert.deepEqual(await generations(), [0], "nothing was moved yet");
 
@@ -254,7 +254,7 @@ Deno.test("event order: survives moving the database to another server", async (
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
   }
-  await Promise.all([1, 2, 3].map(() => bringUpToDate(url, migrations, "kv")));
+  await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations, "kv")));
   assert.deepEqual(await readAll(app), old, "they can be read at once");
   const fresh = [await write(writers), await write(writers)];
   await untilRead(app, 5);
@@ -264,7 +264,7 @@ Deno.test("event order: survives moving the database to another server", async (
     [...old, ...fresh].reverse(),
   );
   assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [...old, ...fresh]);
-  await bringUpToDate(url, migrations, "kv");
+  await migrateDatabase(url, migrations, "kv");
   await write(writers);
   assert.deepEqual(await generations(), [0, 1], "once is enough");
 });

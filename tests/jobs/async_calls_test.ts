@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   accepted,
   ASKED,
@@ -10,14 +15,9 @@ import {
   rowOf,
   runAsked,
 } from "../support/payments/asked.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { createWaits } from "../support/gateway/gateway.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
 import { timesDone } from "../support/payments/operations.ts";
 import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
 const HOUR_MS = 3_600_000;

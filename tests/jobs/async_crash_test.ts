@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { type Installation, type Keyed, openInstallation } from "../support/crash/installation.ts";
 import { textOf } from "../support/database/wire.ts";

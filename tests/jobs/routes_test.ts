@@ -1,17 +1,17 @@
+import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
-import { z } from "@hono/zod-openapi";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
-import { JobSchema } from "../../routes/jobs/schemas.ts";
+import { JobSchema } from "../../routes/schemas/job.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 import { chargeRequest } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 

@@ -90,7 +90,7 @@ Deno.test("service: fails to start with a role that is not a member of the queue
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^The queue has to be set up, and this role may not do that: [^\n]*gateway_worker[^\n]*\n$/,
+    /^The job queue is not set up, and this database role may not set it up: [^\n]*gateway_worker[^\n]*\n$/,
   );
 });
 
@@ -107,12 +107,12 @@ Deno.test("queue switch: serve and migrate switch the queue and print it; other 
   const others = [["keys", "list"], ["run", "expire_stale_payments"]];
   for (const other of others) assert.equal((await run("postgres", ...other)).isOn, false);
   const on = await run("postgres", "migrate");
-  assert.deepEqual([on.isOn, /QUEUE=postgres from now on/.test(on.stderr)], [true, true]);
+  assert.deepEqual([on.isOn, /Job queue backend is now postgres/.test(on.stderr)], [true, true]);
   for (const other of others) assert.equal((await run("kv", ...other)).isOn, true);
   const again = await run("postgres", "migrate");
   assert.deepEqual([again.isOn, again.stderr], [true, ""]);
   const off = await run("kv", "migrate");
-  assert.deepEqual([off.isOn, /QUEUE=kv from now on/.test(off.stderr)], [false, true]);
+  assert.deepEqual([off.isOn, /Job queue backend is now kv/.test(off.stderr)], [false, true]);
 });
 
 Deno.test("service: an unusable queue is reported in one line with exit code 1", async () => {
@@ -127,5 +127,5 @@ Deno.test("service: an unusable queue is reported in one line with exit code 1",
   });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.match(stderr, /^· Starting PostgreSQL\nThe queue in \S+ cannot be used \([^\n]+\n$/);
+  assert.match(stderr, /^· Starting PostgreSQL\nCannot open the job queue \S+: [^\n]+\n$/);
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { NotificationReceiptSchema } from "../../routes/notifications/schemas.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/schemas/problem.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { hookOf, sign, telling } from "../support/gateway/notifications.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-import { type Json } from "../support/gateway/sandbox.ts";
 
 type Body = string | Uint8Array<ArrayBuffer>;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/schemas/problem.ts";
 import { askService } from "../support/client.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 interface Operation {
   method: string;

@@ -373,9 +373,9 @@ Deno.test("metadata that cannot be kept is refused", async () => {
   const cases: [metadata: string, field: string, message: RegExp][] = [
     ["[]", "metadata", /object/],
     ['"text"', "metadata", /object/],
-    ['{"payment_ref":1}', "metadata.payment_ref", /reserved/],
-    ['{"midtrans_invoice_id":1}', "metadata.midtrans_invoice_id", /reserved/],
-    ['{"extra_info":null}', "metadata.extra_info", /reserved/],
+    ['{"payment_ref":1}', "metadata.payment_ref", /reserved name/],
+    ['{"midtrans_invoice_id":1}', "metadata.midtrans_invoice_id", /reserved name/],
+    ['{"extra_info":null}', "metadata.extra_info", /reserved name/],
     ['{"a":"\\u0000"}', "metadata", /NUL/],
     ['{"a":{"b\\u0000":1}}', "metadata", /NUL/],
     ['{"a":["\\ud83d"]}', "metadata", /surrogates/],

@@ -175,8 +175,8 @@ Deno.test("an order, invoice or subscription that cannot be is 400", async () =>
   const cases = [
     ["order_id", "", "must not be empty"],
     ["order_id", "%00", "must not contain control characters"],
-    ["invoice_id", "17", "must be an id"],
-    ["subscription_id", "", "must be an id"],
+    ["invoice_id", "17", "must be a UUID"],
+    ["subscription_id", "", "must be a UUID"],
   ] as const;
   for (const [field, value, message] of cases) {
     const response = await payments.get(`/payments/?${field}=${value}`);

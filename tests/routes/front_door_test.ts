@@ -1,7 +1,7 @@
-import assert from "node:assert/strict";
 import { createRoute, z } from "@hono/zod-openapi";
 import { Hono } from "hono";
-import { createRouter } from "../../routes/router.ts";
+import assert from "node:assert/strict";
+import { createRouter } from "../../routes/shared/router.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";

@@ -168,7 +168,7 @@ Deno.test("service with sandbox: fails with one line if the sandbox port is in u
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: port };
   const { code, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`Port ${port} is taken: .* set SANDBOX_PORT\\.`));
+  assert.match(stderr, new RegExp(`Port ${port} is already in use\\. .* set SANDBOX_PORT\\.`));
 });
 
 Deno.test("service with its own gateway: starts no sandbox", async () => {

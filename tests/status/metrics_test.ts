@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../commands/permissions.ts";
+import { permissionFlags } from "../../commands/prepare.ts";
 import { newId } from "../../core/ids.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { toObservations } from "../../core/status/metrics.ts";

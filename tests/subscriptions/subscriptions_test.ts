@@ -6,7 +6,7 @@ import { updateSubscription } from "../../core/subscriptions/actions.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
-import { SubscriptionSchema } from "../../routes/subscriptions/schemas.ts";
+import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import { ask } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";

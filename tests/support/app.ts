@@ -23,7 +23,7 @@ import { type Database, openDatabase } from "../../db/database.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
-import type { Router } from "../../routes/router.ts";
+import type { Router } from "../../routes/shared/router.ts";
 import { checkAnswer } from "./document/contract.ts";
 
 export interface TestAppOptions {

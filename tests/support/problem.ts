@@ -1,9 +1,9 @@
 /** Reads a problem document and checks its fields. */
 
-import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
 import type { ErrorCode } from "../../core/errors.ts";
-import { ProblemSchema } from "../../routes/problem.ts";
+import { ProblemSchema } from "../../routes/schemas/problem.ts";
 
 export async function assertProblem(
   response: Response,

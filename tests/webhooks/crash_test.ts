@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../commands/permissions.ts";
+import { permissionFlags } from "../../commands/prepare.ts";
 import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";

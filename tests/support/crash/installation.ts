@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../../commands/permissions.ts";
+import { permissionFlags } from "../../../commands/prepare.ts";
 import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";

@@ -1,0 +1,56 @@
+/** Output of commands on the terminal: errors for the operator, status lines, and progress. */
+
+import { type Clock, systemClock } from "../core/clock.ts";
+
+/** Ends a command with its message only, because the operator does not need a stack trace. */
+export class Failure extends Error {
+  override name = "Failure";
+}
+
+/** Prints a status line to standard error, which keeps standard output for results. */
+export function say(line: string): void {
+  console.error(`%c·%c ${line}`, "color: cyan", "");
+}
+
+export interface Progress {
+  show(done: number, total: number): void;
+  /** Clears the progress line on a terminal. */
+  end(): void;
+}
+
+export interface Screen {
+  isTerminal(): boolean;
+  writeSync(bytes: Uint8Array): number;
+}
+
+/** Interval of updates on a terminal. */
+const TERMINAL_MS = 100;
+
+/** Interval of lines in a log. */
+const LOG_MS = 10_000;
+
+/** Shows the progress of long work: in place on a terminal, otherwise as occasional lines. */
+export function createProgress(
+  label: string,
+  screen: Screen = Deno.stderr,
+  clock: Clock = systemClock,
+): Progress {
+  const isTerminal = screen.isTerminal();
+  const intervalMs = isTerminal ? TERMINAL_MS : LOG_MS;
+  let shownAt = isTerminal ? -Infinity : clock();
+  let width = 0;
+  const write = (text: string) => screen.writeSync(new TextEncoder().encode(text));
+
+  return {
+    show(done, total) {
+      if (clock() - shownAt < intervalMs) return;
+      shownAt = clock();
+      const line = `${label}: ${done} of ${total}`;
+      write(isTerminal ? `\r${line.padEnd(width)}` : `${line}\n`);
+      width = line.length;
+    },
+    end() {
+      if (isTerminal && width > 0) write(`\r${" ".repeat(width)}\r`);
+    },
+  };
+}

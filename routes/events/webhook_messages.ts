@@ -1,0 +1,96 @@
+/** Documents the webhook requests that endpoints receive, one for each event name. */
+
+import { z } from "@hono/zod-openapi";
+import { TEST_EVENT_NAME } from "../../core/events/names.ts";
+import { EVENT_NAMES } from "../schemas/event_name.ts";
+import type { Router } from "../shared/router.ts";
+import { EVENTS } from "./examples.ts";
+import {
+  InvoiceEventSchema,
+  PaymentEventSchema,
+  SubscriptionEventSchema,
+  WebhookEndpointEventSchema,
+} from "./schemas.ts";
+
+const headers = z.object({
+  "webhook-id": z.string().openapi({
+    description: "Event id. Retries have the same id.",
+    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  }),
+  "webhook-timestamp": z.string().openapi({
+    description: "When the request was sent, in seconds since 1970.",
+    example: "1772683929",
+  }),
+  "webhook-signature": z.string().openapi({
+    description:
+      "Signature with the endpoint's secret, according to Standard Webhooks. Verify it " +
+      "over the raw body, with one of its libraries.",
+    example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  }),
+});
+
+/** Each event name belongs to one of these. */
+const SCHEMAS = [
+  PaymentEventSchema,
+  InvoiceEventSchema,
+  SubscriptionEventSchema,
+  WebhookEndpointEventSchema,
+];
+
+export function registerWebhookMessages({ openAPIRegistry }: Router): void {
+  for (const name of [...EVENT_NAMES, TEST_EVENT_NAME] as const) {
+    const schema = SCHEMAS.find(({ shape }) => shape.name.safeParse(name).success)!;
+    openAPIRegistry.registerWebhook({
+      method: "post",
+      path: name,
+      operationId: `on${pascalCase(name)}`,
+      summary: name,
+      description: `${WHEN[name]} ${name === TEST_EVENT_NAME ? ONCE : REPEATED} ${ADVICE}`,
+      tags: ["Webhooks"],
+      security: [],
+      request: {
+        headers,
+        body: {
+          required: true,
+          content: { "application/json": { schema, examples: { [name]: EVENTS[name] } } },
+        },
+      },
+      responses: {
+        "2XX": { description: "Accepted. The event is not sent again." },
+        410: { description: "The endpoint no longer exists. The service disables it." },
+      },
+    });
+  }
+}
+
+const ONCE = "Sent once, only to this endpoint.";
+const REPEATED = "Sent to every subscribed endpoint, and retried until it responds with 2xx.";
+const ADVICE = "Verify the signature first, and use `webhook-id` to deduplicate.";
+
+const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> = {
+  payment_received: "The gateway accepted a charge. The payment is pending or under fraud review.",
+  payment_settled: "A payment was paid; safe to ship. Happens once per payment.",
+  payment_denied: "The bank declined a payment. Ask the customer for another payment method.",
+  payment_cancelled: "A payment was cancelled before it was paid.",
+  payment_expired: "A payment was not paid in time. Release what you reserved for it.",
+  payment_failed: "The gateway rejected a charge. Nothing was charged.",
+  payment_refunded:
+    "Money was returned to the customer, by a refund or a chargeback. Happens each " +
+    "time the amount grows; `data.refund_amount` is the total refunded amount.",
+  invoice_created: "An invoice was created. The customer can pay at `data.payment_link_url`.",
+  invoice_paid: "An invoice was paid. The payment has its `invoice_id`.",
+  invoice_voided: "An invoice was voided.",
+  subscription_created: "A subscription was created at the gateway.",
+  subscription_charged: "A billing cycle of a subscription was paid by the payment " +
+    "`data.payment_id`. Happens once per cycle.",
+  subscription_disabled: "A subscription was paused.",
+  subscription_cancelled: "A subscription was cancelled permanently.",
+  webhook_endpoint_disabled:
+    "An endpoint returned 410, or every delivery failed for 24 hours. Its " +
+    "deliveries are held until it is enabled again.",
+  webhook_endpoint_tested: "The endpoint is being tested.",
+};
+
+function pascalCase(name: string): string {
+  return name.replace(/(^|_)([a-z])/g, (_, _start, letter) => letter.toUpperCase());
+}

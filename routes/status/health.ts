@@ -1,0 +1,123 @@
+/** `GET /health/…`: liveness and readiness probes. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { ServiceError } from "../../core/errors.ts";
+import type { GatewayClient } from "../../core/gateway/client.ts";
+import { checkReadiness, type ReadinessDeps } from "../../core/status/readiness.ts";
+import { responseRef } from "../../openapi/components.ts";
+import { problems } from "../shared/problem_responses.ts";
+import { createRouter } from "../shared/router.ts";
+import { gatewayState, gatewayStateOf } from "./schemas.ts";
+
+export const LiveSchema = z.object({
+  status: z.literal("live").openapi({ description: "Always `live`." }),
+}).openapi("Liveness", { description: "The process responds." });
+
+export const ReadySchema = z.object({
+  status: z.literal("ready").openapi({
+    description: "Always `ready`; otherwise the response is a 503.",
+  }),
+  checks: z.object({
+    database: z.literal("up").openapi({ description: "The database responds." }),
+    migrations: z.literal("applied").openapi({ description: "All migrations are applied." }),
+    gateway: gatewayState,
+  }).openapi({ description: "State of each dependency." }),
+}).openapi("Readiness", { description: "The instance can serve requests." });
+
+const LIVE: z.output<typeof LiveSchema> = { status: "live" };
+
+const READY: z.output<typeof ReadySchema> = {
+  status: "ready",
+  checks: { database: "up", migrations: "applied", gateway: "ok" },
+};
+
+const getLive = createRoute({
+  method: "get",
+  path: "/health/live/",
+  operationId: "getLiveness",
+  summary: "Check liveness",
+  description:
+    "For supervisors. Responds as long as the process runs, independent of the database and the " +
+    "gateway. Restart the process only if this check fails or takes more than a few seconds.",
+  tags: ["Health"],
+  security: [],
+  responses: {
+    200: {
+      description: "The process responds",
+      content: {
+        "application/json": {
+          schema: LiveSchema,
+          examples: { live: { summary: "Live", value: LIVE } },
+        },
+      },
+    },
+    400: responseRef("Unreadable"),
+  },
+});
+
+const getReady = createRoute({
+  method: "get",
+  path: "/health/ready/",
+  operationId: "getReadiness",
+  summary: "Check readiness",
+  description:
+    "For load balancers. Returns 503 (`unavailable`) while the database is down, migrations are " +
+    "pending, or the service is shutting down; route requests to another instance then. `checks` " +
+    "says which. If the gateway is down, `checks.gateway` shows it and the status stays 200, " +
+    "because stored data can still be read and other instances could not reach the gateway either.",
+  tags: ["Health"],
+  security: [],
+  responses: {
+    200: {
+      description: "The instance is ready",
+      content: {
+        "application/json": {
+          schema: ReadySchema,
+          examples: { ready: { summary: "Ready", value: READY } },
+        },
+      },
+    },
+    400: responseRef("Unreadable"),
+    ...problems("unavailable"),
+  },
+});
+
+export interface HealthDeps extends ReadinessDeps {
+  gateway: Pick<GatewayClient, "breakerState">;
+  isDraining: () => boolean;
+}
+
+export function createHealthRoutes(deps: HealthDeps) {
+  const { gateway, isDraining } = deps;
+  const health = createRouter();
+
+  // The probe is public, so concurrent requests share one query.
+  let checking: ReturnType<typeof checkReadiness> | null = null;
+  function checkOnce() {
+    return checking ??= checkReadiness(deps).finally(() => checking = null);
+  }
+
+  health.openapi(getLive, (c) => c.json(LIVE, 200));
+
+  health.openapi(getReady, async (c) => {
+    if (isDraining()) throw notReady("The server is shutting down.");
+    const { database, migrations, cause } = await checkOnce();
+    if (database === "down") throw notReady("The database is unavailable.", { database }, cause);
+    if (migrations === "pending") {
+      throw notReady("Migrations are pending.", { database, migrations });
+    }
+    const checks = { database, migrations, gateway: gatewayStateOf(gateway.breakerState()) };
+    return c.json({ status: "ready" as const, checks }, 200);
+  });
+
+  return health;
+}
+
+function notReady(detail: string, checks?: Record<string, string>, cause?: unknown): ServiceError {
+  return new ServiceError("unavailable", {
+    detail,
+    headers: { "Retry-After": "2" },
+    members: checks && { checks },
+    cause,
+  });
+}

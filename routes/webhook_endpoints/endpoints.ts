@@ -1,0 +1,182 @@
+/** `/webhook-endpoints/`: lists, creates, reads, updates and deletes endpoints. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  listWebhookEndpoints,
+  readWebhookEndpoint,
+  updateWebhookEndpoint,
+  type WebhookDeps,
+} from "../../core/webhooks/endpoints.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, idOf, locationHeader } from "../shared/paths.ts";
+import { BODY_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, type Router } from "../shared/router.ts";
+import {
+  ENDPOINT_CHANGES,
+  ENDPOINT_PAGE,
+  ENDPOINT_REQUESTS,
+  ENDPOINTS,
+  ENDPOINTS_WITH_SECRETS,
+} from "./examples.ts";
+import { endpointId, WebhookEndpointChangesSchema, WebhookEndpointInputSchema } from "./input.ts";
+import { WebhookEndpointSchema, WebhookEndpointWithSecretSchema } from "./schemas.ts";
+
+const path = "/webhook-endpoints/";
+
+const one = { path: "/webhook-endpoints/{id}/" as const, tags: ["Webhooks"] };
+
+const params = z.object({ id: endpointId });
+
+const theEndpoint = {
+  description: "The endpoint",
+  content: { "application/json": { schema: WebhookEndpointSchema, examples: ENDPOINTS } },
+};
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listWebhookEndpoints",
+  summary: "List webhook endpoints",
+  description:
+    "Returns the endpoints, newest first, without their secrets. Check `disabled_reason` for " +
+    "endpoints that were disabled, and `failing_since` for those that may be soon. Follow `Link` " +
+    "until it is absent. Staff only; other callers get `forbidden`.",
+  tags: ["Webhooks"],
+  request: { query: z.object(paging) },
+  responses: {
+    200: {
+      description: "A page of endpoints",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": { schema: z.array(WebhookEndpointSchema), examples: ENDPOINT_PAGE },
+      },
+    },
+    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
+  },
+});
+
+const createWebhookEndpointRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createWebhookEndpoint",
+  summary: "Create a webhook endpoint",
+  description:
+    "From now on the service sends every event, or those in `event_names`, to `url` by POST. " +
+    "Requests are signed according to Standard Webhooks, with the headers `webhook-id` (the event " +
+    "id, use it to deduplicate), `webhook-timestamp` and `webhook-signature`. Respond with 2xx " +
+    "within 15 seconds. Failed deliveries are retried nine times over three days; events of the " +
+    "same resource are delivered in order.\n\n" +
+    "The response contains the endpoint's secret. It is shown only once: store it where your " +
+    "receiver can read it. A `url` that is not `https://`, or that points to a private network, " +
+    "is a `validation_error` unless the setting `WEBHOOK_ALLOW_PRIVATE` allows it. Staff only; " +
+    "other callers get `forbidden`.",
+  tags: ["Webhooks"],
+  request: {
+    body: {
+      required: true,
+      content: {
+        "application/json": { schema: WebhookEndpointInputSchema, examples: ENDPOINT_REQUESTS },
+      },
+    },
+  },
+  responses: {
+    201: {
+      description: "The endpoint, with its secret",
+      headers: locationHeader("endpoint", path),
+      content: {
+        "application/json": {
+          schema: WebhookEndpointWithSecretSchema,
+          examples: { created: ENDPOINTS_WITH_SECRETS.created },
+        },
+      },
+    },
+    ...problems(...BODY_ERRORS, "forbidden", ...COMMON_ERRORS),
+  },
+});
+
+const readWebhookEndpointRoute = createRoute({
+  ...one,
+  method: "get",
+  operationId: "getWebhookEndpoint",
+  summary: "Get a webhook endpoint",
+  description:
+    "Returns an endpoint: which events it receives, whether it is enabled, and since when its " +
+    "deliveries fail. The secret is not included; if you have lost it, use `rotate-secret`. A " +
+    "deleted endpoint is `not_found`. Staff only; other callers get `forbidden`.",
+  request: { params },
+  responses: { 200: theEndpoint, ...problems("forbidden", "not_found", ...COMMON_ERRORS) },
+});
+
+const updateWebhookEndpointRoute = createRoute({
+  ...one,
+  method: "patch",
+  operationId: "updateWebhookEndpoint",
+  summary: "Update a webhook endpoint",
+  description:
+    "Changes the given fields. Pending deliveries stay, and are sent to the current `url`. While " +
+    "an endpoint is disabled its deliveries are held; when you enable it again, they are sent. A " +
+    "`url` that is not `https://`, or that points to a private network, is a `validation_error` " +
+    "unless the setting `WEBHOOK_ALLOW_PRIVATE` allows it. Staff only; other callers get " +
+    "`forbidden`.",
+  request: {
+    params,
+    body: {
+      required: true,
+      content: {
+        "application/json": { schema: WebhookEndpointChangesSchema, examples: ENDPOINT_CHANGES },
+      },
+    },
+  },
+  responses: {
+    200: theEndpoint,
+    ...problems(...BODY_ERRORS, "forbidden", "not_found", ...COMMON_ERRORS),
+  },
+});
+
+const deleteWebhookEndpointRoute = createRoute({
+  ...one,
+  method: "delete",
+  operationId: "deleteWebhookEndpoint",
+  summary: "Delete a webhook endpoint",
+  description:
+    "Deletes an endpoint and its pending deliveries. To hold deliveries instead, disable the " +
+    "endpoint. An endpoint that is already deleted is `not_found`. Staff only; other callers get " +
+    "`forbidden`.",
+  request: { params },
+  responses: {
+    204: { description: "The endpoint was deleted" },
+    ...problems("forbidden", "not_found", ...COMMON_ERRORS),
+  },
+});
+
+export function addEndpoints(router: Router, deps: WebhookDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { limit, cursor } = c.req.valid("query");
+    const options = { limit, before: cursor ?? null };
+    const { endpoints, next } = await listWebhookEndpoints(deps, callerOf(c), options);
+    return c.json(endpoints, 200, linkHeader(basePathOf(c, path) + path, { limit }, next));
+  });
+  router.openapi(createWebhookEndpointRoute, async (c) => {
+    const { url, event_names = null, description = null, enabled = true } = c.req.valid("json");
+    const input = { url, event_names, description, enabled };
+    const endpoint = await createWebhookEndpoint(deps, callerOf(c), input);
+    const Location = `${basePathOf(c, path)}${path}${endpoint.id}/`;
+    // The response contains a secret.
+    return c.json(endpoint, 201, { Location, "Cache-Control": "no-store" });
+  });
+  router.openapi(readWebhookEndpointRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    return c.json(await readWebhookEndpoint(deps, callerOf(c), id), 200);
+  });
+  router.openapi(updateWebhookEndpointRoute, async (c) => {
+    const id = idOf(c.req.valid("param").id);
+    const changes = c.req.valid("json");
+    return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
+  });
+  router.openapi(deleteWebhookEndpointRoute, async (c) => {
+    await deleteWebhookEndpoint(deps, callerOf(c), idOf(c.req.valid("param").id));
+    return c.body(null, 204);
+  });
+}

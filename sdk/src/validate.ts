@@ -1,0 +1,42 @@
+/** Checks ids before a request is sent, and that a response comes from the service. */
+
+import type { ResolvedRequestOptions } from "#api/client";
+
+/** An empty id, or one of dots only, would make the URL of another resource. */
+export function requireIds(request: unknown): Promise<void> {
+  const { path = {} } = request as { path?: Record<string, unknown> };
+  for (const [name, id] of Object.entries(path)) {
+    if (typeof id !== "string" || /^\.*$/.test(id)) {
+      throw new TypeError(`${name} must be an id, not ${JSON.stringify(id)}`);
+    }
+  }
+  return Promise.resolve();
+}
+
+/** A proxy may return its own page with a 200, which must not pass for a payment or a stream. */
+export async function requireExpectedType(
+  response: Response,
+  _request: Request,
+  { parseAs }: ResolvedRequestOptions,
+): Promise<Response> {
+  if (!response.ok || response.status === 204) return response;
+  const expected = parseAs === "stream" ? "text/event-stream" : "application/json";
+  const type = mediaType(response);
+  if (type === expected) return response;
+  await response.body?.cancel();
+  throw new TypeError(`expected ${expected}, received ${type ?? "no content type"}`);
+}
+
+/** The service only returns objects and arrays. */
+export function requireObject(data: unknown): Promise<void> {
+  if (typeof data !== "object" || data === null) {
+    throw new TypeError(`expected an object or an array, received ${JSON.stringify(data)}`);
+  }
+  return Promise.resolve();
+}
+
+/** The content type without parameters, such as `application/json`. */
+export function mediaType(response?: Response): string | null {
+  const [type] = response?.headers.get("Content-Type")?.split(";") ?? [];
+  return type?.trim().toLowerCase() || null;
+}
