@@ -1,4 +1,4 @@
-/** Charges and refunds that are asked for with `Prefer: respond-async`, and their jobs. */
+/** Asynchronous charges and refunds (`Prefer: respond-async`) and their jobs. */
 
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ export type Job = z.output<typeof JobSchema>;
 
 export const ASYNC = { Prefer: "respond-async" };
 
-/** Both that can be asked for so, with what their jobs are called and result in. */
+/** The operations that can be asynchronous, with the task and the result of their jobs. */
 export const ASKED = [
   {
     operation: operationOf("charge"),
@@ -45,7 +45,7 @@ export async function readJob({ get }: RelayedPayments, id: string): Promise<Job
   return JobSchema.parse(await response.json());
 }
 
-/** Asks for it, and lets the job run once. */
+/** Sends the asynchronous request and runs its job once. */
 export async function runAsked(
   payments: RelayedPayments,
   { path, body }: Pick<Prepared, "path" | "body">,
@@ -60,7 +60,7 @@ export async function rowOf({ app }: RelayedPayments, id: string): Promise<Gatew
   return (await app.database.query((sql) => findJob(sql, id)))!;
 }
 
-/** As if its worker had died right before it wrote the job's end. */
+/** Puts the job into the state it has if its worker crashed just before storing the result. */
 export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
   await ask(
     databaseUrl,
@@ -69,7 +69,7 @@ export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): P
   );
 }
 
-/** Lets the job run each time it is due, until it is over; `setNow` is the app's clock. */
+/** Runs the job each time it is due until it is no longer queued; `setNow` sets the app's clock. */
 export async function runToItsEnd(
   payments: RelayedPayments,
   id: string,
