@@ -110,7 +110,7 @@ for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
     assert.deepEqual(await payments.read(id), cancelled);
     const seen = await payments.sandbox.status(transaction_id!);
     assert.equal(seen.transaction_status, "cancel");
-    assert.equal((await payments.story(id)).at(-1), `${transaction_status}>cancel cancel`);
+    assert.equal((await payments.transitions(id)).at(-1), `${transaction_status}>cancel cancel`);
     assert.deepEqual(await payments.events(id), [...eventsBefore, "payment_cancelled"]);
   });
 }
@@ -136,7 +136,7 @@ Deno.test("expire: expires a pending payment, here and at the gateway", async ()
   });
   const seen = await payments.sandbox.status(transaction_id!);
   assert.equal(seen.transaction_status, "expire");
-  assert.deepEqual(await payments.story(id), [">pending charge", "pending>expire expire"]);
+  assert.deepEqual(await payments.transitions(id), [">pending charge", "pending>expire expire"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_expired"]);
 });
 
@@ -161,7 +161,7 @@ Deno.test("capture: captures the full authorized amount by default", async () =>
       is_paid: true,
       is_pending: false,
     });
-    assert.deepEqual(await payments.story(held.id), [
+    assert.deepEqual(await payments.transitions(held.id), [
       ">pending charge",
       "pending>authorize charge",
       "authorize>capture capture",
@@ -250,7 +250,10 @@ Deno.test("charge: responds 201 with a denied payment if the bank declines the c
     });
     assert.match(denied.status_message!, /^(Deny by Bank|Denied by)/);
     assert.deepEqual(await payments.read(denied.id), denied);
-    assert.deepEqual(await payments.story(denied.id), [">pending charge", "pending>deny charge"]);
+    assert.deepEqual(await payments.transitions(denied.id), [
+      ">pending charge",
+      "pending>deny charge",
+    ]);
     assert.deepEqual(await payments.events(denied.id), ["payment_denied"]);
   }
 });
@@ -276,7 +279,7 @@ Deno.test("approve: makes a challenged card payment paid", async () => {
     is_pending: false,
   });
   assert.deepEqual(await payments.read(id), body);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>capture charge",
     "capture>capture approve",
@@ -291,7 +294,7 @@ Deno.test("deny: denies a challenged card payment", async () => {
   assertMembers(body, { transaction_status: "deny", fraud_status: "deny", is_failed: true });
   const seen = await payments.sandbox.status(transaction_id!);
   assert.equal(seen.transaction_status, "deny");
-  assert.equal((await payments.story(id)).at(-1), "capture>deny deny");
+  assert.equal((await payments.transitions(id)).at(-1), "capture>deny deny");
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_denied"]);
 });
 
@@ -351,7 +354,7 @@ for (const { action, kind, change, expectedStatus } of CHANGED_AT_GATEWAY) {
     assert.equal(problem.payment_id, id);
     assert.equal(problem.transaction_status, expectedStatus);
     assert.equal((await payments.read(id)).transaction_status, expectedStatus);
-    const [, ...transitions] = await payments.story(id);
+    const [, ...transitions] = await payments.transitions(id);
     assert.match(transitions.at(-1)!, new RegExp(`>${expectedStatus} ${action}$`));
   });
 }

@@ -131,7 +131,7 @@ Deno.test("check_status: an outdated response does not undo a newer state", asyn
   held.release();
   await slow;
   assert.deepEqual(await payments.read(id), settled);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>settlement check_status",
   ]);
@@ -152,7 +152,7 @@ Deno.test("check_status: checks again if its response was overtaken by another c
   held.release();
   assert.deepEqual(await slow, settled, "the slow caller gets the current state");
   assert.equal(proxy.received.length, callsBefore + 1);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>settlement check_status",
   ]);
@@ -170,7 +170,7 @@ Deno.test("check_payment_status: an outdated response does not undo a capture", 
   held.release();
   await check;
   assert.deepEqual(await payments.read(id), captured);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>authorize charge",
     "authorize>capture capture",
@@ -256,7 +256,7 @@ Deno.test("charge: 20 status checks before its response cause one transition and
   const captured = await charge;
   assert.equal(captured.transaction_status, "capture");
   assert.equal(captured.captured_amount, "44000.00");
-  assert.deepEqual(await payments.story(captured.id), [
+  assert.deepEqual(await payments.transitions(captured.id), [
     ">pending charge",
     "pending>capture check_status",
   ]);
@@ -287,7 +287,7 @@ Deno.test("charge: keeps the request's fields and redirect_url if status checks 
     sql`select id from gateway.payments where order_id = ${order_id}`
   );
   assert.equal(rows.length, 1);
-  assert.deepEqual(await payments.story(payment.id), [">pending charge"]);
+  assert.deepEqual(await payments.transitions(payment.id), [">pending charge"]);
   assert.deepEqual(await payments.events(payment.id), ["payment_received"]);
 });
 
@@ -319,7 +319,7 @@ Deno.test("capture: with concurrent status checks, one transition, and all calle
   for (const { transaction_status } of checks) assert.equal(transaction_status, "capture");
   held.release();
   assert.equal((await parsePayment(await capture, 200)).transaction_status, "capture");
-  assert.deepEqual((await payments.story(id)).slice(2), ["authorize>capture check_status"]);
+  assert.deepEqual((await payments.transitions(id)).slice(2), ["authorize>capture check_status"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
@@ -347,7 +347,7 @@ Deno.test("capture: of 10 concurrent captures one takes effect, the others get a
   assert.equal(payment.transaction_status, "capture");
   assert.equal(payment.captured_amount, "44000.00");
   assert.equal((await payments.sandbox.status(transaction_id!)).transaction_status, "capture");
-  assert.equal((await payments.story(id)).length, 3);
+  assert.equal((await payments.transitions(id)).length, 3);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
@@ -489,7 +489,10 @@ Deno.test("cancel: one transition if a status check sees it before its response"
   assert.equal((await payments.refresh(id)).transaction_status, "cancel");
   held.release();
   assert.equal((await parsePayment(await cancel, 200)).transaction_status, "cancel");
-  assert.deepEqual(await payments.story(id), [">pending charge", "pending>cancel check_status"]);
+  assert.deepEqual(await payments.transitions(id), [
+    ">pending charge",
+    "pending>cancel check_status",
+  ]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
 });
 
@@ -511,7 +514,10 @@ for (const failedStatus of ["expire", "cancel", "deny", "failure"]) {
     assert.equal(settled.transaction_status, "settlement");
     assert.equal(settled.captured_amount, "44000.00");
     assert.equal(settled.is_paid, true);
-    assert.equal((await payments.story(id)).at(-1), `${failedStatus}>settlement check_status`);
+    assert.equal(
+      (await payments.transitions(id)).at(-1),
+      `${failedStatus}>settlement check_status`,
+    );
     const { events } = await assertConsistentHistory(payments, id);
     assert.equal(events.at(-1), "payment_settled");
     const response = await payments.post(`/payments/${id}/refund/`, { amount: 1_000 });
@@ -533,7 +539,7 @@ Deno.test("check_status: revives a charge that was marked failed but exists at t
   assert.equal((await payments.refresh(id!)).transaction_status, "pending");
   await sandbox.control(`transactions/${order_id}/pay`);
   assert.equal((await payments.refresh(id!)).transaction_status, "settlement");
-  assert.deepEqual(await payments.story(id!), [
+  assert.deepEqual(await payments.transitions(id!), [
     ">pending charge",
     "pending>failure check_payment_status",
     "failure>pending check_status",
@@ -577,7 +583,10 @@ Deno.test("check_status: sends payment_settled before payment_refunded if both h
     assert.equal(payment.transaction_status, to);
     assert.equal(payment.captured_amount, "44000.00");
     assert.equal(payment.refund_amount, refunded);
-    assert.deepEqual(await payments.story(id), [">pending charge", `pending>${to} check_status`]);
+    assert.deepEqual(await payments.transitions(id), [
+      ">pending charge",
+      `pending>${to} check_status`,
+    ]);
     assert.deepEqual(await payments.events(id), [
       "payment_received",
       "payment_settled",

@@ -11,7 +11,7 @@ import {
   openInstallation,
   type Reply,
 } from "../support/installation.ts";
-import { assertBooksAgree } from "../support/payments/books.ts";
+import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { type ChargeKind, chargeRequest, type Payment } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -85,7 +85,7 @@ const RECOVERIES = [
   async (service: Installation, retry: () => Promise<Reply[]>) => {
     await service.sync();
     // Also should no client ever come back.
-    await assertBooksAgree(service.database, service.sandbox);
+    await assertPaymentsMatchGateway(service.database, service.sandbox);
     return await retry();
   },
   async (service: Installation, retry: () => Promise<Reply[]>) => {
@@ -119,7 +119,7 @@ for (const [name, step] of Object.entries(STEPS)) {
         if (first && first.status < 300) assert.deepEqual(reply, { ...first, isReplayed: true });
       }
       await assertDone(replies);
-      await assertBooksAgree(service.database, service.sandbox);
+      await assertPaymentsMatchGateway(service.database, service.sandbox);
       assertChargedOnce(service);
     }
   });
@@ -260,7 +260,7 @@ for (const name of ["before the call to the gateway", "during the call"]) {
     await service.sync();
     assert.deepEqual(await refundsOf(service, sold), ["10000.00"]);
     assert.deepEqual(await captureOf(service, held), ["capture", "30000.00"]);
-    await assertBooksAgree(service.database, service.sandbox);
+    await assertPaymentsMatchGateway(service.database, service.sandbox);
     assertChargedOnce(service);
   });
 }
@@ -287,6 +287,6 @@ Deno.test("killed before the call, a charge that is sent again while it is given
   assert.equal(reply?.status, 201);
   assert.equal(PaymentSchema.parse(reply.body).transaction_status, "pending");
   assert.ok(reply.body.va_number);
-  await assertBooksAgree(database, sandbox);
+  await assertPaymentsMatchGateway(database, sandbox);
   assertChargedOnce(service);
 });

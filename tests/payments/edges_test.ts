@@ -201,7 +201,7 @@ Deno.test("check_payment_status: an older response does not fail a charge that i
   await assert.rejects(job, PostponeJob);
   send.release();
   await parsePayment(await again, 201);
-  assert.deepEqual(await payments.story(payment_id), [">pending charge"]);
+  assert.deepEqual(await payments.transitions(payment_id), [">pending charge"]);
   assert.deepEqual(await payments.events(payment_id), ["payment_received"]);
 });
 

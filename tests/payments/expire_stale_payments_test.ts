@@ -57,7 +57,7 @@ Deno.test("expire_stale_payments: expires an overdue payment at the gateway once
   assert.equal((await stale.sandbox.status(payment.transaction_id!)).transaction_status, "expire");
   const { is_expired, is_pending } = await stale.read(payment.id);
   assert.deepEqual([is_expired, is_pending], [true, false]);
-  assert.deepEqual(await stale.story(payment.id), [
+  assert.deepEqual(await stale.transitions(payment.id), [
     ">pending charge",
     "pending>expire expire_stale_payments",
   ]);

@@ -15,7 +15,7 @@ async function assertConverges(payments: RelayedPayments, id: string): Promise<s
   const transaction = await payments.sandbox.status(refreshed.transaction_id!);
   assert.equal(refreshed.transaction_status, transaction.transaction_status);
   assert.equal(refreshed.refund_amount, transaction.refund_amount ?? "0.00");
-  const transitions = await payments.story(id);
+  const transitions = await payments.transitions(id);
   const steps = transitions.map((each) => each.split(" ")[0]!.split(">"));
   for (const [index, [from]] of steps.entries()) {
     assert.equal(from, steps[index - 1]?.[1] ?? "", `${transitions}`);

@@ -129,7 +129,7 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
       assert.equal(settled[instruction], payment[instruction], instruction);
     }
     assert.deepEqual(await payments.read(id), settled);
-    assert.deepEqual(await payments.story(id), [
+    assert.deepEqual(await payments.transitions(id), [
       ">pending charge",
       "pending>settlement check_status",
     ]);
@@ -154,7 +154,7 @@ Deno.test("payment types: a card without 3-D Secure is captured at once and sett
   const settled = await payments.refresh(captured.id);
   assert.equal(settled.transaction_status, "settlement");
   assert.equal(settled.captured_amount, "44000.00");
-  assert.deepEqual(await payments.story(captured.id), [
+  assert.deepEqual(await payments.transitions(captured.id), [
     ">pending charge",
     "pending>capture charge",
     "capture>settlement check_status",
@@ -174,7 +174,7 @@ Deno.test("3-D Secure: a successful authentication captures the card", async () 
   assertMembers(captured, { transaction_status: "capture", fraud_status: "accept", is_paid: true });
   await payments.sandbox.control(`transactions/${transaction_id}/settle`);
   assert.equal((await payments.refresh(id)).transaction_status, "settlement");
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>capture check_status",
     "capture>settlement check_status",

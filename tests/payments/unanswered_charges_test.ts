@@ -223,7 +223,7 @@ Deno.test("check_payment_status: marks a charge failed that the gateway does not
   assert.equal(payment.is_failed, true);
   assert.deepEqual(await payments.events(id), ["payment_failed"]);
   assert.deepEqual(
-    await payments.story(id),
+    await payments.transitions(id),
     [">pending charge", "pending>failure check_payment_status"],
   );
 });

@@ -230,7 +230,7 @@ Deno.test("charge: a rejected charge fails and is not checked again", async () =
   const payment = await payments.read(id);
   assert.equal(payment.transaction_status, "failure");
   assert.equal(payment.status_code, "400");
-  assert.deepEqual(await payments.story(id), [">pending charge", "pending>failure charge"]);
+  assert.deepEqual(await payments.transitions(id), [">pending charge", "pending>failure charge"]);
   assert.deepEqual(await payments.events(id), ["payment_failed"]);
   assert.deepEqual(await jobsOf(app, id), []);
   const callsBefore = relay.received.length;

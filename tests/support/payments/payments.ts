@@ -40,7 +40,7 @@ export interface TestPayments extends AsyncDisposable {
   /** Runs the `check_payment_status` task, as a worker does. */
   check(id: string): Promise<unknown>;
   /** The transitions so far, as `pending>settlement charge`. */
-  story(id: string): Promise<string[]>;
+  transitions(id: string): Promise<string[]>;
   /** The names of the events so far. */
   events(id: string): Promise<string[]>;
   /** The gateway's transactions with this order id. */
@@ -100,7 +100,7 @@ export async function openPayments(
       return PaymentSchema.parse((await response.json()).payment);
     },
     check: (id) => checkPaymentStatus(app.deps, id),
-    async story(id) {
+    async transitions(id) {
       const history = await app.database.query((sql) => listHistory(sql, id));
       return history.map(({ from_status, to_status, source }) =>
         `${from_status ?? ""}>${to_status} ${source}`

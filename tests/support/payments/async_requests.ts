@@ -17,7 +17,7 @@ export type Job = z.output<typeof JobSchema>;
 export const ASYNC = { Prefer: "respond-async" };
 
 /** The operations that can be asynchronous, with the task and the result of their jobs. */
-export const ASKED = [
+export const ASYNC_OPERATIONS = [
   {
     operation: operationOf("charge"),
     task: "process_charge_async",
@@ -46,7 +46,7 @@ export async function readJob({ get }: RelayedPayments, id: string): Promise<Job
 }
 
 /** Sends the asynchronous request and runs its job once. */
-export async function runAsked(
+export async function sendAsyncAndRun(
   payments: RelayedPayments,
   { path, body }: Pick<Prepared, "path" | "body">,
   headers = {},
@@ -61,7 +61,7 @@ export async function rowOf({ app }: RelayedPayments, id: string): Promise<Gatew
 }
 
 /** Puts the job into the state it has if its worker crashed just before storing the result. */
-export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
+export async function loseResult({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
   await ask(
     databaseUrl,
     `update gateway.jobs set status = 'running', lease_until = 'epoch', result = null
@@ -70,7 +70,7 @@ export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): P
 }
 
 /** Runs the job each time it is due until it is no longer queued; `setNow` sets the app's clock. */
-export async function runToItsEnd(
+export async function runUntilFinished(
   payments: RelayedPayments,
   id: string,
   setNow: (now: number) => void,

@@ -17,7 +17,10 @@ interface StoredPayment extends Omit<GatewayPayment, "items"> {
  * Compares the latest few hundred payments and transactions.
  * No request or job may be running meanwhile.
  */
-export async function assertBooksAgree(database: Database, sandbox: TestSandbox): Promise<void> {
+export async function assertPaymentsMatchGateway(
+  database: Database,
+  sandbox: TestSandbox,
+): Promise<void> {
   const transactions: Json[] = await sandbox.control("transactions", undefined, "GET");
   const payments = await readPayments(database);
   const byTransaction = Map.groupBy(payments, ({ transaction_id }) => transaction_id);
