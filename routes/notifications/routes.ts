@@ -3,8 +3,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf, text } from "../../core/input_fields.ts";
 import type { NotificationDeps } from "../../core/notifications/confirm.ts";
-import { listNotifications, replayNotification } from "../../core/notifications/read.ts";
-import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+import {
+  listNotifications,
+  NOTIFICATION_STATUSES,
+  replayNotification,
+} from "../../core/notifications/read.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, idOf, pathId } from "../shared/paths.ts";

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
-import { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 
 /**
  * For the document only. The core reads the payload as received, because the signature covers the

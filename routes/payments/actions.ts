@@ -6,6 +6,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { requestRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
+import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 import { PAYMENTS, REFUND_RESULTS } from "../schemas/payment_examples.ts";
 import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
 import {
@@ -27,7 +28,6 @@ import {
   CaptureSchema,
   paymentIdOf,
   PaymentPath,
-  QUEUED_JOBS,
   REFUND_REQUESTS,
   RefundInputSchema,
 } from "./requests.ts";

@@ -6,6 +6,7 @@ import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
 import { ChargeSchema } from "../../core/payments/charge_input.ts";
 import { type AsyncChargeDeps, requestCharge } from "../../core/payments/process_charge_async.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
+import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 import { CHARGED } from "../schemas/payment_examples.ts";
 import {
   fingerprintRequest,
@@ -22,7 +23,6 @@ import {
   problems,
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
-import { QUEUED_JOBS } from "./requests.ts";
 
 const path = "/charge/";
 

@@ -2,7 +2,6 @@
 
 import { z } from "@hono/zod-openapi";
 import { amount, flag, object, text } from "../../core/input_fields.ts";
-import type { JobView } from "../../core/jobs/read.ts";
 import type { Examples } from "../../core/response_fields.ts";
 import { idOf, pathId } from "../shared/paths.ts";
 
@@ -48,23 +47,3 @@ export const REFUND_REQUESTS = {
     value: { amount: 50000, reason: "Out of stock", direct: true },
   },
 } satisfies Examples<z.input<typeof RefundInputSchema>>;
-
-const QUEUED_CHARGE: JobView = {
-  id: "0197a3f0-2d58-7b94-8c0e-5f6a1d3b7e28",
-  task: "process_charge_async",
-  status: "queued",
-  attempts: 0,
-  result: null,
-  error: null,
-  created_at: "2026-03-05T04:12:09.114Z",
-  updated_at: "2026-03-05T04:12:09.114Z",
-};
-
-/** The jobs of asynchronous requests. They are here because the jobs' own examples use payments. */
-export const QUEUED_JOBS = {
-  queued_charge: { summary: "Queued charge", value: QUEUED_CHARGE },
-  queued_refund: {
-    summary: "Queued refund",
-    value: { ...QUEUED_CHARGE, task: "process_refund_async" },
-  },
-} satisfies Examples<JobView>;

@@ -2,13 +2,30 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../../core/response_fields.ts";
-import { QUEUED_JOBS } from "../payments/requests.ts";
 import type { JobSchema } from "./job.ts";
 import { CHARGED, REFUND_RESULTS } from "./payment_examples.ts";
 
 type Job = z.output<typeof JobSchema>;
 
-const QUEUED: Job = QUEUED_JOBS.queued_charge.value;
+const QUEUED: Job = {
+  id: "0197a3f0-2d58-7b94-8c0e-5f6a1d3b7e28",
+  task: "process_charge_async",
+  status: "queued",
+  attempts: 0,
+  result: null,
+  error: null,
+  created_at: "2026-03-05T04:12:09.114Z",
+  updated_at: "2026-03-05T04:12:09.114Z",
+};
+
+/** The jobs of asynchronous requests. */
+export const QUEUED_JOBS = {
+  queued_charge: { summary: "Queued charge", value: QUEUED },
+  queued_refund: {
+    summary: "Queued refund",
+    value: { ...QUEUED, task: "process_refund_async" },
+  },
+} satisfies Examples<Job>;
 
 const DONE: Job = {
   ...QUEUED,

@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import type { BreakerState } from "../../core/gateway/circuit_breaker.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
-import { MOST_COUNTED } from "../../db/status.ts";
+import { MOST_COUNTED } from "../../core/status/status.ts";
 
 /** A circuit breaker's `closed` and `open` read as the opposite of what they mean. */
 const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } as const;

@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { DELIVERY_STATUSES } from "../../core/webhooks/deliveries.ts";
-import { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
+import { DISABLED_REASONS } from "../../core/webhooks/endpoints.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
 
 const nullableTime = (description: string) =>

@@ -107,7 +107,7 @@ Deno.test("many charges at once take few statements, and each its own way", asyn
     }
     const payment = PaymentSchema.parse(await answer.json());
     assert.deepEqual(payment, await payments.read(payment.id));
-    assert.deepEqual(await payments.story(payment.id), [">pending charge"]);
+    assert.deepEqual(await payments.transitions(payment.id), [">pending charge"]);
     assert.deepEqual(await payments.events(payment.id), ["payment_received"]);
     assert.ok(!orders.has(payment.order_id), "an order is charged once");
     orders.add(payment.order_id);

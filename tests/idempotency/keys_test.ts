@@ -12,14 +12,14 @@ const databaseUrl = await createDatabase();
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** All of a problem but the id of its request. */
+/** The problem without its request id, with the HTTP status. */
 async function problemOf(response: Response): Promise<Json> {
   const { instance: _, ...rest } = await response.json();
   return { ...rest, http: response.status };
 }
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: the same key and body get the same answer, byte for byte`, async () => {
+  Deno.test(`${operation.name}: the same key and body get the identical response`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { path, body } = await operation.prepare(payments);
     const headers = newKey();
@@ -39,16 +39,16 @@ for (const operation of OPERATIONS) {
     assert.equal(payments.relay.times(operation.call), 1);
   });
 
-  Deno.test(`${operation.name}: while the first request runs, another with its key gets 409`, async () => {
+  Deno.test(`${operation.name}: responds 409 while another request with the same key is running`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { path, body } = await operation.prepare(payments);
     const headers = newKey();
     const held = payments.relay.holdNext(operation.call);
     const running = payments.post(path, body, headers);
     await held.arrived;
-    const beside = await payments.post(path, body, headers);
-    assert.ok(Number(beside.headers.get("Retry-After")) >= 1);
-    await assertProblem(beside, 409, "idempotency_in_progress");
+    const concurrent = await payments.post(path, body, headers);
+    assert.ok(Number(concurrent.headers.get("Retry-After")) >= 1);
+    await assertProblem(concurrent, 409, "idempotency_in_progress");
     held.release();
     const first = await running;
     assert.equal(first.status, operation.status);
@@ -58,7 +58,7 @@ for (const operation of OPERATIONS) {
     assert.equal(payments.relay.times(operation.call), 1);
   });
 
-  Deno.test(`${operation.name}: the same key from 50 clients at once does it once`, async () => {
+  Deno.test(`${operation.name}: 50 concurrent requests with the same key do it once`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const prepared = await operation.prepare(payments);
     const { path, body } = prepared;
@@ -69,21 +69,21 @@ for (const operation of OPERATIONS) {
     const last = await payments.post(path, body, headers);
     assert.equal(isReplayed(last), true);
     const text = await last.text();
-    // Others come while it runs, or (on a slow machine) when the database has no time for them.
-    const [told, later] = [true, false].map((isTold) =>
-      answers.filter(({ status }) => ![409, 503].includes(status) === isTold)
+    // The others get 409 while the first runs, or 503 if the database is overloaded.
+    const [finished, later] = [true, false].map((isFinal) =>
+      answers.filter(({ status }) => ![409, 503].includes(status) === isFinal)
     ) as [Response[], Response[]];
-    for (const answer of told) {
+    for (const answer of finished) {
       assert.deepEqual([answer.status, await answer.text()], [operation.status, text]);
     }
     for (const answer of later) assert.ok(answer.headers.has("Retry-After"), await answer.text());
-    assert.equal(told.filter((each) => !isReplayed(each)).length, 1);
+    assert.equal(finished.filter((each) => !isReplayed(each)).length, 1);
     assert.equal(payments.relay.times(operation.call), 1);
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 }
 
-Deno.test("what means the same is the same: white space, order and unknown members are nothing", async () => {
+Deno.test("idempotency key: white space, field order and unknown fields do not make another request", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, key } = payments;
   const send = (body: string, id: string) =>
@@ -112,7 +112,7 @@ Deno.test("what means the same is the same: white space, order and unknown membe
   await assertProblem(other, 422, "idempotency_key_reused");
 });
 
-Deno.test("whatever a caller's metadata is made of, it comes back as it was answered first", async () => {
+Deno.test("idempotency key: a replay returns unusual metadata exactly as in the first response", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const headers = { ...newKey(), "Content-Type": "application/json" };
   const body =
@@ -129,7 +129,7 @@ Deno.test("whatever a caller's metadata is made of, it comes back as it was answ
   assert.equal(stored, text);
 });
 
-Deno.test("the same key with another body is 422, and nothing comes of it", async () => {
+Deno.test("idempotency key: another body gets 422 and has no effect", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const bodies: Record<string, Json[]> = {
     charge: [{ gross_amount: 44_001 }, { payment_type: "gopay" }, { metadata: { a: 1 } }],
@@ -154,7 +154,7 @@ Deno.test("the same key with another body is 422, and nothing comes of it", asyn
   }
 });
 
-Deno.test("another body is 422 also while the first request runs, or after an unknown end", async () => {
+Deno.test("idempotency key: another body gets 422 while the first request runs and after an unknown outcome", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox, relay } = payments;
   const headers = newKey();
@@ -171,14 +171,14 @@ Deno.test("another body is 422 also while the first request runs, or after an un
   assert.equal((await post("/charge/", body, headers)).status, 201);
 });
 
-Deno.test("a key counts for one route: that of a charge never answers a refund, and so on", async () => {
+Deno.test("idempotency key: is separate for each route", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const headers = newKey();
   const body = await chargeRequest(sandbox, "card_auth");
   const charged = await parsePayment(await post("/charge/", body, headers), 201);
   const path = `/payments/${charged.id}`;
-  // With the very body of the charge, unknown members as they are.
+  // The body of the charge; the other routes ignore its unknown fields.
   const captured = await post(`${path}/capture/`, body, headers);
   assert.equal((await parsePayment(captured, 200)).transaction_status, "capture");
   await sandbox.control(`transactions/${charged.transaction_id}/settle`);
@@ -194,7 +194,7 @@ Deno.test("a key counts for one route: that of a charge never answers a refund, 
   assert.equal((await refunded.json()).payment.transaction_status, "refund");
 });
 
-Deno.test("a key counts for one payment, and for one caller", async () => {
+Deno.test("idempotency key: is separate for each payment and each user", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post } = payments;
   const headers = newKey();
@@ -212,12 +212,12 @@ Deno.test("a key counts for one payment, and for one caller", async () => {
   const answer = await post("/charge/", body, headers, bob);
   assert.equal(isReplayed(answer), false);
   assert.notEqual((await parsePayment(answer, 201)).id, alices.id);
-  // A key that replays nothing of Alice's payment to Bob, even on her own path.
-  const notHis = await post(`/payments/${one.id}/refund/`, { amount: 1_000 }, headers, bob);
-  await assertProblem(notHis, 404, "not_found");
+  // Bob does not get a replay of Alice's refund, even with her path and key.
+  const foreign = await post(`/payments/${one.id}/refund/`, { amount: 1_000 }, headers, bob);
+  await assertProblem(foreign, 404, "not_found");
 });
 
-Deno.test("two keys of one caller share what was done under either", async () => {
+Deno.test("idempotency key: is shared by two API keys of the same user", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post } = payments;
   const other = await app.createKey();
@@ -229,7 +229,7 @@ Deno.test("two keys of one caller share what was done under either", async () =>
   assert.equal(await again.text(), await first.text());
 });
 
-Deno.test("however a path is written, its key is one", async () => {
+Deno.test("idempotency key: a trailing slash and the case of the id do not make another path", async () => {
   await using payments = await openRelayed({
     databaseUrl,
     env: { BASE_PATH: "/pay" },
@@ -250,7 +250,7 @@ Deno.test("however a path is written, its key is one", async () => {
   assert.equal(await upper.text(), await cancelled.text());
 });
 
-Deno.test("a key is kept for 24 hours, and is new after them", async () => {
+Deno.test("idempotency key: expires after 24 hours", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({ databaseUrl, now: () => now });
@@ -262,22 +262,22 @@ Deno.test("a key is kept for 24 hours, and is new after them", async () => {
     const first = await payments.post(path, body, headers);
     const text = await first.text();
     now = start + DAY_MS - 1_000;
-    const kept = await payments.post(path, body, headers);
-    assert.equal(isReplayed(kept), true);
-    assert.equal(await kept.text(), text);
+    const beforeExpiry = await payments.post(path, body, headers);
+    assert.equal(isReplayed(beforeExpiry), true);
+    assert.equal(await beforeExpiry.text(), text);
     now = start + DAY_MS + 1_000;
-    const asNew = await payments.post(path, body, headers);
-    assert.equal(asNew.status, operation.status);
-    assert.equal(isReplayed(asNew), false);
-    assert.notEqual(await asNew.clone().text(), text);
-    // From now on for 24 hours more, and even for another request.
+    const afterExpiry = await payments.post(path, body, headers);
+    assert.equal(afterExpiry.status, operation.status);
+    assert.equal(isReplayed(afterExpiry), false);
+    assert.notEqual(await afterExpiry.clone().text(), text);
+    // The second response is stored under the key in turn.
     const again = await payments.post(path, body, headers);
     assert.equal(isReplayed(again), true);
-    assert.equal(await again.text(), await asNew.text());
+    assert.equal(await again.text(), await afterExpiry.text());
   }
 });
 
-Deno.test("a key that was used for something else is free again after 24 hours", async () => {
+Deno.test("idempotency key: can be used for another request after 24 hours", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { post } = payments;
@@ -291,7 +291,7 @@ Deno.test("a key that was used for something else is free again after 24 hours",
   await assertProblem(await post("/charge/", body, headers), 422, "idempotency_key_reused");
 });
 
-Deno.test("a key may have 255 printable characters, and has to have one", async () => {
+Deno.test("idempotency key: must be 1 to 255 printable ASCII characters", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
@@ -307,7 +307,7 @@ Deno.test("a key may have 255 printable characters, and has to have one", async 
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("without a key each request is one of its own", async () => {
+Deno.test("idempotency key: without a key each request makes a new charge", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const one = await parsePayment(await payments.post("/charge/", body), 201);
@@ -315,15 +315,15 @@ Deno.test("without a key each request is one of its own", async () => {
   assert.notEqual(one.id, two.id);
 });
 
-/** Requests that are refused for good: each a problem to be given again. */
-const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, string]>> = {
-  "a charge that the gateway finds invalid": () =>
+/** Requests with a final rejection, which is replayed. */
+const REJECTIONS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, string]>> = {
+  "a charge that the gateway rejects as invalid": () =>
     Promise.resolve(["/charge/", {
       payment_type: "gopay",
       gross_amount: 1_000,
       custom_expiry: { expiry_duration: 1, unit: "second" },
     }, "gateway_validation"]),
-  "a charge of an order that is taken here": async (payments) => {
+  "a charge with an order id in use here": async (payments) => {
     const { order_id } = await payments.charge("gopay");
     return [
       "/charge/",
@@ -331,7 +331,7 @@ const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, J
       "duplicate_order",
     ];
   },
-  "a charge of an order that is taken at the gateway": async ({ sandbox }) => {
+  "a charge with an order id in use at the gateway": async ({ sandbox }) => {
     const order_id = randomUUID();
     await sandbox.charge("bca", { transaction_details: { order_id } });
     return [
@@ -340,42 +340,42 @@ const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, J
       "duplicate_order",
     ];
   },
-  "a cancel of what is settled": async (payments) => {
+  "a cancel of a settled payment": async (payments) => {
     const { id } = await payments.paid("gopay");
     return [`/payments/${id}/cancel/`, {}, "invalid_state"];
   },
-  "an expire that the gateway does not allow": async (payments) => {
+  "an expire that the gateway rejects": async (payments) => {
     const { id, transaction_id } = await payments.charge("gopay");
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     return [`/payments/${id}/expire/`, {}, "invalid_state"];
   },
-  "a capture that the bank refuses": async (payments) => {
+  "a capture that the bank declines": async (payments) => {
     const { id } = await payments.charge("card_auth");
     await payments.sandbox.fault("capture", "bank_refuses");
     return [`/payments/${id}/capture/`, {}, "capture_denied"];
   },
-  "a capture of more than is held": async (payments) => {
+  "a capture above the authorized amount": async (payments) => {
     const { id } = await payments.charge("card_auth");
     return [`/payments/${id}/capture/`, { amount: 44_001 }, "validation_error"];
   },
-  "a refund that the bank refuses": async (payments) => {
+  "a refund that the bank declines": async (payments) => {
     const { id } = await payments.paid("gopay");
     await payments.sandbox.fault("refund", "bank_refuses");
     return [`/payments/${id}/refund/`, {}, "refund_denied"];
   },
-  "a refund of more than is left": async (payments) => {
+  "a refund above the remaining balance": async (payments) => {
     const { id } = await payments.paid("gopay");
     return [`/payments/${id}/refund/`, { amount: 44_001 }, "validation_error"];
   },
-  "a refund that the gateway does not allow": async (payments) => {
+  "a refund that the gateway rejects": async (payments) => {
     const { id } = await payments.paid("bca");
     return [`/payments/${id}/refund/`, {}, "invalid_state"];
   },
 };
 
-Deno.test("what is refused for good is refused again in the same words, and not asked again", async (t) => {
+Deno.test("idempotency key: replays a final rejection without calling the gateway", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
-  for (const [what, prepare] of Object.entries(REFUSALS)) {
+  for (const [what, prepare] of Object.entries(REJECTIONS)) {
     await t.step(what, async () => {
       const [path, body, code] = await prepare(payments);
       const headers = newKey();
@@ -385,12 +385,12 @@ Deno.test("what is refused for good is refused again in the same words, and not 
       assert.equal(problem.code, code);
       assert.equal(problem.outcome, "refused");
       assert.equal(problem.http, 400);
-      const asked = payments.relay.received.length;
+      const callsBefore = payments.relay.received.length;
       const again = await payments.post(path, body, headers);
       assert.equal(isReplayed(again), true);
       assert.equal(again.headers.get("content-type"), "application/problem+json");
       assert.deepEqual(await problemOf(again), problem);
-      assert.equal(payments.relay.received.length, asked);
+      assert.equal(payments.relay.received.length, callsBefore);
     });
   }
 });

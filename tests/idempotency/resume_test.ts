@@ -17,31 +17,31 @@ import type { Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 
-const FAULTS_OF_UNKNOWN_END = [
+const FAULTS_WITH_UNKNOWN_OUTCOME = [
   ...["no_answer", "reset", "answer_lost"],
   ...["error_500", "error_503", "hidden_500", "broken_json", "html"],
 ];
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: after an unknown end the same key goes on, and does it once`, async () => {
+  Deno.test(`${operation.name}: a retry with the same key after an unknown outcome checks first and does it once`, async () => {
     const waits = createWaits();
     await using payments = await openRelayed({
       databaseUrl,
       gatewayOptions: { wait: waits.wait },
     });
-    for (const fault of FAULTS_OF_UNKNOWN_END) {
+    for (const fault of FAULTS_WITH_UNKNOWN_OUTCOME) {
       const prepared = await operation.prepare(payments);
       const headers = newKey();
-      const strike = { operation, prepared, fault, waits, headers };
-      const struck = await sendIntoFault(payments, strike);
-      assert.equal((await struck.json()).outcome, "unknown", fault);
+      const faultyRequest = { operation, prepared, fault, waits, headers };
+      const failed = await sendIntoFault(payments, faultyRequest);
+      assert.equal((await failed.json()).outcome, "unknown", fault);
 
       const before = payments.relay.received.length;
       const answer = await payments.post(prepared.path, prepared.body, headers);
       const text = await answer.text();
       assert.equal(answer.status, operation.status, `${fault}: ${text}`);
       assert.equal(isReplayed(answer), false, fault);
-      assert.equal(payments.relay.asked()[before], "GET /v2/:id/status", `${fault}: asked first`);
+      assert.equal(payments.relay.asked()[before], "GET /v2/:id/status", `${fault}: checks first`);
       assert.equal(await timesDone(payments, operation, prepared), 1, fault);
 
       const again = await payments.post(prepared.path, prepared.body, headers);
@@ -50,14 +50,20 @@ for (const operation of OPERATIONS) {
     }
   });
 
-  Deno.test(`${operation.name}: a gateway that has had too many requests is asked anew`, async () => {
+  Deno.test(`${operation.name}: a retry with the same key after a rate limit is sent to the gateway`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const prepared = await operation.prepare(payments);
     const headers = newKey();
-    const strike = { operation, prepared, fault: "rate_limit", waits: createWaits(), headers };
-    const struck = await sendIntoFault(payments, { ...strike, more: { retry_after: 7 } });
-    assert.equal(struck.headers.get("Retry-After"), "7");
-    const problem = await assertProblem(struck, 400, "gateway_rate_limited");
+    const faultyRequest = {
+      operation,
+      prepared,
+      fault: "rate_limit",
+      waits: createWaits(),
+      headers,
+    };
+    const failed = await sendIntoFault(payments, { ...faultyRequest, more: { retry_after: 7 } });
+    assert.equal(failed.headers.get("Retry-After"), "7");
+    const problem = await assertProblem(failed, 400, "gateway_rate_limited");
     assert.equal(problem.outcome, "refused");
     const answer = await payments.post(prepared.path, prepared.body, headers);
     assert.equal(answer.status, operation.status, await answer.clone().text());
@@ -65,14 +71,15 @@ for (const operation of OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a second try that is refused says nothing about the first`, async () => {
+  Deno.test(`${operation.name}: the outcome stays unknown if the retry is rate limited`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const prepared = await operation.prepare(payments);
     const headers = newKey();
-    const strike = { operation, prepared, waits: createWaits(), headers };
-    const { payment_id } = await (await sendIntoFault(payments, { ...strike, fault: "reset" }))
-      .json();
-    const refused = await sendIntoFault(payments, { ...strike, fault: "rate_limit" });
+    const faultyRequest = { operation, prepared, waits: createWaits(), headers };
+    const { payment_id } =
+      await (await sendIntoFault(payments, { ...faultyRequest, fault: "reset" }))
+        .json();
+    const refused = await sendIntoFault(payments, { ...faultyRequest, fault: "rate_limit" });
     const problem = await assertProblem(refused, 400, "gateway_rate_limited");
     assert.deepEqual([problem.payment_id, problem.outcome], [payment_id, "unknown"]);
     const answer = await payments.post(prepared.path, prepared.body, headers);
@@ -81,7 +88,7 @@ for (const operation of OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a request that outlives its lease is taken over, and done once`, async () => {
+  Deno.test(`${operation.name}: another request takes the key over after its lease expired, and it is done once`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ databaseUrl, now: () => now });
     const prepared = await operation.prepare(payments);
@@ -96,26 +103,26 @@ for (const operation of OPERATIONS) {
     assert.equal(second.status, operation.status, text);
     held.release();
     const first = await stalled;
-    // Whatever it hears by then, it is told of the same payment, and nothing was done twice.
-    const told = await first.json();
+    // The first request may succeed or fail, but it names the same payment.
+    const reply = await first.json();
     const { id } = operation.paymentIn(JSON.parse(text));
-    assert.equal(told.payment_id ?? operation.paymentIn(told).id, id);
+    assert.equal(reply.payment_id ?? operation.paymentIn(reply).id, id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
-    const kept = await payments.post(path, body, headers);
-    assert.equal(kept.status, operation.status, await kept.clone().text());
-    assert.equal(operation.paymentIn(await kept.json()).id, id);
+    const third = await payments.post(path, body, headers);
+    assert.equal(third.status, operation.status, await third.clone().text());
+    assert.equal(operation.paymentIn(await third.json()).id, id);
   });
 }
 
 for (const name of ["cancel", "expire", "capture"] as const) {
-  Deno.test(`${name}: what the first time did after all, while the second was on its way, is done`, async () => {
+  Deno.test(`${name}: a retry succeeds if the gateway processes the first call meanwhile`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { relay, sandbox } = payments;
     const operation = operationOf(name);
     const prepared = await operation.prepare(payments);
     const headers = newKey();
-    const strike = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
-    const { payment_id } = await (await sendIntoFault(payments, strike)).json();
+    const faultyRequest = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
+    const { payment_id } = await (await sendIntoFault(payments, faultyRequest)).json();
     const held = relay.holdNext(operation.call);
     const second = payments.post(prepared.path, prepared.body, headers);
     await held.arrived;
@@ -129,7 +136,7 @@ for (const name of ["cancel", "expire", "capture"] as const) {
   });
 }
 
-Deno.test("a charge without an order id is one charge too, whatever befalls its answer", async () => {
+Deno.test("charge: a retry without an order id after a lost response makes no second transaction", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const body = await chargeRequest(sandbox, "gopay");
@@ -149,7 +156,7 @@ Deno.test("a charge without an order id is one charge too, whatever befalls its 
   );
 });
 
-Deno.test("one-time card tokens do not keep a charge from going on", async () => {
+Deno.test("charge: a retry with a used one-time card token finds the charge", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const body = await chargeRequest(sandbox, "card");
@@ -161,12 +168,12 @@ Deno.test("one-time card tokens do not keep a charge from going on", async () =>
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("a kept answer is given also while the gateway is down; what ended unknown stays unknown", async () => {
+Deno.test("idempotency key: while the gateway is down, replies are replayed and unknown outcomes stay unknown", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, sandbox, relay } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const kept = newKey();
-  const first = await post("/charge/", body, kept);
+  const finished = newKey();
+  const first = await post("/charge/", body, finished);
   const lost = newKey();
   await sandbox.fault("charge", "answer_lost");
   const unknown = await assertProblem(
@@ -178,11 +185,11 @@ Deno.test("a kept answer is given also while the gateway is down; what ended unk
   for (let i = 0; i < 4; i++) assert.equal((await post("/charge/", body)).status, 502);
   assert.equal(app.gateway.breakerState(), "open");
 
-  const asked = relay.received.length;
-  const replayed = await post("/charge/", body, kept);
+  const callsBefore = relay.received.length;
+  const replayed = await post("/charge/", body, finished);
   assert.equal(isReplayed(replayed), true);
   assert.equal(await replayed.text(), await first.text());
-  // Whoever is told "refused" would charge anew; the first try may have gone through (it has).
+  // "refused" would invite the caller to charge again, although the first attempt succeeded.
   const problem = await assertProblem(
     await post("/charge/", body, lost),
     502,
@@ -191,7 +198,7 @@ Deno.test("a kept answer is given also while the gateway is down; what ended unk
   assert.equal(problem.outcome, "unknown");
   assert.equal(problem.payment_id, unknown.payment_id);
   assert.equal(problem.order_id, unknown.order_id);
-  for (const key of [kept, lost]) {
+  for (const key of [finished, lost]) {
     const other = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
     await assertProblem(other, 422, "idempotency_key_reused");
   }
@@ -201,10 +208,10 @@ Deno.test("a kept answer is given also while the gateway is down; what ended unk
     "gateway_unreachable",
   );
   assert.equal(fresh.outcome, "refused");
-  assert.equal(relay.received.length, asked);
+  assert.equal(relay.received.length, callsBefore);
 });
 
-/** A refund whose requests bear one key, and whose statements a test can hold back. */
+/** A refund sent with one key, whose SQL statements the test can hold back. */
 async function openHeldRefund() {
   const { wrapDatabase, holdNext } = createHeldDatabase();
   const time = { now: Date.now() };
@@ -223,7 +230,7 @@ async function openHeldRefund() {
   };
 }
 
-Deno.test("who read the payment before its refund was begun goes on with it, all the same", async () => {
+Deno.test("refund: a request that read the payment before another stored the refund resumes that refund", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("claim key");
   const late = refund.send();
@@ -235,7 +242,7 @@ Deno.test("who read the payment before its refund was begun goes on with it, all
   assert.equal(await refund.timesDone(), 1);
 });
 
-Deno.test("who lost the key before the refund was begun does not begin one any more", async () => {
+Deno.test("refund: a request that lost its key before storing the refund does not start one", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("write payment");
   const frozen = refund.send();
@@ -252,7 +259,7 @@ Deno.test("who lost the key before the refund was begun does not begin one any m
   assert.equal(await again.text(), await done.text());
 });
 
-Deno.test("who takes a key over knows of the refund that its holder began a moment before", async () => {
+Deno.test("refund: a request that takes the key over sees the refund stored just before", async () => {
   await using refund = await openHeldRefund();
   const beginning = refund.holdNext("write payment");
   const frozen = refund.send();
@@ -273,14 +280,14 @@ Deno.test("who takes a key over knows of the refund that its holder began a mome
   assert.equal(await refund.timesDone(), 1);
 });
 
-Deno.test("an order that is taken by nobody the gateway knows may be taken by our own charge", async () => {
+Deno.test("charge: a duplicate order id without a visible transaction leaves the outcome unknown", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, relay, sandbox } = payments;
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
   await sandbox.fault("charge", "answer_lost");
   const { payment_id } = await (await post("/charge/", body, headers)).json();
-  // Its own idempotency has forgotten the first time, and its status lags behind.
+  // The gateway's own idempotency key has expired, and its status is out of date.
   await sandbox.advance(301);
   const { intercept } = relay;
   relay.intercept = (request, pass) =>
@@ -296,7 +303,7 @@ Deno.test("an order that is taken by nobody the gateway knows may be taken by ou
   assert.equal((await payments.transactions(body.order_id)).length, 1);
 });
 
-Deno.test("a refund that a task found denied is denied to the same key, too", async () => {
+Deno.test("refund: a retry with the same key gets refund_denied if a task found it denied", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;
@@ -316,7 +323,7 @@ Deno.test("a refund that a task found denied is denied to the same key, too", as
   assert.equal(payments.relay.times("POST /v2/:id/refund"), 2);
 });
 
-Deno.test("a charge that a task finished meanwhile is the answer to its key", async () => {
+Deno.test("charge: a retry with the same key returns the payment that a task found meanwhile", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
@@ -324,13 +331,13 @@ Deno.test("a charge that a task finished meanwhile is the answer to its key", as
   await sandbox.fault("charge", "answer_lost");
   const { payment_id } = await (await post("/charge/", body, headers)).json();
   await payments.check(payment_id);
-  const asked = payments.relay.received.length;
+  const callsBefore = payments.relay.received.length;
   const payment = await parsePayment(await post("/charge/", body, headers), 201);
   assert.deepEqual(payment, await payments.read(payment_id));
-  assert.equal(payments.relay.received.length, asked, "the gateway need not be asked");
+  assert.equal(payments.relay.received.length, callsBefore, "no gateway call is needed");
 });
 
-Deno.test("a charge that was given up is made anew under its key", async () => {
+Deno.test("charge: a retry with the same key makes a new charge after the first was marked failed", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;
@@ -351,14 +358,14 @@ Deno.test("a charge that was given up is made anew under its key", async () => {
   assert.equal((await again.json()).id, payment.id);
 });
 
-Deno.test("the key of a process that died is free when its lease is over", async () => {
+Deno.test("idempotency key: the key of a crashed process is free when its lease expires", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app, post } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const headers = newKey();
   const first = await parsePayment(await post("/charge/", body, headers), 201);
-  // As it is left by one that died before it could keep its answer.
+  // The state that a process leaves behind if it crashes before storing its reply.
   await app.database.query((sql) =>
     sql`update gateway.idempotency_keys set reply = null, lease_until = ${new Date(now + 1_000)}
       where key = ${headers["Idempotency-Key"]}`

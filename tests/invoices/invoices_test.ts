@@ -230,7 +230,7 @@ Deno.test("one that the gateway refuses is failed, and leaves order and number t
   assert.match(problem.detail!, /customer_details\.name is odd/);
   const failed = await invoices.find(id);
   assert.deepEqual([failed.status, failed.gateway_invoice_id], ["failed", null]);
-  assert.deepEqual(await invoices.story(id), [">pending create", "pending>failed create"]);
+  assert.deepEqual(await invoices.transitions(id), [">pending create", "pending>failed create"]);
   assert.deepEqual(await namesTold(invoices, failed), []);
   await assertProblem(await invoices.void(id), 400, "invalid_state");
 
@@ -445,7 +445,7 @@ Deno.test("the verbs of the service: createInvoice, getInvoiceStatus, voidInvoic
   await invoices.pay(paid);
   const seen = await getInvoiceStatus(app.deps, caller, paid.id);
   assert.equal(seen.status, "paid");
-  assert.deepEqual(await invoices.story(paid.id), [
+  assert.deepEqual(await invoices.transitions(paid.id), [
     ">pending create",
     "pending>sent create",
     "sent>paid get_invoice_status",

@@ -58,7 +58,7 @@ Deno.test("an invoice is paid by itself: its payment is the owner's, and the not
   assert.equal(order_id, invoice.order_id);
   await invoices.work();
   await assertPaid(invoices, invoice);
-  assert.deepEqual(await invoices.story(invoice.id), [
+  assert.deepEqual(await invoices.transitions(invoice.id), [
     ">pending create",
     "pending>sent create",
     "sent>paid check_invoice_status",
@@ -92,7 +92,7 @@ Deno.test("a draft is sent, and then paid", async () => {
   await invoices.pay(invoice);
   await invoices.work();
   await assertPaid(invoices, invoice);
-  assert.deepEqual(await invoices.story(invoice.id), [
+  assert.deepEqual(await invoices.transitions(invoice.id), [
     ">pending create",
     "pending>draft create",
     "draft>sent check_invoice_status",
@@ -186,7 +186,7 @@ Deno.test("past its day an invoice is overdue, can be paid still, and is paid th
   await invoices.pay(invoice);
   await invoices.work();
   await assertPaid(invoices, invoice);
-  assert.deepEqual((await invoices.story(invoice.id)).slice(2), [
+  assert.deepEqual((await invoices.transitions(invoice.id)).slice(2), [
     "sent>overdue check_invoice_status",
     "overdue>paid check_invoice_status",
   ]);
@@ -215,7 +215,7 @@ Deno.test("one that was paid on its last day is never overdue, though nobody tol
   await invoices.advance(2 * DAY);
   await invoices.tick();
   await assertPaid(invoices, invoice);
-  assert.ok(!(await invoices.story(invoice.id)).some((step) => step.includes("overdue")));
+  assert.ok(!(await invoices.transitions(invoice.id)).some((step) => step.includes("overdue")));
 });
 
 Deno.test("an overdue invoice is voided", async () => {
@@ -251,7 +251,7 @@ Deno.test("one that was voided and then paid, for the customer had begun to, is 
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
   await invoices.work();
   await assertPaid(invoices, invoice);
-  assert.deepEqual((await invoices.story(invoice.id)).slice(2), [
+  assert.deepEqual((await invoices.transitions(invoice.id)).slice(2), [
     "sent>void void",
     "void>paid check_invoice_status",
   ]);
@@ -485,7 +485,7 @@ Deno.test("ten voids at once: one void, told once", async () => {
   }
   assert.ok(answers.some(({ status }) => status === 200));
   assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
-  assert.equal((await invoices.story(invoice.id)).length, 3);
+  assert.equal((await invoices.transitions(invoice.id)).length, 3);
 });
 
 Deno.test("overdue looks, syncs and voids all at once: one void event", async () => {

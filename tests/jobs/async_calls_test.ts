@@ -8,13 +8,13 @@ import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   accepted,
-  ASKED,
   ASYNC,
-  forgetEnd,
+  ASYNC_OPERATIONS,
+  loseResult,
   readJob,
   rowOf,
-  runAsked,
-} from "../support/payments/asked.ts";
+  sendAsyncAndRun,
+} from "../support/payments/async_requests.ts";
 import { timesDone } from "../support/payments/operations.ts";
 import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -22,7 +22,7 @@ import { assertProblem } from "../support/problem.ts";
 const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
 const HOUR_MS = 3_600_000;
 
-for (const { operation, task, resultOf } of ASKED) {
+for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
   Deno.test(`${operation.name}: respond-async returns a job whose result is the synchronous response`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
@@ -136,7 +136,7 @@ for (const { operation, task, resultOf } of ASKED) {
     const held = relay.holdNext(operation.call);
     const running = post(prepared.path, prepared.body, headers);
     await held.arrived;
-    const { id, status, attempts } = await runAsked(payments, prepared, headers);
+    const { id, status, attempts } = await sendAsyncAndRun(payments, prepared, headers);
     assert.deepEqual([status, attempts], ["queued", 0]);
     held.release();
     const answer = await running;
@@ -152,9 +152,9 @@ for (const { operation, task, resultOf } of ASKED) {
     Deno.test(`${operation.name}: a job that runs twice ${name} takes effect once`, async () => {
       await using payments = await openRelayed();
       const prepared = await operation.prepare(payments);
-      const first = await runAsked(payments, prepared, headers);
+      const first = await sendAsyncAndRun(payments, prepared, headers);
       assert.equal(first.status, "succeeded");
-      await forgetEnd(payments, first.id);
+      await loseResult(payments, first.id);
       await runDueJobs(payments.app);
       const second = await readJob(payments, first.id);
       assert.deepEqual([second.status, second.attempts], ["succeeded", 2]);
@@ -171,7 +171,7 @@ for (const { operation, task, resultOf } of ASKED) {
     for (const fault of ["answer_lost", "error_500", "reset"]) {
       const prepared = await operation.prepare(payments);
       await sandbox.fault(operation.name, fault);
-      const first = await runAsked(payments, prepared);
+      const first = await sendAsyncAndRun(payments, prepared);
       assert.deepEqual([first.status, first.attempts], ["queued", 1], fault);
       assert.match(first.error!, /^gateway_\w+: .+ \(outcome unknown: payment [0-9a-f-]{36}\)$/);
       const { run_at, updated_at } = await rowOf(payments, first.id);
@@ -192,7 +192,7 @@ for (const { operation, task, resultOf } of ASKED) {
     });
     const prepared = await operation.prepare(payments);
     payments.relay.intercept = () => new Response("<html>", { status: 500 });
-    const { id } = await runAsked(payments, prepared);
+    const { id } = await sendAsyncAndRun(payments, prepared);
     const delays: number[] = [];
     for (let job = await rowOf(payments, id); job.status === "queued";) {
       delays.push((job.run_at.getTime() - now) / 1_000);
@@ -214,7 +214,7 @@ for (const { operation, task, resultOf } of ASKED) {
     });
     const prepared = await operation.prepare(payments);
     await payments.sandbox.fault(operation.name, "rate_limit");
-    const { id, status, attempts } = await runAsked(payments, prepared);
+    const { id, status, attempts } = await sendAsyncAndRun(payments, prepared);
     assert.deepEqual([status, attempts], ["queued", 0]);
     for (let job = await rowOf(payments, id); job.status === "queued";) {
       assert.ok(job.run_at.getTime() > now);
@@ -248,10 +248,10 @@ Deno.test("async key: can be reused after 24 hours", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now });
   const headers = newKey();
-  const first = await runAsked(payments, { path: "/charge/", body: CHARGE }, headers);
+  const first = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
   now += 24 * HOUR_MS + 1_000;
   const other = { ...CHARGE, gross_amount: 2_000 };
-  const second = await runAsked(payments, { path: "/charge/", body: other }, headers);
+  const second = await sendAsyncAndRun(payments, { path: "/charge/", body: other }, headers);
   assert.notEqual(second.id, first.id);
   assert.equal(second.status, "succeeded");
   assert.equal((await readJob(payments, first.id)).status, "succeeded");
@@ -264,7 +264,7 @@ Deno.test("async key: rejects a key that a synchronous request used with another
   const charged = await parsePayment(await post("/charge/", CHARGE, headers), 201);
   const other = await post("/charge/", { ...CHARGE, gross_amount: 7 }, { ...headers, ...ASYNC });
   await assertProblem(other, 422, "idempotency_key_reused");
-  const same = await runAsked(payments, { path: "/charge/", body: CHARGE }, headers);
+  const same = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
   assert.deepEqual(same.result, { payment: charged });
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
@@ -285,7 +285,7 @@ Deno.test("async request: without a key each request creates a job", async () =>
   const sold = await payments.paid("gopay");
   const part = { path: `/payments/${sold.id}/refund/`, body: { amount: 1_000 } };
   await accepted(await post(part.path, part.body, ASYNC));
-  await runAsked(payments, part);
+  await sendAsyncAndRun(payments, part);
   assert.equal((await payments.read(sold.id)).refund_amount, "2000.00");
 });
 
@@ -318,7 +318,7 @@ for (const [what, prepare] of Object.entries(REFUSALS)) {
   Deno.test(`async job: ${what} fails without a retry`, async () => {
     await using payments = await openRelayed();
     const [path, body, error] = await prepare(payments);
-    const job = await runAsked(payments, { path, body });
+    const job = await sendAsyncAndRun(payments, { path, body });
     assert.deepEqual([job.status, job.attempts, job.result], ["failed", 1, null], job.error!);
     assert.match(job.error!, error);
     assert.equal(await runDueJobs(payments.app), 0);

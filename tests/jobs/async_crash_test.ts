@@ -5,7 +5,7 @@ import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { type Installation, type Keyed, openInstallation } from "../support/crash/installation.ts";
 import { textOf } from "../support/database/wire.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
-import { assertBooksAgree } from "../support/payments/books.ts";
+import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { chargeRequest } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -103,7 +103,7 @@ for (const [name, step] of Object.entries(STEPS)) {
       await service.sync();
       const results = await Promise.all(jobs.map((id) => resultOf(service, id!)));
       await assertDone(results);
-      await assertBooksAgree(service.database, service.sandbox);
+      await assertPaymentsMatchGateway(service.database, service.sandbox);
       assertChargedOnce(service);
     }
   });

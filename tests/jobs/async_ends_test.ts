@@ -6,13 +6,13 @@ import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   accepted,
-  ASKED,
   ASYNC,
-  forgetEnd,
+  ASYNC_OPERATIONS,
+  loseResult,
   readJob,
-  runAsked,
-  runToItsEnd,
-} from "../support/payments/asked.ts";
+  runUntilFinished,
+  sendAsyncAndRun,
+} from "../support/payments/async_requests.ts";
 import { type Prepared, timesDone } from "../support/payments/operations.ts";
 
 const MINUTE_MS = 60_000;
@@ -35,15 +35,15 @@ async function failUnknown(
   const { relay } = payments;
   const { intercept } = relay;
   relay.intercept = () => new Response("<html>", { status: 500 });
-  const { id } = await runAsked(payments, prepared, headers);
-  const { status, error } = await runToItsEnd(payments, id, setNow);
+  const { id } = await sendAsyncAndRun(payments, prepared, headers);
+  const { status, error } = await runUntilFinished(payments, id, setNow);
   assert.equal(status, "failed");
   assert.match(error!, UNKNOWN);
   relay.intercept = intercept;
   return id;
 }
 
-for (const { operation, resultOf } of ASKED) {
+for (const { operation, resultOf } of ASYNC_OPERATIONS) {
   Deno.test(`${operation.name}: a job expires with the key of an earlier request, and returns its reply`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
@@ -92,7 +92,7 @@ for (const { operation, resultOf } of ASKED) {
     for (const [wait, isPruned] of [[late, false], [late + HOUR_MS, true]] as const) {
       const prepared = await operation.prepare(payments);
       await sandbox.fault(operation.name, "answer_lost");
-      const first = await runAsked(payments, prepared);
+      const first = await sendAsyncAndRun(payments, prepared);
       assert.match(first.error!, UNKNOWN);
       if (isPruned) await ask(databaseUrl, "delete from gateway.idempotency_keys");
       now += wait;
@@ -110,8 +110,8 @@ for (const { operation, resultOf } of ASKED) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const prepared = await operation.prepare(payments);
-    const first = await runAsked(payments, prepared);
-    await forgetEnd(payments, first.id);
+    const first = await sendAsyncAndRun(payments, prepared);
+    await loseResult(payments, first.id);
     now += 25 * HOUR_MS;
     await runDueJobs(payments.app);
     const late = await readJob(payments, first.id);
@@ -175,7 +175,7 @@ Deno.test("async request: a repeated request returns the job that was rejected",
     body: { payment_type: "gopay", gross_amount: 1_000, order_id },
   };
   const headers = { ...ASYNC, ...newKey() };
-  const refused = await runAsked(payments, asked, headers);
+  const refused = await sendAsyncAndRun(payments, asked, headers);
   assert.match(refused.error!, /^duplicate_order/);
   const again = await payments.post(asked.path, asked.body, headers);
   assert.equal(isReplayed(again), true);

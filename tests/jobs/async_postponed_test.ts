@@ -6,13 +6,13 @@ import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   accepted,
-  ASKED,
   ASYNC,
+  ASYNC_OPERATIONS,
   readJob,
   rowOf,
-  runAsked,
-  runToItsEnd,
-} from "../support/payments/asked.ts";
+  runUntilFinished,
+  sendAsyncAndRun,
+} from "../support/payments/async_requests.ts";
 import { type Operation, type Prepared, timesDone } from "../support/payments/operations.ts";
 import type { Payment } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
@@ -59,7 +59,7 @@ async function assertDoneAtOnce(
   assert.equal(await timesDone(payments, operation, prepared), 1);
 }
 
-for (const { operation } of ASKED) {
+for (const { operation } of ASYNC_OPERATIONS) {
   Deno.test(`${operation.name}: a job postponed several times creates one payment and takes effect once`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
@@ -68,8 +68,8 @@ for (const { operation } of ASKED) {
     });
     const prepared = await operation.prepare(payments);
     rateLimit(payments, operation, 3, 4);
-    const { id } = await runAsked(payments, prepared);
-    const done = await runToItsEnd(payments, id, (then) => now = then);
+    const { id } = await sendAsyncAndRun(payments, prepared);
+    const done = await runUntilFinished(payments, id, (then) => now = then);
     assert.deepEqual([done.status, done.attempts], ["succeeded", 1], done.error!);
     await assertDoneAtOnce(payments, operation, prepared);
   });
@@ -120,14 +120,14 @@ for (const { operation } of ASKED) {
     });
     const prepared = await operation.prepare(payments);
     rateLimit(payments, operation, 86_400, 1);
-    const { id } = await runAsked(payments, prepared);
+    const { id } = await sendAsyncAndRun(payments, prepared);
     const { run_at } = await rowOf(payments, id);
     assert.equal(run_at.getTime() - now, HOUR_MS);
     for (const minutes of [2, 20, 30]) {
       now += minutes * MINUTE_MS;
       await runDueJobs(otherApp);
     }
-    const done = await runToItsEnd(payments, id, (then) => now = then);
+    const done = await runUntilFinished(payments, id, (then) => now = then);
     assert.equal(done.status, "succeeded", done.error!);
     await assertDoneAtOnce(payments, operation, prepared);
   });
@@ -140,8 +140,8 @@ for (const { operation } of ASKED) {
     });
     const prepared = await operation.prepare(payments);
     rateLimit(payments, operation, 3_600, Infinity);
-    const { id } = await runAsked(payments, prepared);
-    const over = await runToItsEnd(payments, id, (then) => now = then);
+    const { id } = await sendAsyncAndRun(payments, prepared);
+    const over = await runUntilFinished(payments, id, (then) => now = then);
     const left = await onlyPayment(payments, prepared);
     assert.equal(over.status, "failed");
     assert.match(

@@ -33,7 +33,11 @@ async function assertUnpaid(payments: TestPayments, { id }: Payment, says = ""):
 /** All that is known of a payment and was told of it, but for when it was last written. */
 async function known(payments: TestPayments, { id }: Payment): Promise<Json> {
   const { updated_at: _, ...payment } = await payments.read(id);
-  return { payment, story: await payments.story(id), events: await payments.events(id) };
+  return {
+    payment,
+    transitions: await payments.transitions(id),
+    events: await payments.events(id),
+  };
 }
 
 /** Taken or refused, but never a mistake of ours. */
@@ -612,5 +616,5 @@ Deno.test("without a key, or with another installation's, nothing can be signed"
     else await assertProblem(response, 403, "signature_invalid");
   }
   await assertUnpaid(payments, target);
-  assert.deepEqual(await payments.story(target.id), [">pending charge"]);
+  assert.deepEqual(await payments.transitions(target.id), [">pending charge"]);
 });

@@ -97,7 +97,7 @@ Deno.test("incidents 2, 15: the same notification many times at once is taken ea
     assert.equal(new Set(told.map(({ id }) => id)).size, 2 * times, "a record for each");
     assert.ok(told.every(({ payment_id }) => payment_id === charged.id));
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
-    assert.deepEqual(await payments.story(charged.id), [
+    assert.deepEqual(await payments.transitions(charged.id), [
       ">pending charge",
       "pending>settlement notification",
     ]);
@@ -277,7 +277,7 @@ Deno.test("incidents 17, 20: ten at once about an order that nobody knows here m
   ]);
   assert.ok(told.every(({ payment_id }) => payment_id === row!.id));
   assert.deepEqual(await payments.events(row!.id), ["payment_settled"]);
-  assert.deepEqual(await payments.story(row!.id), [
+  assert.deepEqual(await payments.transitions(row!.id), [
     ">pending notification",
     "pending>settlement notification",
   ]);

@@ -61,7 +61,7 @@ Deno.test("what the gateway tells is recorded, changes the payment and is told o
   assert.equal(paid.is_paid, true);
   assert.equal(paid.captured_amount, paid.gross_amount);
   assert.notEqual(paid.settlement_time, null);
-  assert.deepEqual(await payments.story(charged.id), [
+  assert.deepEqual(await payments.transitions(charged.id), [
     ">pending charge",
     "pending>settlement notification",
   ]);
@@ -351,7 +351,7 @@ Deno.test("a transaction that was made elsewhere is adopted, for staff alone to 
   );
   assert.deepEqual([adopted.bank, adopted.custom_field1], ["bni", "from a link"]);
   await assertProblem(await payments.get(`/payments/${id}/`), 404, "not_found");
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending notification",
     "pending>settlement notification",
   ]);

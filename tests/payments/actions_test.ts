@@ -28,62 +28,69 @@ const ALICE: Caller = { userId: "alice", isStaff: false, credential: "api_key", 
 const BOB: Caller = { ...ALICE, userId: "bob" };
 const STAFF: Caller = { ...ALICE, userId: "carol", isStaff: true };
 
-/** How a payment gets into each state, and what can be done to it there. */
-const STATES: Record<string, { make(payments: TestPayments): Promise<string>; can: string[] }> = {
-  pending: { make: (payments) => made(payments, "gopay"), can: ["cancel", "expire"] },
-  authorize: { make: (payments) => made(payments, "card_auth"), can: ["cancel", "capture"] },
-  capture: { make: (payments) => made(payments, "card"), can: ["cancel"] },
-  challenge: {
-    make: async (payments) => (await chargeCard(payments, CHALLENGED_CARD)).id,
-    can: ["cancel", "approve", "deny"],
-  },
-  settlement: { make: (payments) => after(payments, "gopay", "pay"), can: [] },
-  deny: {
-    make: async (payments) => (await chargeCard(payments, DENIED_BY_BANK)).id,
-    can: [],
-  },
-  cancel: { make: (payments) => acted(payments, "cancel"), can: [] },
-  expire: { make: (payments) => acted(payments, "expire"), can: [] },
-  failure: { make: (payments) => after(payments, "card_3ds", "fail"), can: [] },
-  refused: { make: refusedCharge, can: [] },
-  refund: { make: (payments) => refunded(payments, {}), can: [] },
-  partial_refund: { make: (payments) => refunded(payments, { amount: 1_000 }), can: [] },
-  chargeback: { make: (payments) => chargedBack(payments, {}), can: [] },
-  partial_chargeback: { make: (payments) => chargedBack(payments, { amount: 1_000 }), can: [] },
-};
+/** How to bring a payment into each state, and which actions the state allows. */
+const STATES: Record<string, { make(payments: TestPayments): Promise<string>; allowed: string[] }> =
+  {
+    pending: { make: (payments) => charged(payments, "gopay"), allowed: ["cancel", "expire"] },
+    authorize: {
+      make: (payments) => charged(payments, "card_auth"),
+      allowed: ["cancel", "capture"],
+    },
+    capture: { make: (payments) => charged(payments, "card"), allowed: ["cancel"] },
+    challenge: {
+      make: async (payments) => (await chargeCard(payments, CHALLENGED_CARD)).id,
+      allowed: ["cancel", "approve", "deny"],
+    },
+    settlement: { make: (payments) => afterChange(payments, "gopay", "pay"), allowed: [] },
+    deny: {
+      make: async (payments) => (await chargeCard(payments, DENIED_BY_BANK)).id,
+      allowed: [],
+    },
+    cancel: { make: (payments) => afterAction(payments, "cancel"), allowed: [] },
+    expire: { make: (payments) => afterAction(payments, "expire"), allowed: [] },
+    failure: { make: (payments) => afterChange(payments, "card_3ds", "fail"), allowed: [] },
+    refused: { make: rejectedCharge, allowed: [] },
+    refund: { make: (payments) => afterRefund(payments, {}), allowed: [] },
+    partial_refund: { make: (payments) => afterRefund(payments, { amount: 1_000 }), allowed: [] },
+    chargeback: { make: (payments) => afterChargeback(payments, {}), allowed: [] },
+    partial_chargeback: {
+      make: (payments) => afterChargeback(payments, { amount: 1_000 }),
+      allowed: [],
+    },
+  };
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The state it is in by its own name, where the one above is another. */
+/** The `transaction_status` of states above that have another name. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
-Deno.test("these tests have a payment in every state", () => {
+Deno.test("payment actions: these tests cover every payment status", () => {
   const statuses = Object.keys(STATES).map((name) => STATUS[name] ?? name);
   assert.deepEqual(new Set(statuses), new Set(PAYMENT_STATUSES));
 });
 
-for (const [name, { make, can }] of Object.entries(STATES)) {
-  Deno.test(`${name}: what its state forbids is refused, and the gateway is not asked`, async () => {
+for (const [name, { make, allowed }] of Object.entries(STATES)) {
+  Deno.test(`payment actions: in state ${name}, forbidden actions are rejected without calling the gateway`, async () => {
     await using payments = await openProxiedPayments({ databaseUrl });
     const id = await make(payments);
     const before = await payments.read(id);
     assert.equal(before.transaction_status, STATUS[name] ?? name);
-    const asked = payments.proxy.received.length;
-    for (const action of ACTIONS.filter((each) => !can.includes(each))) {
-      const { code, members } = await refusalOf(payments, id, action);
+    const callsBefore = payments.proxy.received.length;
+    for (const action of ACTIONS.filter((each) => !allowed.includes(each))) {
+      const { code, members } = await rejectionOf(payments, id, action);
       assert.equal(code, "invalid_state", action);
       assert.equal(members.outcome, "refused");
       assert.equal(members.payment_id, id);
       assert.equal(members.order_id, before.order_id);
       assert.equal(members.transaction_status, before.transaction_status);
     }
-    assert.equal(payments.proxy.received.length, asked);
+    assert.equal(payments.proxy.received.length, callsBefore);
     assert.deepEqual(await payments.read(id), before);
   });
 }
 
 for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
-  Deno.test(`${kind} is cancelled, here and at the gateway`, async () => {
+  Deno.test(`cancel: cancels a ${kind} payment, here and at the gateway`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { id, transaction_id, transaction_status } = await payments.charge(kind);
     const eventsBefore = await payments.events(id);
@@ -103,12 +110,12 @@ for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
     assert.deepEqual(await payments.read(id), cancelled);
     const seen = await payments.sandbox.status(transaction_id!);
     assert.equal(seen.transaction_status, "cancel");
-    assert.equal((await payments.story(id)).at(-1), `${transaction_status}>cancel cancel`);
+    assert.equal((await payments.transitions(id)).at(-1), `${transaction_status}>cancel cancel`);
     assert.deepEqual(await payments.events(id), [...eventsBefore, "payment_cancelled"]);
   });
 }
 
-Deno.test("a challenge that nobody answered can be cancelled", async () => {
+Deno.test("cancel: cancels a challenged payment that was not reviewed", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD);
   const cancelled = await parsePayment(await payments.post(`/payments/${id}/cancel/`), 200);
@@ -116,7 +123,7 @@ Deno.test("a challenge that nobody answered can be cancelled", async () => {
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
 });
 
-Deno.test("a pending payment is expired, here and at the gateway", async () => {
+Deno.test("expire: expires a pending payment, here and at the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("qris");
   const expired = await parsePayment(await payments.post(`/payments/${id}/expire/`), 200);
@@ -129,11 +136,11 @@ Deno.test("a pending payment is expired, here and at the gateway", async () => {
   });
   const seen = await payments.sandbox.status(transaction_id!);
   assert.equal(seen.transaction_status, "expire");
-  assert.deepEqual(await payments.story(id), [">pending charge", "pending>expire expire"]);
+  assert.deepEqual(await payments.transitions(id), [">pending charge", "pending>expire expire"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_expired"]);
 });
 
-Deno.test("a hold is captured whole where no amount is given", async () => {
+Deno.test("capture: captures the full authorized amount by default", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const body of [undefined, {}]) {
     const held = await payments.charge("card_auth");
@@ -154,7 +161,7 @@ Deno.test("a hold is captured whole where no amount is given", async () => {
       is_paid: true,
       is_pending: false,
     });
-    assert.deepEqual(await payments.story(held.id), [
+    assert.deepEqual(await payments.transitions(held.id), [
       ">pending charge",
       "pending>authorize charge",
       "authorize>capture capture",
@@ -163,7 +170,7 @@ Deno.test("a hold is captured whole where no amount is given", async () => {
   }
 });
 
-Deno.test("a hold is captured in part: the rest is let go, and the part is what counts", async () => {
+Deno.test("capture: releases the rest after a partial capture and counts only the captured part", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   const response = await payments.post(`/payments/${id}/capture/`, { amount: 20_000 });
@@ -178,7 +185,7 @@ Deno.test("a hold is captured in part: the rest is let go, and the part is what 
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("a hold captured in part elsewhere counts with that part", async () => {
+Deno.test("check_status: takes over the amount of a partial capture made outside the service", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   await payments.sandbox.post("/v2/capture", { transaction_id, gross_amount: 7_000 });
@@ -190,18 +197,18 @@ Deno.test("a hold captured in part elsewhere counts with that part", async () =>
   });
 });
 
-Deno.test("more than is held cannot be captured, and the gateway is not asked", async () => {
+Deno.test("capture: rejects an amount above the authorized one without calling the gateway", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const held = await payments.charge("card_auth");
-  const asked = payments.proxy.received.length;
+  const callsBefore = payments.proxy.received.length;
   const response = await payments.post(`/payments/${held.id}/capture/`, { amount: 44_001 });
   const { errors } = await assertProblem(response, 400, "validation_error");
   assert.deepEqual(errors!.map(({ field }) => field), ["amount"]);
-  assert.equal(payments.proxy.received.length, asked);
+  assert.equal(payments.proxy.received.length, callsBefore);
   assert.deepEqual(await payments.read(held.id), held);
 });
 
-Deno.test("a capture that the bank refuses leaves the hold, to be tried again or cancelled", async () => {
+Deno.test("capture: keeps the authorization if the bank declines; capture and cancel still work", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const next of ["capture", "cancel"]) {
     const { id, order_id, transaction_id } = await payments.charge("card_auth");
@@ -228,7 +235,7 @@ Deno.test("a capture that the bank refuses leaves the hold, to be tried again or
   }
 });
 
-Deno.test("a bank that says no to a charge is an answer", async () => {
+Deno.test("charge: responds 201 with a denied payment if the bank declines the card", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const [card, fraud_status] of [[DENIED_BY_BANK, "accept"], [DENIED_AS_FRAUD, "deny"]]) {
     const denied = await chargeCard(payments, card!);
@@ -243,12 +250,15 @@ Deno.test("a bank that says no to a charge is an answer", async () => {
     });
     assert.match(denied.status_message!, /^(Deny by Bank|Denied by)/);
     assert.deepEqual(await payments.read(denied.id), denied);
-    assert.deepEqual(await payments.story(denied.id), [">pending charge", "pending>deny charge"]);
+    assert.deepEqual(await payments.transitions(denied.id), [
+      ">pending charge",
+      "pending>deny charge",
+    ]);
     assert.deepEqual(await payments.events(denied.id), ["payment_denied"]);
   }
 });
 
-Deno.test("a challenged card is approved: from then on it is paid", async () => {
+Deno.test("approve: makes a challenged card payment paid", async () => {
   await using payments = await openPayments({ databaseUrl });
   const challenged = await chargeCard(payments, CHALLENGED_CARD);
   assertMembers(challenged, {
@@ -269,7 +279,7 @@ Deno.test("a challenged card is approved: from then on it is paid", async () => 
     is_pending: false,
   });
   assert.deepEqual(await payments.read(id), body);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>capture charge",
     "capture>capture approve",
@@ -277,18 +287,18 @@ Deno.test("a challenged card is approved: from then on it is paid", async () => 
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("a challenged card is denied", async () => {
+Deno.test("deny: denies a challenged card payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
   const { body } = await denyPayment(payments.app.deps, ALICE, id);
   assertMembers(body, { transaction_status: "deny", fraud_status: "deny", is_failed: true });
   const seen = await payments.sandbox.status(transaction_id!);
   assert.equal(seen.transaction_status, "deny");
-  assert.equal((await payments.story(id)).at(-1), "capture>deny deny");
+  assert.equal((await payments.transitions(id)).at(-1), "capture>deny deny");
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_denied"]);
 });
 
-Deno.test("a hold that was challenged is approved, and stays a hold", async () => {
+Deno.test("approve: keeps a challenged authorization an authorization", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD, "card_auth");
   const { body } = await approvePayment(payments.app.deps, ALICE, id);
@@ -303,7 +313,7 @@ Deno.test("a hold that was challenged is approved, and stays a hold", async () =
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("only its owner and staff review a payment, and no route leads to it", async () => {
+Deno.test("approve and deny: only for the owner and staff, and not available as routes", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD);
   for (const review of [approvePayment, denyPayment]) {
@@ -320,31 +330,36 @@ Deno.test("only its owner and staff review a payment, and no route leads to it",
   assert.equal(body.fraud_status, "accept");
 });
 
-/** What the gateway knows already, and the service does not. */
-const OVERTAKEN: { action: string; kind: ChargeKind; happens: string; found: string }[] = [
-  { action: "cancel", kind: "gopay", happens: "pay", found: "settlement" },
-  { action: "cancel", kind: "card", happens: "settle", found: "settlement" },
-  { action: "expire", kind: "bca", happens: "pay", found: "settlement" },
-  { action: "expire", kind: "gopay", happens: "deny", found: "deny" },
+/** Changes at the gateway that the service has not seen yet. */
+const CHANGED_AT_GATEWAY: {
+  action: string;
+  kind: ChargeKind;
+  change: string;
+  expectedStatus: string;
+}[] = [
+  { action: "cancel", kind: "gopay", change: "pay", expectedStatus: "settlement" },
+  { action: "cancel", kind: "card", change: "settle", expectedStatus: "settlement" },
+  { action: "expire", kind: "bca", change: "pay", expectedStatus: "settlement" },
+  { action: "expire", kind: "gopay", change: "deny", expectedStatus: "deny" },
 ];
 
-for (const { action, kind, happens, found } of OVERTAKEN) {
-  Deno.test(`${action} of a ${kind} after ${happens}: the gateway's state is taken over first`, async () => {
+for (const { action, kind, change, expectedStatus } of CHANGED_AT_GATEWAY) {
+  Deno.test(`${action}: stores the gateway's state and rejects if a ${kind} payment changed there (${change})`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { id, transaction_id } = await payments.charge(kind);
-    await payments.sandbox.control(`transactions/${transaction_id}/${happens}`);
+    await payments.sandbox.control(`transactions/${transaction_id}/${change}`);
     const response = await payments.post(`/payments/${id}/${action}/`);
     const problem = await assertProblem(response, 400, "invalid_state");
     assert.equal(problem.outcome, "refused");
     assert.equal(problem.payment_id, id);
-    assert.equal(problem.transaction_status, found);
-    assert.equal((await payments.read(id)).transaction_status, found);
-    const [, ...story] = await payments.story(id);
-    assert.match(story.at(-1)!, new RegExp(`>${found} ${action}$`));
+    assert.equal(problem.transaction_status, expectedStatus);
+    assert.equal((await payments.read(id)).transaction_status, expectedStatus);
+    const [, ...transitions] = await payments.transitions(id);
+    assert.match(transitions.at(-1)!, new RegExp(`>${expectedStatus} ${action}$`));
   });
 }
 
-Deno.test("a capture of what was cancelled meanwhile takes that over first", async () => {
+Deno.test("capture: stores the cancellation and rejects if the payment was cancelled at the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   await payments.sandbox.post(`/v2/${transaction_id}/cancel`);
@@ -354,7 +369,7 @@ Deno.test("a capture of what was cancelled meanwhile takes that over first", asy
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
 });
 
-Deno.test("a review of what was decided meanwhile takes that over first", async () => {
+Deno.test("approve and deny: store the decision and reject if the gateway already decided", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const review of [approvePayment, denyPayment]) {
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
@@ -369,7 +384,7 @@ Deno.test("a review of what was decided meanwhile takes that over first", async 
   }
 });
 
-Deno.test("a 412 whose reason cannot be had is refused, and changes nothing", async () => {
+Deno.test("cancel: rejects and changes nothing if the gateway answers 412 and its status is unavailable", async () => {
   await using payments = await openPayments({
     databaseUrl,
     gatewayOptions: { wait: createWaits().wait },
@@ -385,13 +400,13 @@ Deno.test("a 412 whose reason cannot be had is refused, and changes nothing", as
   assert.equal((await payments.refresh(id)).transaction_status, "settlement");
 });
 
-Deno.test("an action on a charge whose answer was lost finds its transaction first", async () => {
+Deno.test("cancel and expire: first find the transaction of a charge whose response was lost", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const action of ["cancel", "expire"]) {
     await payments.sandbox.fault("charge", "answer_lost");
     const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
     const { payment_id, detail } = await assertProblem(response, 502, "gateway_unreachable");
-    assert.equal(detail, null, "there is no more to say");
+    assert.equal(detail, null, "there is no gateway message");
     const done = await parsePayment(await payments.post(`/payments/${payment_id}/${action}/`), 200);
     assert.equal(done.transaction_status, action);
     const expected = [
@@ -402,11 +417,11 @@ Deno.test("an action on a charge whose answer was lost finds its transaction fir
   }
 });
 
-Deno.test("check_status has the payment and the gateway's words, without their signature", async () => {
+Deno.test("check_status: returns the payment and the gateway's response without its signature", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const kind of ["bca", "card", "qris", "card_auth"] as const) {
     const { id, transaction_id } = await payments.charge(kind);
-    const { signature_key, ...said } = await payments.sandbox.status(transaction_id!);
+    const { signature_key, ...expected } = await payments.sandbox.status(transaction_id!);
     assert.match(signature_key, /^[0-9a-f]{128}$/);
     const response = await payments.get(`/payments/${id}/check_status/`);
     const text = await response.text();
@@ -414,23 +429,23 @@ Deno.test("check_status has the payment and the gateway's words, without their s
     assert.ok(!text.includes(signature_key));
     assert.ok(!text.includes("signature_key"));
     const { payment, gateway_response } = PaymentStatusCheckSchema.parse(JSON.parse(text));
-    assert.deepEqual(gateway_response, said, "word for word");
+    assert.deepEqual(gateway_response, expected, "unchanged");
     assert.deepEqual(payment, await payments.read(id));
   }
 });
 
-Deno.test("check_status of a charge that was refused has nothing of the gateway's, nor asks it", async () => {
+Deno.test("check_status: does not call the gateway for a rejected charge", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
-  const id = await refusedCharge(payments);
-  const asked = payments.proxy.received.length;
+  const id = await rejectedCharge(payments);
+  const callsBefore = payments.proxy.received.length;
   const response = await payments.get(`/payments/${id}/check_status/`);
   const { payment, gateway_response } = PaymentStatusCheckSchema.parse(await response.json());
   assert.equal(gateway_response, null);
   assert.equal(payment.transaction_status, "failure");
-  assert.equal(payments.proxy.received.length, asked);
+  assert.equal(payments.proxy.received.length, callsBefore);
 });
 
-Deno.test("a gateway that cannot say how a payment stands leaves it as it is", async () => {
+Deno.test("check_status: leaves the payment unchanged if the gateway fails", async () => {
   await using payments = await openPayments({
     databaseUrl,
     gatewayOptions: { wait: createWaits().wait },
@@ -448,7 +463,7 @@ Deno.test("a gateway that cannot say how a payment stands leaves it as it is", a
   }
 });
 
-Deno.test("a saved token shows in the gateway's words of check_status, and nowhere else", async () => {
+Deno.test("check_status: returns a saved token only in the gateway's response", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const request = await chargeRequest(sandbox, "card");
@@ -477,17 +492,17 @@ Deno.test("a saved token shows in the gateway's words of check_status, and nowhe
   }
 });
 
-Deno.test("to read a payment is not to ask the gateway", async () => {
+Deno.test("payments: reading and listing do not call the gateway", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const payment = await payments.charge("bca");
   await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
-  const asked = payments.proxy.received.length;
+  const callsBefore = payments.proxy.received.length;
   assert.deepEqual(await payments.read(payment.id), payment);
   assert.equal((await payments.get("/payments/")).status, 200);
-  assert.equal(payments.proxy.received.length, asked);
+  assert.equal(payments.proxy.received.length, callsBefore);
 });
 
-async function made(payments: TestPayments, kind: ChargeKind): Promise<string> {
+async function charged(payments: TestPayments, kind: ChargeKind): Promise<string> {
   return (await payments.charge(kind)).id;
 }
 
@@ -500,46 +515,54 @@ async function chargeCard(
   return await payments.charge(kind, { token_id });
 }
 
-/** A payment to which something happened at the gateway that is known here. */
-async function after(payments: TestPayments, kind: ChargeKind, happens: string): Promise<string> {
+/** A payment that changed at the gateway, and the service has stored the change. */
+async function afterChange(
+  payments: TestPayments,
+  kind: ChargeKind,
+  change: string,
+): Promise<string> {
   const { id, transaction_id } = await payments.charge(kind);
-  await payments.sandbox.control(`transactions/${transaction_id}/${happens}`);
+  await payments.sandbox.control(`transactions/${transaction_id}/${change}`);
   return (await payments.refresh(id)).id;
 }
 
-async function acted(payments: TestPayments, action: string): Promise<string> {
+async function afterAction(payments: TestPayments, action: string): Promise<string> {
   const { id } = await payments.charge("bca");
   return (await parsePayment(await payments.post(`/payments/${id}/${action}/`), 200)).id;
 }
 
-async function refunded(payments: TestPayments, input: Json): Promise<string> {
+async function afterRefund(payments: TestPayments, input: Json): Promise<string> {
   const { id } = await payments.paid("gopay");
   assert.equal((await payments.post(`/payments/${id}/refund/`, input)).status, 200);
   return id;
 }
 
-async function chargedBack(payments: TestPayments, particulars: Json): Promise<string> {
+async function afterChargeback(payments: TestPayments, details: Json): Promise<string> {
   const { id, transaction_id } = await payments.paid("card");
-  await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, particulars);
+  await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, details);
   return (await payments.refresh(id)).id;
 }
 
-/** The gateway knows no such token. */
-async function refusedCharge(payments: TestPayments): Promise<string> {
+/** A charge that the gateway rejects because its token does not exist. */
+async function rejectedCharge(payments: TestPayments): Promise<string> {
   const request = await chargeRequest(payments.sandbox, "card");
-  const response = await payments.post("/charge/", { ...request, token_id: "of-nobody" });
+  const response = await payments.post("/charge/", { ...request, token_id: "unknown-token" });
   const { payment_id, outcome } = await assertProblem(response, 400, "gateway_error");
   assert.equal(outcome, "refused");
   return payment_id!;
 }
 
-interface Refusal {
+interface Rejection {
   code: string;
   members: Record<string, unknown>;
 }
 
-/** Through the route where there is one, else by the verb itself. */
-async function refusalOf(payments: ProxiedPayments, id: string, action: string): Promise<Refusal> {
+/** Calls the route if the action has one, otherwise the function itself. */
+async function rejectionOf(
+  payments: ProxiedPayments,
+  id: string,
+  action: string,
+): Promise<Rejection> {
   const review = { approve: approvePayment, deny: denyPayment }[action];
   if (!review) {
     const response = await payments.post(`/payments/${id}/${action}/`);

@@ -30,27 +30,29 @@ const databaseUrl = await createDatabase();
 const STATUS = /^GET .*\/status$/;
 const MINUTE = 60_000;
 
-Deno.test("whatever order its news come in, a payment ends alike", async () => {
+Deno.test("apply report: any order of the same reports leads to the same payment", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const life = await cardLife(payments);
-  const orders = permutations(life);
-  // As answers to something else, and as answers to a question that all others overtook.
+  const reports = await cardReports(payments);
+  const orders = permutations(reports);
+  // Once as reports that were not requested (null), once as responses to an outdated check (-1).
   const runs = [null, -1].flatMap((askedAt) => orders.map((order) => ({ order, askedAt })));
-  const ends = await eightAtATime(runs, async ({ order, askedAt }) => {
-    const { id, order_id } = await writtenOnly(payments, { payment_type: "credit_card" });
-    const own = { transaction_id: crypto.randomUUID(), order_id };
-    for (const answer of order) await tell(payments, id, { ...answer, ...own }, { askedAt });
-    const { events } = await assertWellTold(payments, id);
+  const ends = await inBatchesOfEight(runs, async ({ order, askedAt }) => {
+    const { id, order_id } = await storeUnansweredPayment(payments, {
+      payment_type: "credit_card",
+    });
+    const ids = { transaction_id: crypto.randomUUID(), order_id };
+    for (const answer of order) await applyAnswer(payments, id, { ...answer, ...ids }, { askedAt });
+    const { events } = await assertConsistentHistory(payments, id);
     assert.equal(events.filter((name) => name === "payment_settled").length, 1);
-    const told = events.filter((name) => name !== "payment_received");
-    assert.deepEqual(told.slice(0, 2), ["payment_settled", "payment_refunded"]);
+    const later = events.filter((name) => name !== "payment_received");
+    assert.deepEqual(later.slice(0, 2), ["payment_settled", "payment_refunded"]);
     const end = viewPayment(await stored(payments, id));
-    assert.equal(end.transaction_id, own.transaction_id);
-    return withoutOwn(end);
+    assert.equal(end.transaction_id, ids.transaction_id);
+    return withoutIds(end);
   });
   for (const [index, end] of ends.entries()) {
-    const heard = runs[index]!.order.map(({ transaction_status }) => transaction_status);
-    assert.deepEqual(end, ends[0], heard.join(", "));
+    const statuses = runs[index]!.order.map(({ transaction_status }) => transaction_status);
+    assert.deepEqual(end, ends[0], statuses.join(", "));
   }
   assert.equal(ends.length, 240);
   const [end] = ends;
@@ -64,57 +66,59 @@ Deno.test("whatever order its news come in, a payment ends alike", async () => {
   );
 });
 
-Deno.test("news of the same second: what is further on counts, whichever came first", async () => {
+Deno.test("apply report: of two reports with the same time the later state wins, in either order", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const [, capture, settlement] = await cardLife(payments);
+  const [, capture, settlement] = await cardReports(payments);
   const second = {
     transaction_time: "2026-03-05 11:12:09",
     settlement_time: "2026-03-05 11:12:09",
   };
   for (const order of [[capture, settlement], [settlement, capture]]) {
-    const payment = await writtenOnly(payments, { payment_type: "credit_card" });
-    const own = { transaction_id: crypto.randomUUID(), order_id: payment.order_id };
-    for (const answer of order) await tell(payments, payment.id, { ...answer, ...own, ...second });
+    const payment = await storeUnansweredPayment(payments, { payment_type: "credit_card" });
+    const ids = { transaction_id: crypto.randomUUID(), order_id: payment.order_id };
+    for (const answer of order) {
+      await applyAnswer(payments, payment.id, { ...answer, ...ids, ...second });
+    }
     assert.equal((await stored(payments, payment.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(payment.id), ["payment_settled"]);
   }
 });
 
-Deno.test("whatever was heard before, one look at the gateway ends it as the gateway has it", async () => {
+Deno.test("check_status: restores the gateway's state after wrong reports in any order", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const order of permutations(["expire", "cancel", "pending", "deny"])) {
     const { id, transaction_id } = await payments.charge("gopay");
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     const answer = await payments.sandbox.status(transaction_id!);
     for (const transaction_status of order) {
-      await tell(payments, id, { ...answer, transaction_status });
+      await applyAnswer(payments, id, { ...answer, transaction_status });
     }
     const settled = await payments.refresh(id);
     assert.equal(settled.transaction_status, "settlement", order.join());
     assert.equal(settled.captured_amount, "44000.00");
-    const { events } = await assertWellTold(payments, id);
+    const { events } = await assertConsistentHistory(payments, id);
     assert.equal(events.filter((name) => name === "payment_settled").length, 1);
   }
 });
 
-Deno.test("the same news again change nothing", async () => {
+Deno.test("apply report: a repeated report changes nothing", async () => {
   await using payments = await openPayments({ databaseUrl });
-  for (const answer of await cardLife(payments)) {
-    const payment = await writtenOnly(payments, { payment_type: "credit_card" });
-    const own = { transaction_id: crypto.randomUUID(), order_id: payment.order_id };
-    await tell(payments, payment.id, { ...answer, ...own });
+  for (const answer of await cardReports(payments)) {
+    const payment = await storeUnansweredPayment(payments, { payment_type: "credit_card" });
+    const ids = { transaction_id: crypto.randomUUID(), order_id: payment.order_id };
+    await applyAnswer(payments, payment.id, { ...answer, ...ids });
     const before = await stored(payments, payment.id);
-    const told = await assertWellTold(payments, payment.id);
+    const recorded = await assertConsistentHistory(payments, payment.id);
     for (const askedAt of [null, before.version]) {
-      const { step } = await tell(payments, payment.id, { ...answer, ...own }, { askedAt });
+      const { step } = await applyAnswer(payments, payment.id, { ...answer, ...ids }, { askedAt });
       assert.equal(step, "duplicate", answer.transaction_status);
     }
     assert.deepEqual(await stored(payments, payment.id), before);
-    assert.deepEqual(await assertWellTold(payments, payment.id), told);
+    assert.deepEqual(await assertConsistentHistory(payments, payment.id), recorded);
   }
 });
 
-Deno.test("a status that was overtaken never steps back", async () => {
+Deno.test("check_status: an outdated response does not undo a newer state", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
@@ -127,14 +131,14 @@ Deno.test("a status that was overtaken never steps back", async () => {
   held.release();
   await slow;
   assert.deepEqual(await payments.read(id), settled);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>settlement check_status",
   ]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("news that were overtaken are no news: the gateway is asked again", async () => {
+Deno.test("check_status: checks again if its response was overtaken by another change", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("card_3ds");
@@ -144,18 +148,18 @@ Deno.test("news that were overtaken are no news: the gateway is asked again", as
   await held.arrived;
   await sandbox.control(`transactions/${transaction_id}/settle`);
   const settled = await payments.refresh(id);
-  const asked = proxy.received.length;
+  const callsBefore = proxy.received.length;
   held.release();
-  assert.deepEqual(await slow, settled, "whoever asked hears how it stands now");
-  assert.equal(proxy.received.length, asked + 1);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await slow, settled, "the slow caller gets the current state");
+  assert.equal(proxy.received.length, callsBefore + 1);
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>settlement check_status",
   ]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("a look from the background that was overtaken by a capture takes nothing back", async () => {
+Deno.test("check_payment_status: an outdated response does not undo a capture", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.charge("card_auth");
   const held = payments.proxy.holdAnswer(STATUS);
@@ -166,14 +170,14 @@ Deno.test("a look from the background that was overtaken by a capture takes noth
   held.release();
   await check;
   assert.deepEqual(await payments.read(id), captured);
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>authorize charge",
     "authorize>capture capture",
   ]);
 });
 
-Deno.test("a status from before a refund takes nothing of it back", async () => {
+Deno.test("check_status: a response from before a refund does not undo it", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.paid("gopay");
   const held = payments.proxy.holdAnswer(STATUS);
@@ -189,7 +193,7 @@ Deno.test("a status from before a refund takes nothing of it back", async () => 
   assert.deepEqual(await payments.read(id), refunded);
 });
 
-Deno.test("a denial that was overtaken does not take back that it was paid after all", async () => {
+Deno.test("check_status: an outdated denial does not undo a later settlement", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
@@ -198,7 +202,7 @@ Deno.test("a denial that was overtaken does not take back that it was paid after
   const held = proxy.holdAnswer(STATUS, denied);
   const slow = payments.refresh(id);
   await held.arrived;
-  await tell(payments, id, denied);
+  await applyAnswer(payments, id, denied);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   const settled = await payments.refresh(id);
   assert.equal(settled.transaction_status, "settlement");
@@ -211,7 +215,7 @@ Deno.test("a denial that was overtaken does not take back that it was paid after
   ]);
 });
 
-Deno.test("a provider that takes a payment back is believed when asked", async () => {
+Deno.test("check_status: stores a reversal of a settled payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.paid("echannel");
   await payments.sandbox.control(`transactions/${transaction_id}/reverse`);
@@ -225,41 +229,41 @@ Deno.test("a provider that takes a payment back is believed when asked", async (
 
   const settled = { ...await payments.sandbox.status(transaction_id!), status_code: "200" };
   settled.transaction_status = "settlement";
-  const { step, payment } = await tell(payments, id, settled, { isLatest: true });
-  assert.equal(step, "revived", "should it change its mind again");
+  const { step, payment } = await applyAnswer(payments, id, settled, { isLatest: true });
+  assert.equal(step, "revived", "a settlement after the reversal is stored again");
   assert.equal(payment.captured_amount, 44_000);
-  assert.deepEqual(await payments.events(id), events, "that it was paid is told once");
+  assert.deepEqual(await payments.events(id), events, "payment_settled is sent once");
 });
 
-Deno.test("an answer that says nothing of fraud leaves what is known of it", async () => {
+Deno.test("apply report: a report without fraud_status keeps the stored one", async () => {
   await using payments = await openPayments({ databaseUrl });
   const token_id = await payments.sandbox.token(CHALLENGED_CARD);
   const { id, transaction_id } = await payments.charge("card", { token_id });
   const { fraud_status, ...capture } = await payments.sandbox.status(transaction_id!);
   assert.equal(fraud_status, "challenge");
-  const { step } = await tell(payments, id, capture, { isLatest: true });
+  const { step } = await applyAnswer(payments, id, capture, { isLatest: true });
   assert.equal(step, "duplicate");
   assert.equal((await payments.read(id)).is_paid, false);
   const settlement = { ...capture, transaction_status: "settlement" };
-  const { payment } = await tell(payments, id, settlement, { isLatest: true });
+  const { payment } = await applyAnswer(payments, id, settlement, { isLatest: true });
   assert.equal(payment.transaction_status, "settlement");
   assert.equal(payment.fraud_status, "challenge");
 });
 
-Deno.test("twenty looks while a charge is being made: one transition, one event", async () => {
+Deno.test("charge: 20 status checks before its response cause one transition and one event", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
-  const charge = chargeWhileLooking(payments, "card");
+  const charge = chargeDuringChecks(payments, "card");
   const captured = await charge;
   assert.equal(captured.transaction_status, "capture");
   assert.equal(captured.captured_amount, "44000.00");
-  assert.deepEqual(await payments.story(captured.id), [
+  assert.deepEqual(await payments.transitions(captured.id), [
     ">pending charge",
     "pending>capture check_status",
   ]);
   assert.deepEqual(await payments.events(captured.id), ["payment_settled"]);
 });
 
-Deno.test("a look that overtakes the charge's answer costs neither the caller's fields nor the link", async () => {
+Deno.test("charge: keeps the request's fields and redirect_url if status checks come before its response", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const order_id = crypto.randomUUID();
   const more = {
@@ -269,9 +273,9 @@ Deno.test("a look that overtakes the charge's answer costs neither the caller's 
     metadata: { cart: "c-1" },
     custom_fields: ["one"],
   };
-  const payment = await chargeWhileLooking(payments, "card_3ds", more);
+  const payment = await chargeDuringChecks(payments, "card_3ds", more);
   assert.equal(payment.transaction_status, "pending");
-  assert.ok(payment.redirect_url, "which a status does not have");
+  assert.ok(payment.redirect_url, "only the charge response contains it");
   assert.equal(payment.payment_type, "credit_card");
   assert.deepEqual(payment.metadata, { cart: "c-1" });
   assert.equal(payment.custom_field1, "one");
@@ -283,11 +287,11 @@ Deno.test("a look that overtakes the charge's answer costs neither the caller's 
     sql`select id from gateway.payments where order_id = ${order_id}`
   );
   assert.equal(rows.length, 1);
-  assert.deepEqual(await payments.story(payment.id), [">pending charge"]);
+  assert.deepEqual(await payments.transitions(payment.id), [">pending charge"]);
   assert.deepEqual(await payments.events(payment.id), ["payment_received"]);
 });
 
-Deno.test("a charge that is paid before its answer comes is answered as paid", async () => {
+Deno.test("charge: returns a settled payment if it was paid before the response arrived", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { proxy, sandbox } = payments;
   const order_id = crypto.randomUUID();
@@ -305,21 +309,21 @@ Deno.test("a charge that is paid before its answer comes is answered as paid", a
   assert.deepEqual(await payments.events(payment_ref), ["payment_settled"]);
 });
 
-Deno.test("a capture and looks at once: one transition, and everybody hears of it", async () => {
+Deno.test("capture: with concurrent status checks, one transition, and all callers see it", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.charge("card_auth");
   const held = payments.proxy.holdAnswer(/^POST \/v2\/capture$/);
   const capture = payments.post(`/payments/${id}/capture/`);
   await held.arrived;
-  const looks = await Promise.all(Array.from({ length: 10 }, () => payments.refresh(id)));
-  for (const { transaction_status } of looks) assert.equal(transaction_status, "capture");
+  const checks = await Promise.all(Array.from({ length: 10 }, () => payments.refresh(id)));
+  for (const { transaction_status } of checks) assert.equal(transaction_status, "capture");
   held.release();
   assert.equal((await parsePayment(await capture, 200)).transaction_status, "capture");
-  assert.deepEqual((await payments.story(id)).slice(2), ["authorize>capture check_status"]);
+  assert.deepEqual((await payments.transitions(id)).slice(2), ["authorize>capture check_status"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("captures at once: the money is taken once, and whoever comes second is told how it stands", async () => {
+Deno.test("capture: of 10 concurrent captures one takes effect, the others get an error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   const answers = await Promise.all(
@@ -332,10 +336,10 @@ Deno.test("captures at once: the money is taken once, and whoever comes second i
       done++;
     } else {
       const { code, outcome } = await answer.json();
-      // The gateway says of a call that still runs only that it does.
-      const isTold = code === "invalid_state" ||
+      // While another capture runs, the gateway answers only that it is being processed.
+      const isExpected = code === "invalid_state" ||
         (code === "gateway_error" && outcome === "unknown");
-      assert.ok(isTold, `${code} ${outcome}`);
+      assert.ok(isExpected, `${code} ${outcome}`);
     }
   }
   assert.ok(done >= 1);
@@ -343,11 +347,11 @@ Deno.test("captures at once: the money is taken once, and whoever comes second i
   assert.equal(payment.transaction_status, "capture");
   assert.equal(payment.captured_amount, "44000.00");
   assert.equal((await payments.sandbox.status(transaction_id!)).transaction_status, "capture");
-  assert.equal((await payments.story(id)).length, 3);
+  assert.equal((await payments.transitions(id)).length, 3);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("a second capture is refused, and a capture that fails moves no money back", async () => {
+Deno.test("capture: rejects a second capture and does not undo anything after failures", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("card_auth");
@@ -358,7 +362,11 @@ Deno.test("a second capture is refused, and a capture that fails moves no money 
     await response.body?.cancel();
   }
   const captured = await payments.refresh(id);
-  assert.equal(captured.transaction_status, "capture", "the last one went through after all");
+  assert.equal(
+    captured.transaction_status,
+    "capture",
+    "the last attempt succeeded, only its response was lost",
+  );
   for (let times = 0; times < 2; times++) {
     const response = await payments.post(`/payments/${id}/capture/`);
     await assertProblem(response, 400, "invalid_state");
@@ -370,13 +378,15 @@ Deno.test("a second capture is refused, and a capture that fails moves no money 
 });
 
 for (const [kind, paidAs] of [["bca", "settlement"], ["card_3ds", "capture"]] as const) {
-  Deno.test(`an amount that is not the payment's to the rupiah does not make it paid (${kind})`, async () => {
+  Deno.test(`apply report: ignores a payment report with a smaller amount and logs an error (${kind})`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { id, transaction_id, ...before } = await payments.charge(kind);
     const pending = await payments.sandbox.status(transaction_id!);
     const answer = { ...pending, transaction_status: paidAs };
     for (const gross_amount of ["43999.00", 43_999, "43999.99", "0.00", "1"]) {
-      const { step } = await tell(payments, id, { ...answer, gross_amount }, { isLatest: true });
+      const { step } = await applyAnswer(payments, id, { ...answer, gross_amount }, {
+        isLatest: true,
+      });
       assert.equal(step, "stale", String(gross_amount));
     }
     const after = await payments.read(id);
@@ -386,48 +396,48 @@ for (const [kind, paidAs] of [["bca", "settlement"], ["card_3ds", "capture"]] as
   });
 }
 
-Deno.test("an amount is the same however the gateway writes it", async () => {
+Deno.test("apply report: accepts every notation of the same amount", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const gross_amount of ["44000.00", "44000", "44000.0", 44_000]) {
     const { id, transaction_id } = await payments.charge("bca");
     const pending = await payments.sandbox.status(transaction_id!);
     const settled = { ...pending, gross_amount, transaction_status: "settlement" };
-    const { payment } = await tell(payments, id, settled);
+    const { payment } = await applyAnswer(payments, id, settled);
     assert.equal(payment.transaction_status, "settlement", String(gross_amount));
     assert.equal(payment.captured_amount, 44_000);
   }
 });
 
-Deno.test("a fee on top is the customer's, whether the gateway itemizes it or not", async () => {
+Deno.test("apply report: a larger gross_amount is a customer fee and is not added to the captured amount", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("gopay");
   const pending = await payments.sandbox.status(transaction_id!);
   const settled = { ...pending, gross_amount: "49000.00", transaction_status: "settlement" };
-  const { payment } = await tell(payments, id, settled);
+  const { payment } = await applyAnswer(payments, id, settled);
   assert.equal(payment.transaction_status, "settlement");
   assert.equal(payment.gross_amount, 44_000);
   assert.equal(payment.captured_amount, 44_000);
 });
 
-Deno.test("what is said of another transaction changes nothing", async () => {
+Deno.test("apply report: ignores a report about another transaction and logs an error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("bca");
   const before = await stored(payments, id);
   const answer = await payments.sandbox.status(transaction_id!);
-  const anothers = {
+  const foreignReport = {
     ...answer,
     transaction_id: crypto.randomUUID(),
     transaction_status: "settlement",
   };
   for (const isLatest of [false, true]) {
-    const { step } = await tell(payments, id, anothers, { isLatest });
+    const { step } = await applyAnswer(payments, id, foreignReport, { isLatest });
     assert.equal(step, "stale");
   }
   assert.deepEqual(await stored(payments, id), before);
   assertAlert(payments, id);
 });
 
-Deno.test("cancelled while the customer pays: whichever was first, both sides agree", async () => {
+Deno.test("cancel: with a concurrent payment, the stored state equals the gateway's", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const made = await Promise.all(Array.from({ length: 12 }, () => payments.charge("gopay")));
@@ -451,11 +461,11 @@ Deno.test("cancelled while the customer pays: whichever was first, both sides ag
     assert.equal(payment.transaction_status, seen.transaction_status);
     const end = seen.transaction_status === "cancel" ? "payment_cancelled" : "payment_settled";
     assert.deepEqual(await payments.events(id), ["payment_received", end]);
-    await assertWellTold(payments, id);
+    await assertConsistentHistory(payments, id);
   }
 });
 
-Deno.test("a payment that comes before the cancellation is kept", async () => {
+Deno.test("cancel: rejected if the customer pays before the gateway receives it", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("gopay");
   const held = payments.proxy.holdCall(/^POST .*\/cancel$/);
@@ -470,7 +480,7 @@ Deno.test("a payment that comes before the cancellation is kept", async () => {
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("a cancellation that is seen before it is answered is one", async () => {
+Deno.test("cancel: one transition if a status check sees it before its response", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.charge("gopay");
   const held = payments.proxy.holdAnswer(/^POST .*\/cancel$/);
@@ -479,37 +489,43 @@ Deno.test("a cancellation that is seen before it is answered is one", async () =
   assert.equal((await payments.refresh(id)).transaction_status, "cancel");
   held.release();
   assert.equal((await parsePayment(await cancel, 200)).transaction_status, "cancel");
-  assert.deepEqual(await payments.story(id), [">pending charge", "pending>cancel check_status"]);
+  assert.deepEqual(await payments.transitions(id), [
+    ">pending charge",
+    "pending>cancel check_status",
+  ]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
 });
 
-for (const dead of ["expire", "cancel", "deny", "failure"]) {
-  Deno.test(`back from the dead: after ${dead} it was paid in the last second`, async () => {
+for (const failedStatus of ["expire", "cancel", "deny", "failure"]) {
+  Deno.test(`check_status: revives a payment in ${failedStatus} that the gateway reports as settled`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { sandbox } = payments;
     const { id, transaction_id } = await payments.charge("gopay");
     const pending = await sandbox.status(transaction_id!);
-    await tell(payments, id, { ...pending, transaction_status: dead });
-    assert.equal((await payments.read(id)).transaction_status, dead);
+    await applyAnswer(payments, id, { ...pending, transaction_status: failedStatus });
+    assert.equal((await payments.read(id)).transaction_status, failedStatus);
     await sandbox.control(`transactions/${transaction_id}/pay`);
 
-    const { step } = await tell(payments, id, await sandbox.status(transaction_id!));
-    assert.equal(step, "stale", "whoever did not ask for it does not bring it back");
-    assert.equal((await payments.read(id)).transaction_status, dead);
+    const { step } = await applyAnswer(payments, id, await sandbox.status(transaction_id!));
+    assert.equal(step, "stale", "an unrequested report does not revive it");
+    assert.equal((await payments.read(id)).transaction_status, failedStatus);
 
     const settled = await payments.refresh(id);
     assert.equal(settled.transaction_status, "settlement");
     assert.equal(settled.captured_amount, "44000.00");
     assert.equal(settled.is_paid, true);
-    assert.equal((await payments.story(id)).at(-1), `${dead}>settlement check_status`);
-    const { events } = await assertWellTold(payments, id);
+    assert.equal(
+      (await payments.transitions(id)).at(-1),
+      `${failedStatus}>settlement check_status`,
+    );
+    const { events } = await assertConsistentHistory(payments, id);
     assert.equal(events.at(-1), "payment_settled");
     const response = await payments.post(`/payments/${id}/refund/`, { amount: 1_000 });
-    assert.equal(response.status, 200, "and it can be refunded as any other");
+    assert.equal(response.status, 200, "it can be refunded");
   });
 }
 
-Deno.test("back from the dead: a charge that was given up had gone through after all", async () => {
+Deno.test("check_status: revives a charge that was marked failed but exists at the gateway", async () => {
   let now = Date.now();
   await using payments = await openProxiedPayments({ databaseUrl, now: () => now });
   const { sandbox, proxy } = payments;
@@ -523,7 +539,7 @@ Deno.test("back from the dead: a charge that was given up had gone through after
   assert.equal((await payments.refresh(id!)).transaction_status, "pending");
   await sandbox.control(`transactions/${order_id}/pay`);
   assert.equal((await payments.refresh(id!)).transaction_status, "settlement");
-  assert.deepEqual(await payments.story(id!), [
+  assert.deepEqual(await payments.transitions(id!), [
     ">pending charge",
     "pending>failure check_payment_status",
     "failure>pending check_status",
@@ -536,23 +552,23 @@ Deno.test("back from the dead: a charge that was given up had gone through after
   ]);
 });
 
-Deno.test("a charge that was refused does not come back, whatever is said", async () => {
+Deno.test("apply report: no report revives a charge that the gateway rejected", async () => {
   await using payments = await openPayments({ databaseUrl });
   const request = await chargeRequest(payments.sandbox, "card");
-  const response = await payments.post("/charge/", { ...request, token_id: "of-nobody" });
+  const response = await payments.post("/charge/", { ...request, token_id: "unknown-token" });
   const { payment_id: id } = await assertProblem(response, 400, "gateway_error");
   const before = await stored(payments, id!);
-  const [, , settlement] = await cardLife(payments);
-  const own = { transaction_id: crypto.randomUUID(), order_id: before.order_id };
+  const [, , settlement] = await cardReports(payments);
+  const ids = { transaction_id: crypto.randomUUID(), order_id: before.order_id };
   for (const isLatest of [false, true]) {
-    const { step } = await tell(payments, id!, { ...settlement, ...own }, { isLatest });
+    const { step } = await applyAnswer(payments, id!, { ...settlement, ...ids }, { isLatest });
     assert.equal(step, "stale");
   }
   assert.deepEqual(await stored(payments, id!), before);
   assert.deepEqual(await payments.events(id!), ["payment_failed"]);
 });
 
-Deno.test("states that nobody told of are jumped over, and paid is told first", async () => {
+Deno.test("check_status: sends payment_settled before payment_refunded if both happened since the last check", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const jumps = [
@@ -567,7 +583,10 @@ Deno.test("states that nobody told of are jumped over, and paid is told first", 
     assert.equal(payment.transaction_status, to);
     assert.equal(payment.captured_amount, "44000.00");
     assert.equal(payment.refund_amount, refunded);
-    assert.deepEqual(await payments.story(id), [">pending charge", `pending>${to} check_status`]);
+    assert.deepEqual(await payments.transitions(id), [
+      ">pending charge",
+      `pending>${to} check_status`,
+    ]);
     assert.deepEqual(await payments.events(id), [
       "payment_received",
       "payment_settled",
@@ -576,11 +595,11 @@ Deno.test("states that nobody told of are jumped over, and paid is told first", 
   }
 });
 
-Deno.test("chargebacks are told, each once", async () => {
+Deno.test("check_status: sends one event for each chargeback", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.paid("card");
-  const seen = async (particulars: Json) => {
-    await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, particulars);
+  const seen = async (details: Json) => {
+    await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, details);
     await payments.refresh(id);
     return (await payments.refresh(id)).transaction_status;
   };
@@ -593,8 +612,8 @@ Deno.test("chargebacks are told, each once", async () => {
   ]);
 });
 
-Deno.test("events tell the payment as it is read", async () => {
-  // Ahead of the gateway's clock, so that what is made later there looks earlier.
+Deno.test("events: contain the payment as the API returns it", async () => {
+  // The app's clock is ahead of the gateway's, so later changes there have earlier times.
   await using payments = await openPayments({ databaseUrl, now: () => Date.now() + 10 * MINUTE });
   const { sandbox } = payments;
   const charged = await payments.charge("gopay", { item_details: ITEMS, metadata: { a: [1] } });
@@ -618,7 +637,7 @@ Deno.test("events tell the payment as it is read", async () => {
   assert.deepEqual(await newestEvents(payments, id), [["payment_refunded", more]]);
 });
 
-Deno.test("events of one change tell the same, what it has come to", async () => {
+Deno.test("events: two events of one change contain the same final payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("gopay");
   await payments.sandbox.control(`transactions/${transaction_id}/pay`);
@@ -630,7 +649,7 @@ Deno.test("events of one change tell the same, what it has come to", async () =>
   ]);
 });
 
-Deno.test("a payment can tell its story: from, to, who brought it about, and when", async () => {
+Deno.test("history: records from, to, source and time of every transition", async () => {
   let now = Date.UTC(2026, 2, 5, 4, 12, 9);
   await using payments = await openPayments({ databaseUrl, now: () => now });
   const { id, transaction_id } = await payments.charge("card_auth");
@@ -642,25 +661,27 @@ Deno.test("a payment can tell its story: from, to, who brought it about, and whe
   now += MINUTE;
   assert.equal((await payments.post(`/payments/${id}/refund/`)).status, 200);
   const history = await payments.app.database.query((sql) => listHistory(sql, id));
-  const told = history.map(({ from_status, to_status, fraud_status, source, created_at }) => [
+  const transitions = history.map((
+    { from_status, to_status, fraud_status, source, created_at },
+  ) => [
     from_status,
     to_status,
     fraud_status,
     source,
     created_at.toISOString(),
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(transitions, [
     [null, "pending", null, "charge", "2026-03-05T04:12:09.000Z"],
     ["pending", "authorize", "accept", "charge", "2026-03-05T04:12:09.000Z"],
     ["authorize", "capture", "accept", "capture", "2026-03-05T04:13:09.000Z"],
     ["capture", "settlement", "accept", "check_payment_status", "2026-03-05T04:14:09.000Z"],
     ["settlement", "refund", "accept", "refund", "2026-03-05T04:15:09.000Z"],
   ]);
-  await assertWellTold(payments, id);
+  await assertConsistentHistory(payments, id);
 });
 
-/** The status answers of a card payment on its way: pending, captured, settled, refunded in two parts. */
-async function cardLife({ charge, sandbox }: TestPayments): Promise<Json[]> {
+/** The gateway's status responses of a card payment: pending, captured, settled, refunded in two parts. */
+async function cardReports({ charge, sandbox }: TestPayments): Promise<Json[]> {
   const { transaction_id } = await charge("card_3ds");
   const refund = (refund_key: string, amount: number) =>
     sandbox.post(`/v2/${transaction_id}/refund`, { refund_key, amount });
@@ -683,8 +704,8 @@ async function cardLife({ charge, sandbox }: TestPayments): Promise<Json[]> {
   return answers;
 }
 
-/** A payment that waits for its first answer. */
-async function writtenOnly(
+/** Stores a payment that has no gateway response yet. */
+async function storeUnansweredPayment(
   { app }: TestPayments,
   input: { payment_type: PaymentType },
 ): Promise<GatewayPayment> {
@@ -700,8 +721,8 @@ async function stored({ app }: TestPayments, id: string): Promise<GatewayPayment
   return payment;
 }
 
-/** Lets the gate hear something; as the answer to the latest question, where it is said to be that. */
-async function tell(
+/** Applies a report; with `isLatest`, as the response to a check of the current version. */
+async function applyAnswer(
   payments: TestPayments,
   id: string,
   answer: Json,
@@ -716,8 +737,8 @@ async function tell(
   });
 }
 
-/** A charge whose answer comes only after twenty others have asked the gateway how it stands. */
-async function chargeWhileLooking(
+/** A charge whose response arrives only after 20 status checks. */
+async function chargeDuringChecks(
   payments: Awaited<ReturnType<typeof openProxiedPayments>>,
   kind: "card" | "card_3ds",
   more: Json = {},
@@ -727,8 +748,8 @@ async function chargeWhileLooking(
   const charge = payments.charge(kind, { ...more, order_id });
   await held.arrived;
   const { transaction_id, metadata: { payment_ref } } = await payments.sandbox.status(order_id);
-  const looks = Array.from({ length: 20 }, () => payments.refresh(payment_ref));
-  for (const check of await Promise.all(looks)) assert.equal(check.transaction_id, transaction_id);
+  const checks = Array.from({ length: 20 }, () => payments.refresh(payment_ref));
+  for (const check of await Promise.all(checks)) assert.equal(check.transaction_id, transaction_id);
   held.release();
   const payment = await charge;
   assert.equal(payment.id, payment_ref);
@@ -736,8 +757,8 @@ async function chargeWhileLooking(
   return payment;
 }
 
-/** Every change begins where the one before ended, and no event is missing or double. */
-async function assertWellTold({ app }: TestPayments, id: string) {
+/** Each transition starts where the previous one ended, and no event is missing or duplicated. */
+async function assertConsistentHistory({ app }: TestPayments, id: string) {
   const history = await app.database.query((sql) => listHistory(sql, id));
   const payment = await app.database.query((sql) => findPayment(sql, id));
   for (const [index, { from_status }] of history.entries()) {
@@ -751,33 +772,33 @@ async function assertWellTold({ app }: TestPayments, id: string) {
   return { changes: history.length, events: rows.map(({ name }) => name as string) };
 }
 
-/** Somebody has to look into it. */
+/** An error was logged for this payment, and for no other. */
 function assertAlert({ app }: TestPayments, id: string): void {
   const alerts = app.logged().filter(({ event }) => event === "report_does_not_match");
   assert.ok(alerts.length > 0);
   for (const { level, payment_id } of alerts) assert.deepEqual([level, payment_id], ["error", id]);
 }
 
-/** The latest events, with what they tell. */
+/** The latest events with their payload. */
 async function newestEvents({ app }: TestPayments, id: string, count = 1): Promise<Json[]> {
   const rows = await app.database.query((sql) =>
     sql`select name, data from gateway.events where resource_id = ${id} order by sequence`
   );
   return rows.slice(-count).map(({ name, data: { notification_id, ...payment } }) => {
-    assert.equal(notification_id, null, "no notification brought it about");
+    assert.equal(notification_id, null, "not caused by a notification");
     return [name, payment];
   });
 }
 
-/** What is the same for two payments of the same fate. */
-function withoutOwn(view: Json): Json {
+/** The view without ids and times, which differ between payments with the same reports. */
+function withoutIds(view: Json): Json {
   const { id: _id, order_id: _order, transaction_id: _transaction, ...rest } = view;
   const { created_at: _created, updated_at: _updated, ...alike } = rest;
   const refunds = alike.refunds.map(({ id: _, ...refund }: Json) => refund);
   return { ...alike, refunds };
 }
 
-async function eightAtATime<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inBatchesOfEight<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let done = 0; done < items.length; done += 8) {
     results.push(...await Promise.all(items.slice(done, done + 8).map(work)));

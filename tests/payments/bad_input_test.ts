@@ -12,7 +12,7 @@ interface Operation {
   responses: Record<string, { description: string }>;
 }
 
-/** All that the document says about charges and payments. */
+/** The operations on charges and payments in the OpenAPI document. */
 function operationsOf({ app }: TestPayments): Operation[] {
   return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     /^\/(charge|payments)\//.test(path)
@@ -25,25 +25,27 @@ function operationsOf({ app }: TestPayments): Operation[] {
   );
 }
 
-/** An answer, or a problem as the document declares it; never a mistake of ours. */
-async function assertAnswered(response: Response, { method, path, responses }: Operation) {
+/** A documented success or problem response, never a 5xx. */
+async function assertDocumented(response: Response, { method, path, responses }: Operation) {
   const text = await response.text();
-  const says = `${method} ${path}: ${response.status} ${text.slice(0, 500)}`;
-  assert.ok(response.status < 500, says);
+  const summary = `${method} ${path}: ${response.status} ${text.slice(0, 500)}`;
+  assert.ok(response.status < 500, summary);
   const declared = responses[response.status];
-  assert.ok(declared, says);
+  assert.ok(declared, summary);
   const body = JSON.parse(text);
   if (response.status < 400) return null;
-  assert.equal(response.headers.get("content-type"), "application/problem+json", says);
+  assert.equal(response.headers.get("content-type"), "application/problem+json", summary);
   const problem = ProblemSchema.parse(body);
-  assert.equal(problem.instance, response.headers.get("x-request-id"), says);
-  assert.ok(declared.description.includes(`\`${problem.code}\``), says);
+  assert.equal(problem.instance, response.headers.get("x-request-id"), summary);
+  assert.ok(declared.description.includes(`\`${problem.code}\``), summary);
   const isNamed = problem.errors?.every(({ field, message }) => field !== "" && message !== "");
-  if (problem.code === "validation_error") assert.ok(isNamed && problem.errors!.length > 0, says);
+  if (problem.code === "validation_error") {
+    assert.ok(isNamed && problem.errors!.length > 0, summary);
+  }
   return problem;
 }
 
-const NASTY = [
+const HOSTILE_VALUES = [
   null,
   true,
   "",
@@ -68,13 +70,13 @@ const NASTY = [
 ];
 
 const anyJson: Arbitrary<Json> = fc.oneof(
-  fc.constantFrom<Json>(...NASTY),
+  fc.constantFrom<Json>(...HOSTILE_VALUES),
   fc.json().map((text) => JSON.parse(text)),
   fc.string({ unit: "binary" }),
   fc.integer(),
 );
 
-Deno.test("whatever is sent to whichever route is answered, or refused with a problem", async () => {
+Deno.test("payment routes: answer any input with a documented response or problem", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const operations = operationsOf(payments);
@@ -94,7 +96,7 @@ Deno.test("whatever is sent to whichever route is answered, or refused with a pr
       "application/json; charset=utf-8",
       "text/a",
     ),
-    // As far as a client can send it.
+    // Only the characters that an HTTP client can send in a header.
     "Idempotency-Key": fc.oneof(
       fc.string({ maxLength: 300 }),
       fc.constantFrom("", "k", "ключ", "k".repeat(256)),
@@ -111,42 +113,44 @@ Deno.test("whatever is sent to whichever route is answered, or refused with a pr
       const response = method === "GET"
         ? await app.as(key, path)
         : await app.as(key, path, { method, headers, body });
-      await assertAnswered(response, operation);
+      await assertDocumented(response, operation);
     },
   );
   await fc.assert(property, { numRuns: 4_000 });
 });
 
-Deno.test("a charge with one member spoiled goes through, or is refused by that member's name", async () => {
+Deno.test("charge: with one field replaced by random input, succeeds or names that field in the error", async () => {
   await using payments = await openPayments();
   const operation = operationsOf(payments).find(({ path }) => path === "/charge/")!;
   const { requestBody } = payments.app.document().paths!["/charge/"]!.post as Json;
   const examples = Object.values<Json>(requestBody.content["application/json"].examples)
-    .map(({ value }) => ({ ...ALL_MEMBERS, ...value }));
-  const spoiled = fc.oneof(...examples.map((example) =>
+    .map(({ value }) => ({ ...OPTIONAL_FIELDS, ...value }));
+  const charges = fc.oneof(...examples.map((example) =>
     fc.record<Json>({
       example: fc.constantFrom(example),
-      path: fc.constantFrom(...placesIn(example)),
+      path: fc.constantFrom(...fieldPaths(example)),
       value: anyJson,
     })
   ));
-  const property = fc.asyncProperty(spoiled, async ({ example, path, value }) => {
-    const response = await payments.post("/charge/", spoil(example, path, value));
-    const problem = await assertAnswered(response, operation);
+  const property = fc.asyncProperty(charges, async ({ example, path, value }) => {
+    const response = await payments.post("/charge/", replaceAt(example, path, value));
+    const problem = await assertDocumented(response, operation);
     if (problem?.code !== "validation_error") return;
     for (const { field } of problem.errors!) {
-      const where = path.join(".");
-      // A price, a quantity or the amount itself spoils the sum.
-      const isSum = field === "item_details" && /^(item_details|gross_amount)/.test(where);
-      const isThere = `${field}.`.startsWith(`${where}.`) || `${where}.`.startsWith(`${field}.`);
-      assert.ok(isThere || isSum, `${where} was spoiled, ${field} is blamed`);
+      const changedPath = path.join(".");
+      // A changed price, quantity or amount is reported as a wrong sum of item_details.
+      const isItemSum = field === "item_details" &&
+        /^(item_details|gross_amount)/.test(changedPath);
+      const isReplacedField = `${field}.`.startsWith(`${changedPath}.`) ||
+        `${changedPath}.`.startsWith(`${field}.`);
+      assert.ok(isReplacedField || isItemSum, `${changedPath} was changed, ${field} is reported`);
     }
   });
   await fc.assert(property, { numRuns: 5_000 });
 });
 
-/** What the examples of the document do not have, but may. */
-const ALL_MEMBERS = {
+/** Optional fields that the document's examples do not contain. */
+const OPTIONAL_FIELDS = {
   order_id: undefined,
   item_details: [{ name: "A", price: 150_000, quantity: 1, brand: "b", merchant_name: "m" }],
   customer_details: {
@@ -158,23 +162,23 @@ const ALL_MEMBERS = {
   custom_expiry: { expiry_duration: 1, unit: "day" },
 };
 
-/** The paths of all members, whole objects and lists included. */
-function placesIn(value: Json, path: string[] = []): string[][] {
+/** The paths of all fields, including those that hold objects and arrays. */
+function fieldPaths(value: Json, path: string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [path];
   const below = Object.entries(value).flatMap(([name, member]) =>
-    placesIn(member, [...path, name])
+    fieldPaths(member, [...path, name])
   );
   return path.length === 0 ? below : [path, ...below];
 }
 
-function spoil(target: Json, [name, ...rest]: string[], value: Json): Json {
+function replaceAt(target: Json, [name, ...rest]: string[], value: Json): Json {
   if (name === undefined) return value;
   const copy = Array.isArray(target) ? [...target] : { ...target };
-  copy[name] = spoil(copy[name], rest, value);
+  copy[name] = replaceAt(copy[name], rest, value);
   return copy;
 }
 
-Deno.test("whatever is asked of a list is answered, or refused by the parameter's name", async () => {
+Deno.test("payment list: with random query parameters, succeeds or names the wrong parameter", async () => {
   await using payments = await openPayments();
   await payments.charge();
   const operation = operationsOf(payments).find(({ path }) => path === "/payments/")!;
@@ -191,7 +195,7 @@ Deno.test("whatever is asked of a list is answered, or refused by the parameter'
       `${name}=${encodeURIComponent(value.toWellFormed())}`
     );
     const response = await payments.get(`/payments/?${query.join("&")}`);
-    const problem = await assertAnswered(response, operation);
+    const problem = await assertDocumented(response, operation);
     for (const { field } of problem?.errors ?? []) {
       assert.ok(pairs.some(({ name }) => name === field), field);
     }
@@ -201,9 +205,9 @@ Deno.test("whatever is asked of a list is answered, or refused by the parameter'
 
 const ACTIONS = ["cancel", "expire", "refund", "capture"];
 
-Deno.test("actions need no body, whether or not it is called JSON", async () => {
+Deno.test("payment actions: accept a missing or empty body with any JSON content type", async () => {
   await using payments = await openPayments();
-  // Over a wire, where a body can be read but once.
+  // Over a real connection, where a body can be read only once.
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using server = Deno.serve(options, payments.app.fetch);
   const bodies: [body: string | undefined, type: string | undefined][] = [
@@ -230,7 +234,7 @@ Deno.test("actions need no body, whether or not it is called JSON", async () => 
   }
 });
 
-Deno.test("a body that is there has to be an object, and JSON", async () => {
+Deno.test("payment actions: reject a body that is not a JSON object", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const { id } = await payments.charge();
@@ -256,7 +260,7 @@ Deno.test("a body that is there has to be an object, and JSON", async () => {
   assert.deepEqual(await payments.read(id), before);
 });
 
-Deno.test("an amount to refund or capture is a whole number above 0", async () => {
+Deno.test("refund and capture: reject an amount that is not a whole number above 0", async () => {
   await using payments = await openPayments();
   const paid = await payments.paid("gopay");
   const held = await payments.charge("card_auth");
@@ -271,7 +275,7 @@ Deno.test("an amount to refund or capture is a whole number above 0", async () =
   }
 });
 
-Deno.test("a refund's reason is a line of up to 255 characters, and direct is yes or no", async () => {
+Deno.test("refund: rejects a reason that is not one line of 1 to 255 characters, and a direct that is not a boolean", async () => {
   await using payments = await openPayments();
   const paid = await payments.paid("gopay");
   const cases: [Json, string][] = [
@@ -290,22 +294,22 @@ Deno.test("a refund's reason is a line of up to 255 characters, and direct is ye
   assert.deepEqual(await payments.read(paid.id), paid);
 });
 
-Deno.test("a refund of more than is left is refused, to the last rupiah", async () => {
+Deno.test("refund: rejects an amount above the remaining balance, exact to one rupiah", async () => {
   await using payments = await openPayments();
   const { id } = await payments.paid("gopay", { gross_amount: 44_000 });
   const refund = (amount?: number) => payments.post(`/payments/${id}/refund/`, { amount });
-  const refused = async (amount: number) => {
+  const assertRejected = async (amount: number) => {
     const problem = await assertProblem(await refund(amount), 400, "validation_error");
     assert.deepEqual(problem.errors!.map(({ field }) => field), ["amount"]);
     assert.equal(problem.payment_id, id);
     assert.equal(problem.outcome, "refused");
   };
-  await refused(44_001);
+  await assertRejected(44_001);
   assert.equal((await refund(40_000)).status, 200);
-  await refused(4_001);
-  await refused(44_000);
+  await assertRejected(4_001);
+  await assertRejected(44_000);
   assert.equal((await refund(3_999)).status, 200);
-  await refused(2);
+  await assertRejected(2);
   assert.equal((await refund()).status, 200);
   const { refund_amount, net_amount, transaction_status } = await payments.read(id);
   assert.deepEqual(
@@ -315,7 +319,7 @@ Deno.test("a refund of more than is left is refused, to the last rupiah", async 
   await assertProblem(await refund(1), 400, "invalid_state");
 });
 
-Deno.test("a capture of more than is held is refused, to the last rupiah", async () => {
+Deno.test("capture: rejects an amount above the authorized one, exact to one rupiah", async () => {
   await using payments = await openPayments();
   const { id } = await payments.charge("card_auth", { gross_amount: 44_000 });
   const capture = (amount?: number) => payments.post(`/payments/${id}/capture/`, { amount });
@@ -325,7 +329,7 @@ Deno.test("a capture of more than is held is refused, to the last rupiah", async
   assert.equal((await payments.read(id)).captured_amount, "43999.00");
 });
 
-Deno.test("an Idempotency-Key that is none is refused by every route that takes one", async () => {
+Deno.test("payment routes: every POST rejects an invalid Idempotency-Key", async () => {
   await using payments = await openPayments();
   const { id } = await payments.charge();
   for (const { method, path } of operationsOf(payments)) {
@@ -339,7 +343,7 @@ Deno.test("an Idempotency-Key that is none is refused by every route that takes 
   }
 });
 
-Deno.test("the case of an id and the slash at the end are nothing to an Idempotency-Key", async () => {
+Deno.test("idempotency key: ignores the case of the payment id and a trailing slash", async () => {
   await using payments = await openPayments();
   const { id } = await payments.charge("bca");
   const headers = { "Idempotency-Key": "cancel-1" };
@@ -350,5 +354,9 @@ Deno.test("the case of an id and the slash at the end are nothing to an Idempote
   assert.deepEqual(await again.json(), await first.json());
   const problem = await payments.post(`/payments/${id}/expire/`, undefined, headers);
   await assertProblem(problem, 400, "invalid_state");
-  assert.equal(problem.headers.get("idempotency-replayed"), null, "of another path");
+  assert.equal(
+    problem.headers.get("idempotency-replayed"),
+    null,
+    "the key belongs to another path",
+  );
 });

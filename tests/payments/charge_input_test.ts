@@ -9,12 +9,12 @@ const CHARGE = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_00
 
 const ITEM = { id: "a", name: "A thing", price: 44_000, quantity: 1 };
 
-/** Half of what the examples of the document come to. */
+/** Half the amount of the document's examples. */
 const PART = { ...ITEM, price: 75_000 };
 
 const BUYER = { first_name: "Budi", email: "budi@shop.example", phone: "+628123456789" };
 
-/** Charges of Alice's; text is sent as it is. */
+/** Sends charges as Alice; a string body is sent unchanged. */
 async function openCharges(env: Record<string, string> = {}) {
   const payments = await openPayments({ env });
   const send = (body: unknown, headers: HeadersInit = {}, path = "/charge/") =>
@@ -27,16 +27,16 @@ async function openCharges(env: Record<string, string> = {}) {
     ...payments,
     send,
     charged: async (body: unknown) => await parsePayment(await send(body), 201),
-    /** What is said of each field of a charge that is not taken. */
+    /** The error messages of a rejected charge, by field. */
     async refused(body: unknown, headers?: HeadersInit): Promise<Record<string, string>> {
       const problem = await assertProblem(await send(body, headers), 400, "validation_error");
-      assert.equal(problem.payment_id, undefined, "nothing is stored");
+      assert.equal(problem.payment_id, undefined, "no payment is stored");
       return Object.fromEntries(problem.errors!.map(({ field, message }) => [field, message]));
     },
   };
 }
 
-/** The examples of the document, by payment type. */
+/** The charge examples of the OpenAPI document, by payment type. */
 function examplesOf({ app }: Pick<TestPayments, "app">): Record<string, Json> {
   const { requestBody } = app.document().paths!["/charge/"]!.post as Json;
   const { examples } = requestBody.content["application/json"];
@@ -45,14 +45,14 @@ function examplesOf({ app }: Pick<TestPayments, "app">): Record<string, Json> {
   );
 }
 
-/** What each type needs to be charged for real; the document cannot hold a card that is good. */
+/** A valid charge of each type: the document's example, for cards with a usable token. */
 async function chargeOf(charges: TestPayments, type: string): Promise<Json> {
   const example = examplesOf(charges)[type];
   if (type !== "credit_card") return example;
   return { ...example, token_id: await charges.sandbox.token(ACCEPTED_CARD) };
 }
 
-Deno.test("the document's example of every payment type is a charge that goes through", async () => {
+Deno.test("charge: the document's example of every payment type succeeds", async () => {
   await using charges = await openCharges();
   assert.deepEqual(Object.keys(examplesOf(charges)).sort(), [...PAYMENT_TYPES].sort());
   for (const type of PAYMENT_TYPES) {
@@ -63,7 +63,7 @@ Deno.test("the document's example of every payment type is a charge that goes th
   }
 });
 
-Deno.test("the body in the document is a union by payment type, each kind with a name", async () => {
+Deno.test("charge: the documented body is a union by payment_type with a named schema for each type", async () => {
   await using charges = await openCharges();
   const { schemas } = charges.app.document().components as Json;
   const { requestBody } = charges.app.document().paths!["/charge/"]!.post as Json;
@@ -84,7 +84,7 @@ Deno.test("the body in the document is a union by payment type, each kind with a
   }
 });
 
-Deno.test("a charge is answered with 201, the whole payment, and where to find it", async () => {
+Deno.test("charge: responds 201 with the full payment and its Location", async () => {
   await using charges = await openCharges();
   const response = await charges.send(CHARGE);
   assert.equal(response.status, 201);
@@ -96,7 +96,7 @@ Deno.test("a charge is answered with 201, the whole payment, and where to find i
   assert.deepEqual(await found.json(), body);
 });
 
-Deno.test("Location follows BASE_PATH", async () => {
+Deno.test("charge: Location includes BASE_PATH", async () => {
   await using charges = await openCharges({ BASE_PATH: "/shop/pay" });
   const response = await charges.send(CHARGE, {}, "/shop/pay/charge");
   const { id } = await response.json();
@@ -105,7 +105,7 @@ Deno.test("Location follows BASE_PATH", async () => {
   assert.equal((await charges.get(location)).status, 200);
 });
 
-Deno.test("an amount is a whole number above 0, of at most 13 digits", async () => {
+Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 digits", async () => {
   await using charges = await openCharges();
   const wrong = {
     "must be a whole number above 0": [
@@ -127,15 +127,15 @@ Deno.test("an amount is a whole number above 0, of at most 13 digits", async () 
   };
   for (const [message, amounts] of Object.entries(wrong)) {
     for (const amount of amounts) {
-      const said = await charges.refused(
+      const errors = await charges.refused(
         `{"payment_type":"bank_transfer","bank":"bca","gross_amount":${amount}}`,
       );
-      assert.deepEqual(said, { gross_amount: message }, amount);
+      assert.deepEqual(errors, { gross_amount: message }, amount);
     }
   }
-  // Larger than any number of the language.
-  const beyond = await charges.refused('{"payment_type":"gopay","gross_amount":1e400}');
-  assert.deepEqual(Object.keys(beyond), ["gross_amount"]);
+  // Larger than any JavaScript number; parsed as Infinity.
+  const overflow = await charges.refused('{"payment_type":"gopay","gross_amount":1e400}');
+  assert.deepEqual(Object.keys(overflow), ["gross_amount"]);
   for (const amount of ["1", "1e4", "10000.0", "9999999999999"]) {
     const { gross_amount } = await charges.charged(
       `{"payment_type":"bank_transfer","bank":"bca","gross_amount":${amount}}`,
@@ -144,7 +144,7 @@ Deno.test("an amount is a whole number above 0, of at most 13 digits", async () 
   }
 });
 
-Deno.test("an order id is 1 to 50 letters, digits, - _ ~ and .", async () => {
+Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async () => {
   await using charges = await openCharges();
   const wrong = [
     "",
@@ -165,8 +165,8 @@ Deno.test("an order id is 1 to 50 letters, digits, - _ ~ and .", async () => {
     ["order"],
   ];
   for (const order_id of wrong) {
-    const said = await charges.refused({ ...CHARGE, order_id });
-    assert.deepEqual(Object.keys(said), ["order_id"], JSON.stringify(order_id));
+    const errors = await charges.refused({ ...CHARGE, order_id });
+    assert.deepEqual(Object.keys(errors), ["order_id"], JSON.stringify(order_id));
   }
   for (const order_id of ["o", "...", "Az09-_~.", "o".repeat(50)]) {
     assert.equal((await charges.charged({ ...CHARGE, order_id })).order_id, order_id);
@@ -174,7 +174,7 @@ Deno.test("an order id is 1 to 50 letters, digits, - _ ~ and .", async () => {
   assert.match((await charges.charged(CHARGE)).order_id, /^[A-Za-z0-9_~.-]{1,50}$/);
 });
 
-Deno.test("items have to add up to the amount, to the last rupiah", async () => {
+Deno.test("charge: rejects items that do not add up to gross_amount exactly", async () => {
   await using charges = await openCharges();
   const priced = (...priced: [number, number][]) => ({
     ...CHARGE,
@@ -185,12 +185,12 @@ Deno.test("items have to add up to the amount, to the last rupiah", async () => 
       item_details: `must add up to gross_amount: the items total ${off}, not 44000`,
     });
   }
-  // In floating point the large ones would swallow the small one.
+  // In floating point the large sums would absorb the small one.
   const large = 9_999_999_999_999;
-  const swallowed = await charges.refused({
+  const absorbed = await charges.refused({
     ...priced([large, 900], [-large, 900], [44_001, 1]),
   });
-  assert.match(swallowed.item_details!, /total 44001, not 44000/);
+  assert.match(absorbed.item_details!, /total 44001, not 44000/);
 
   const { items } = await charges.charged(priced([25_000, 2], [-6_000, 1], [0, 3]));
   assert.deepEqual(
@@ -199,9 +199,9 @@ Deno.test("items have to add up to the amount, to the last rupiah", async () => 
   );
 });
 
-Deno.test("an item comes to at most 13 digits, whatever its price and quantity", async () => {
+Deno.test("charge: rejects an item whose price times quantity has more than 13 digits", async () => {
   await using charges = await openCharges();
-  const said = await charges.refused({
+  const errors = await charges.refused({
     ...CHARGE,
     item_details: [
       { ...ITEM, price: 9_999_999_999_999, quantity: 2 },
@@ -210,10 +210,10 @@ Deno.test("an item comes to at most 13 digits, whatever its price and quantity",
     ],
   });
   const message = "price times quantity must be at most 9999999999999";
-  assert.deepEqual(said, { "item_details.0": message, "item_details.1": message });
+  assert.deepEqual(errors, { "item_details.0": message, "item_details.1": message });
 });
 
-Deno.test("what is wrong with an item is told by its place", async () => {
+Deno.test("charge: reports the index and field of a wrong item", async () => {
   await using charges = await openCharges();
   const cases: [string, unknown][] = [
     ["price", 0.5],
@@ -233,8 +233,8 @@ Deno.test("what is wrong with an item is told by its place", async () => {
   ];
   for (const [field, value] of cases) {
     const item_details = [ITEM, { ...ITEM, [field]: value }];
-    const said = await charges.refused({ ...CHARGE, gross_amount: 88_000, item_details });
-    assert.deepEqual(Object.keys(said), [`item_details.1.${field}`], `${field}: ${value}`);
+    const errors = await charges.refused({ ...CHARGE, gross_amount: 88_000, item_details });
+    assert.deepEqual(Object.keys(errors), [`item_details.1.${field}`], `${field}: ${value}`);
   }
   const lists: [unknown, string][] = [
     [[], "must not be empty"],
@@ -247,7 +247,7 @@ Deno.test("what is wrong with an item is told by its place", async () => {
   }
 });
 
-Deno.test("each payment type says what it cannot do without", async () => {
+Deno.test("charge: reports the missing or wrong field of each payment type", async () => {
   await using charges = await openCharges();
   const cases: [type: string, without: Json, field: string][] = [
     ["bank_transfer", { bank: null }, "bank"],
@@ -291,12 +291,12 @@ Deno.test("each payment type says what it cannot do without", async () => {
   const examples = examplesOf(charges);
   assert.deepEqual([...new Set(cases.map(([type]) => type))].sort(), Object.keys(examples).sort());
   for (const [type, without, field] of cases) {
-    const said = await charges.refused(merge(examples[type], without));
-    assert.deepEqual(Object.keys(said), [field], `${type} ${JSON.stringify(without)}`);
+    const errors = await charges.refused(merge(examples[type], without));
+    assert.deepEqual(Object.keys(errors), [field], `${type} ${JSON.stringify(without)}`);
   }
 });
 
-Deno.test("an unknown payment type is told which there are, and no object that it has to be one", async () => {
+Deno.test("charge: an unknown payment_type gets the list of types; a body that is not an object is rejected", async () => {
   await using charges = await openCharges();
   for (const payment_type of ["paypal", "", "__proto__", "toString", 7, null, ["gopay"]]) {
     assert.deepEqual(await charges.refused({ ...CHARGE, payment_type }), {
@@ -311,7 +311,7 @@ Deno.test("an unknown payment type is told which there are, and no object that i
   }
 });
 
-Deno.test("text is one line of whole characters, everywhere", async () => {
+Deno.test("charge: rejects control characters and unpaired surrogates in every text field", async () => {
   await using charges = await openCharges();
   const places: [string, (text: string) => Json][] = [
     ["customer_details.first_name", (first_name) => ({ customer_details: { first_name } })],
@@ -328,8 +328,8 @@ Deno.test("text is one line of whole characters, everywhere", async () => {
   ];
   for (const [field, place] of places) {
     for (const text of ["\u0000", "a\u0000b", "a\nb", "\u007f", "\ud83d", "\udc00b"]) {
-      const said = await charges.refused({ ...CHARGE, ...place(text) });
-      assert.deepEqual(said, { [field]: "must not contain control characters" }, field);
+      const errors = await charges.refused({ ...CHARGE, ...place(text) });
+      assert.deepEqual(errors, { [field]: "must not contain control characters" }, field);
     }
   }
   const { customer_first_name, custom_field1 } = await charges.charged({
@@ -341,7 +341,7 @@ Deno.test("text is one line of whole characters, everywhere", async () => {
   assert.equal(custom_field1, "'; drop table payments; --");
 });
 
-Deno.test("there are at most three custom fields, of at most 255 characters", async () => {
+Deno.test("charge: accepts at most three custom_fields of at most 255 characters", async () => {
   await using charges = await openCharges();
   const cases: [unknown, string][] = [
     [["a", "b", "c", "d"], "custom_fields"],
@@ -357,7 +357,7 @@ Deno.test("there are at most three custom fields, of at most 255 characters", as
   assert.deepEqual([custom_field1, custom_field2, custom_field3], ["a", "x".repeat(255), null]);
 });
 
-Deno.test("metadata comes back as it was sent, nulls and all", async () => {
+Deno.test("charge: returns metadata unchanged, including nulls", async () => {
   await using charges = await openCharges();
   const metadata = { a: null, b: [1.5, -0.25, null, { c: [] }], "": "", "d\n": "e\t", 木: "🛒" };
   assert.deepEqual((await charges.charged({ ...CHARGE, metadata })).metadata, metadata);
@@ -368,7 +368,7 @@ Deno.test("metadata comes back as it was sent, nulls and all", async () => {
   assert.deepEqual((await charges.charged({ ...CHARGE, metadata: large })).metadata, large);
 });
 
-Deno.test("metadata that cannot be kept is refused", async () => {
+Deno.test("charge: rejects metadata that cannot be stored", async () => {
   await using charges = await openCharges();
   const cases: [metadata: string, field: string, message: RegExp][] = [
     ["[]", "metadata", /object/],
@@ -386,15 +386,15 @@ Deno.test("metadata that cannot be kept is refused", async () => {
     [`{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "metadata", /20 levels/],
   ];
   for (const [metadata, field, message] of cases) {
-    const said = await charges.refused(
+    const errors = await charges.refused(
       `{"payment_type":"dana","gross_amount":1,"metadata":${metadata}}`,
     );
-    assert.deepEqual(Object.keys(said), [field], metadata.slice(0, 50));
-    assert.match(said[field]!, message);
+    assert.deepEqual(Object.keys(errors), [field], metadata.slice(0, 50));
+    assert.match(errors[field]!, message);
   }
 });
 
-Deno.test("null is as good as left out, and what is not known is ignored", async () => {
+Deno.test("charge: treats null as absent and ignores unknown fields", async () => {
   await using charges = await openCharges();
   const payment = await charges.charged({
     ...CHARGE,
@@ -417,18 +417,18 @@ Deno.test("null is as good as left out, and what is not known is ignored", async
   assert.notEqual(payment.id, "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5");
 });
 
-Deno.test("an Idempotency-Key is 1 to 255 printable ASCII characters", async () => {
+Deno.test("charge: Idempotency-Key must be 1 to 255 printable ASCII characters", async () => {
   await using charges = await openCharges();
   for (const key of ["", "k".repeat(256), "clé", "a\tb"]) {
-    const said = await charges.refused(CHARGE, { "Idempotency-Key": key });
-    assert.deepEqual(said, { "Idempotency-Key": "must be 1 to 255 printable ASCII characters" });
+    const errors = await charges.refused(CHARGE, { "Idempotency-Key": key });
+    assert.deepEqual(errors, { "Idempotency-Key": "must be 1 to 255 printable ASCII characters" });
   }
   for (const key of ["k", "k".repeat(255), 'a "key" ~!']) {
     assert.equal((await charges.send(CHARGE, { "Idempotency-Key": key })).status, 201);
   }
 });
 
-Deno.test("the same charge under the same key is answered again, however it is written", async () => {
+Deno.test("charge: replays the response if the same request is formatted differently", async () => {
   await using charges = await openCharges({ BASE_PATH: "/pay" });
   const headers = { "Idempotency-Key": "cart-7" };
   const { customer_details, item_details } = { customer_details: BUYER, item_details: [ITEM] };

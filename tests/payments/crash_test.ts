@@ -14,7 +14,7 @@ import {
   succeed,
 } from "../support/crash/kill_points.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
-import { assertBooksAgree } from "../support/payments/books.ts";
+import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { type ChargeKind, chargeRequest, type Payment } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -43,7 +43,7 @@ const RECOVERIES = [
   async (service: Installation, retry: () => Promise<Reply[]>) => {
     await service.sync();
     // This must hold even if no client retries.
-    await assertBooksAgree(service.database, service.sandbox);
+    await assertPaymentsMatchGateway(service.database, service.sandbox);
     return await retry();
   },
   async (service: Installation, retry: () => Promise<Reply[]>) => {
@@ -69,7 +69,7 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
         recover: (retryAll) => recover(service, retryAll),
       });
       await assertDone(replies);
-      await assertBooksAgree(service.database, service.sandbox);
+      await assertPaymentsMatchGateway(service.database, service.sandbox);
       assertChargedOnce(service);
     }
   });
@@ -177,7 +177,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     await service.sync();
     assert.deepEqual(await refundsOf(service, sold), ["10000.00"]);
     assert.deepEqual(await captureOf(service, held), ["capture", "30000.00"]);
-    await assertBooksAgree(service.database, service.sandbox);
+    await assertPaymentsMatchGateway(service.database, service.sandbox);
     assertChargedOnce(service);
   });
 }
@@ -204,6 +204,6 @@ Deno.test("payments: the service is killed before the call; a charge that is ret
   assert.equal(reply?.status, 201);
   assert.equal(PaymentSchema.parse(reply.body).transaction_status, "pending");
   assert.ok(reply.body.va_number);
-  await assertBooksAgree(database, sandbox);
+  await assertPaymentsMatchGateway(database, sandbox);
   assertChargedOnce(service);
 });

@@ -14,7 +14,7 @@ import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 const databaseUrl = await createDatabase();
 const MINUTE = 60_000;
 
-/** An app whose time a test holds in its hands. */
+/** An app whose clock the test sets. */
 async function openTimed() {
   const time = { now: Date.now() };
   const payments = await openRelayed({
@@ -25,8 +25,8 @@ async function openTimed() {
   return { payments, time, [Symbol.asyncDispose]: () => payments[Symbol.asyncDispose]() };
 }
 
-/** Lets the gateway do what it is asked, and puts a page of somebody in between for its answer. */
-function hideAnswers({ relay }: RelayedPayments, status: number) {
+/** Lets the gateway process each write, but replaces its response with a proxy's HTML page. */
+function replaceWriteResponses({ relay }: RelayedPayments, status: number) {
   relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (request.method === "GET") return answer;
@@ -35,12 +35,12 @@ function hideAnswers({ relay }: RelayedPayments, status: number) {
   };
 }
 
-function showAnswers({ relay }: RelayedPayments) {
+function passResponses({ relay }: RelayedPayments) {
   relay.intercept = (_request, pass) => pass();
 }
 
-/** Changes what the gateway answers with. */
-function rewrite({ relay }: RelayedPayments, change: (answer: Json) => Json) {
+/** Changes every response of the gateway. */
+function changeResponses({ relay }: RelayedPayments, change: (answer: Json) => Json) {
   relay.intercept = async (_request, pass) => Response.json(change(await (await pass()).json()));
 }
 
@@ -52,16 +52,16 @@ async function rowOf({ app }: RelayedPayments, id: string) {
 }
 
 for (const status of [400, 401, 403, 404, 406, 429]) {
-  Deno.test(`a ${status} page in place of an answer does not hide a charge or a refund`, async () => {
+  Deno.test(`charge and refund: an HTML page with status ${status} instead of the response leaves the outcome unknown`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const sold = await payments.paid("gopay");
     const body = { ...await chargeRequest(payments.sandbox, "card"), order_id: randomUUID() };
-    hideAnswers(payments, status);
+    replaceWriteResponses(payments, status);
     const charge = await (await payments.post("/charge/", body)).json();
     const refund = await (await payments.post(`/payments/${sold.id}/refund/`, { amount: 1_000 }))
       .json();
     assert.deepEqual([charge.outcome, refund.outcome], ["unknown", "unknown"]);
-    showAnswers(payments);
+    passResponses(payments);
     assert.equal((await payments.refresh(charge.payment_id)).transaction_status, "capture");
     const refunded = await payments.refresh(sold.id);
     assert.equal(refunded.refund_amount, "1000.00");
@@ -69,7 +69,7 @@ for (const status of [400, 401, 403, 404, 406, 429]) {
   });
 }
 
-Deno.test("a 404 page, whoever sent it, does not mean that the gateway knows no such charge", async () => {
+Deno.test("check_payment_status: an HTML 404 page does not prove that a charge does not exist", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   await payments.sandbox.fault("charge", "answer_lost");
@@ -79,20 +79,20 @@ Deno.test("a 404 page, whoever sent it, does not mean that the gateway knows no 
   payments.relay.intercept = () => new Response("<html>No such site</html>", { status: 404 });
   await assert.rejects(payments.check(payment_id));
   assert.equal((await payments.read(payment_id)).transaction_status, "pending");
-  showAnswers(payments);
+  passResponses(payments);
   await payments.check(payment_id);
   assert.equal((await payments.read(payment_id)).transaction_status, "capture");
 });
 
-Deno.test("what no database can keep of the gateway's words does not cost a charge its answer", async () => {
+Deno.test("charge: removes characters from the gateway's message that PostgreSQL cannot store", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  for (const [said, kept] of [["a\0b", "ab"], ["a\ud800b", "a\ufffdb"]]) {
-    rewrite(payments, (answer) => ({ ...answer, status_message: said }));
-    assert.equal((await payments.charge("bca")).status_message, kept);
+  for (const [sent, stored] of [["a\0b", "ab"], ["a\ud800b", "a\ufffdb"]]) {
+    changeResponses(payments, (answer) => ({ ...answer, status_message: sent }));
+    assert.equal((await payments.charge("bca")).status_message, stored);
   }
 });
 
-Deno.test("a charge that is made anew under its key keeps its order id, made up or not", async () => {
+Deno.test("charge: a new charge under the key of a failed one keeps its order id, given or generated", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const body = await chargeRequest(payments.sandbox, "bca");
@@ -109,7 +109,7 @@ Deno.test("a charge that is made anew under its key keeps its order id, made up 
   }
 });
 
-Deno.test("while one call tries whether the gateway is back, others write nothing", async () => {
+Deno.test("circuit breaker: while one call probes the gateway, other charges are refused and not stored", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
@@ -135,7 +135,7 @@ Deno.test("while one call tries whether the gateway is back, others write nothin
   assert.equal((await probe).status, 201);
 });
 
-Deno.test("a job that was put off for a day does not keep a refund waiting for as long", async () => {
+Deno.test("refund: is checked after a minute although an earlier job of the payment is postponed for a day", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -162,7 +162,7 @@ Deno.test("a job that was put off for a day does not keep a refund waiting for a
   );
 });
 
-Deno.test("a refund that finds no end does not keep the next from its own", async () => {
+Deno.test("check_payment_status: completes the next refund although one keeps failing", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const { id } = await payments.paid("gopay");
@@ -183,7 +183,7 @@ Deno.test("a refund that finds no end does not keep the next from its own", asyn
   ]);
 });
 
-Deno.test("a charge that is being sent again is not given up by a look from before", async () => {
+Deno.test("check_payment_status: an older response does not fail a charge that is being sent again", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -201,14 +201,14 @@ Deno.test("a charge that is being sent again is not given up by a look from befo
   await assert.rejects(job, PostponeJob);
   send.release();
   await parsePayment(await again, 201);
-  assert.deepEqual(await payments.story(payment_id), [">pending charge"]);
+  assert.deepEqual(await payments.transitions(payment_id), [">pending charge"]);
   assert.deepEqual(await payments.events(payment_id), ["payment_received"]);
 });
 
-Deno.test("what is refunded is what the gateway lists, also where it does not name our key", async () => {
+Deno.test("refund: takes over the gateway's refunds although they have no refund_key", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { id } = await payments.paid("gopay");
-  rewrite(payments, (answer) => ({
+  changeResponses(payments, (answer) => ({
     ...answer,
     refunds: answer.refunds?.map(({ refund_key: _, ...refund }: Json) => refund),
   }));
@@ -217,7 +217,7 @@ Deno.test("what is refunded is what the gateway lists, also where it does not na
   assert.deepEqual([refund_amount, net_amount], ["30000.00", "14000.00"]);
 });
 
-Deno.test("a charge that was given up for good is not looked at for ever", async () => {
+Deno.test("check_pending_payments: stops checking a failed charge whose retry failed, too", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -229,7 +229,7 @@ Deno.test("a charge that was given up for good is not looked at for ever", async
   payments.relay.intercept = () => Response.json({ status_code: "500" });
   await (await payments.post("/charge/", body, key)).body?.cancel();
   assert.notEqual((await rowOf(payments, payment_id)).check_at, null);
-  showAnswers(payments);
+  passResponses(payments);
   time.now += 2 * MINUTE;
   await checkPendingPayments(payments.app.deps);
   await runDueJobs(payments.app);
@@ -237,7 +237,7 @@ Deno.test("a charge that was given up for good is not looked at for ever", async
   assert.deepEqual([transaction_status, check_at], ["failure", null]);
 });
 
-Deno.test("a column that a later release adds does not stop this one", async () => {
+Deno.test("payments: an unknown table column added by a later release does not break this one", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   for (
     const table of ["payments", "payment_items", "refunds", "events", "idempotency_keys", "jobs"]
@@ -259,7 +259,7 @@ Deno.test("a column that a later release adds does not stop this one", async () 
   assert.equal((await jobsOf(payments.app, id)).length, 1);
 });
 
-Deno.test("a mistake of ours after the payment was written is told with the payment", async () => {
+Deno.test("charge: an internal error after the payment was stored names the payment", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   await payments.app.database.query((sql) =>
     sql.unsafe("alter table gateway.events add constraint never check (name = 'never')")
@@ -274,10 +274,10 @@ Deno.test("a mistake of ours after the payment was written is told with the paym
   assert.equal((await payments.read(problem.payment_id!)).order_id, problem.order_id);
 });
 
-Deno.test("refunds never come to more than was paid, though the gateway lists but the latest", async () => {
+Deno.test("refund: the sum never exceeds the payment although the gateway lists only the latest refund", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { id } = await payments.paid("gopay");
-  rewrite(payments, (answer) => ({ ...answer, refunds: answer.refunds?.slice(-1) }));
+  changeResponses(payments, (answer) => ({ ...answer, refunds: answer.refunds?.slice(-1) }));
   const answers = [];
   for (let i = 0; i < 5; i++) {
     const response = await payments.post(`/payments/${id}/refund/`, { amount: 20_000 });
@@ -288,19 +288,19 @@ Deno.test("refunds never come to more than was paid, though the gateway lists bu
   assert.equal((await payments.refresh(id)).refund_amount, "40000.00");
 });
 
-Deno.test("an answer that is about nothing does not end the watch over a payment", async () => {
+Deno.test("check_payment_status: an unusable response does not stop later checks", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
-  const odd: Json[] = [
+  const unusable: Json[] = [
     { transaction_id: undefined },
     { transaction_id: randomUUID() },
     { transaction_status: "teleported" },
   ];
-  for (const change of odd) {
+  for (const change of unusable) {
     const { id, transaction_id } = await payments.charge("bca");
-    rewrite(payments, (answer) => ({ ...answer, ...change }));
+    changeResponses(payments, (answer) => ({ ...answer, ...change }));
     await assert.rejects(payments.check(id));
-    showAnswers(payments);
+    passResponses(payments);
     assert.notEqual((await rowOf(payments, id)).check_at, null);
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     time.now += 10 * MINUTE;
@@ -310,11 +310,11 @@ Deno.test("an answer that is about nothing does not end the watch over a payment
   }
 });
 
-Deno.test("a time that is none is left out, and what was paid is paid", async () => {
+Deno.test("check_status: stores an invalid time as null and still settles the payment", async () => {
   await using payments = await openRelayed({ databaseUrl });
   for (const time of ["0001-01-01 00:00:00", "0000-00-00 00:00:00", "2026-13-45 99:99:99"]) {
     const times = { transaction_time: time, expiry_time: time, settlement_time: time };
-    rewrite(payments, (answer) => ({ ...answer, ...times }));
+    changeResponses(payments, (answer) => ({ ...answer, ...times }));
     const { id, transaction_id, expiry_time } = await payments.charge("bca");
     assert.equal(expiry_time, null);
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
@@ -323,38 +323,38 @@ Deno.test("a time that is none is left out, and what was paid is paid", async ()
   }
 });
 
-Deno.test("a capture whose answer does not name the amount is looked into", async () => {
+Deno.test("capture: a response without the amount leaves the outcome unknown until the next check", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { id } = await payments.charge("card_auth");
-  rewrite(payments, ({ gross_amount: _, ...answer }) => answer);
+  changeResponses(payments, ({ gross_amount: _, ...answer }) => answer);
   const response = await payments.post(`/payments/${id}/capture/`, { amount: 10_000 });
   assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
-  showAnswers(payments);
+  passResponses(payments);
   await payments.check(id);
   assert.equal((await payments.read(id)).captured_amount, "10000.00");
 });
 
-Deno.test("another currency is another amount", async () => {
+Deno.test("charge: a response in another currency leaves the outcome unknown", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  rewrite(payments, (answer) => ({ ...answer, currency: "USD" }));
+  changeResponses(payments, (answer) => ({ ...answer, currency: "USD" }));
   const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
   assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
 });
 
-Deno.test("ids of any length cost nobody an error of ours", async () => {
+Deno.test("charge and refund: very long ids from the gateway do not cause an internal error", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const body = await chargeRequest(payments.sandbox, "gopay");
-  rewrite(payments, (answer) => ({ ...answer, transaction_id: "x".repeat(20_000) }));
+  changeResponses(payments, (answer) => ({ ...answer, transaction_id: "x".repeat(20_000) }));
   const response = await payments.post("/charge/", body);
   assert.equal((await assertProblem(response, 400, "gateway_error")).outcome, "unknown");
-  showAnswers(payments);
+  passResponses(payments);
   const { id } = await payments.paid("gopay");
   const refund = { refund_key: "x".repeat(20_000), refund_amount: "1000.00" };
-  rewrite(payments, (answer) => ({ ...answer, refunds: [refund] }));
+  changeResponses(payments, (answer) => ({ ...answer, refunds: [refund] }));
   assert.equal((await payments.refresh(id)).refund_amount, "1000.00");
 });
 
-Deno.test("a look that finds another payment's transaction is the gateway's error", async () => {
+Deno.test("check_status and cancel: respond gateway_error if the gateway returns another payment's transaction", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { transaction_id } = await payments.charge("bca");
   await payments.sandbox.fault("charge", "answer_lost");
@@ -362,7 +362,7 @@ Deno.test("a look that finds another payment's transaction is the gateway's erro
     "/charge/",
     await chargeRequest(payments.sandbox, "bca"),
   )).json();
-  rewrite(payments, (answer) => ({ ...answer, transaction_id }));
+  changeResponses(payments, (answer) => ({ ...answer, transaction_id }));
   for (const [method, path] of [["GET", "check_status"], ["POST", "cancel"]]) {
     const response = await payments.app.as(
       payments.key,
@@ -371,11 +371,11 @@ Deno.test("a look that finds another payment's transaction is the gateway's erro
     );
     await assertProblem(response, 400, "gateway_error");
   }
-  showAnswers(payments);
+  passResponses(payments);
   assert.equal((await payments.refresh(lost.payment_id)).transaction_status, "pending");
 });
 
-Deno.test("an amount of null is no amount: it refunds and captures nothing", async () => {
+Deno.test("refund and capture: reject an amount of null", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { id } = await payments.paid("gopay");
   const hold = await payments.charge("card_auth");
@@ -390,16 +390,16 @@ Deno.test("an amount of null is no amount: it refunds and captures nothing", asy
   assert.equal((await payments.refresh(id)).refund_amount, "0.00");
 });
 
-Deno.test("a charge that was given up and went through late is found by the next one of its order", async () => {
+Deno.test("charge: a second charge of the order finds a failed first one that succeeded late", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const order_id = randomUUID();
   const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id };
-  // It is under way for a quarter of an hour, and we hear of an error meanwhile.
+  // The gateway processes the charge only after 15 minutes; until then the caller sees an error.
   payments.relay.intercept = () => Response.json({ status_code: "500" });
   const first = await (await payments.post("/charge/", body)).json();
   const sent = JSON.parse(payments.relay.received.at(-1)!.body);
-  showAnswers(payments);
+  passResponses(payments);
   time.now += 16 * MINUTE;
   await payments.check(first.payment_id);
   assert.equal((await payments.read(first.payment_id)).transaction_status, "failure");
@@ -411,7 +411,7 @@ Deno.test("a charge that was given up and went through late is found by the next
   assert.ok(found.va_number);
 });
 
-Deno.test("an order id that is a transaction's id is taken", async () => {
+Deno.test("charge: rejects an order id that equals an existing transaction id", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { transaction_id } = await payments.charge("bca");
   const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id: transaction_id };
@@ -419,7 +419,7 @@ Deno.test("an order id that is a transaction's id is taken", async () => {
   await assertProblem(await payments.post("/charge/", body, {}, mallory), 400, "duplicate_order");
 });
 
-Deno.test("a clock that went wrong and was put right does not hold a key for hours", async () => {
+Deno.test("idempotency key: a lease written by a clock that was hours ahead does not block retries", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -442,7 +442,7 @@ Deno.test("a clock that went wrong and was put right does not hold a key for hou
   assert.equal(again.id, id);
 });
 
-Deno.test("a key that runs elsewhere is left alone, though the clock there is ahead of ours", async () => {
+Deno.test("idempotency key: responds 409 while another instance with a clock ahead holds it", async () => {
   await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + 5_000 });
   await using behind = await openApp({
     databaseUrl,
@@ -454,18 +454,18 @@ Deno.test("a key that runs elsewhere is left alone, though the clock there is ah
   const held = payments.relay.holdNext("POST /v2/charge");
   const first = payments.post("/charge/", body, key);
   await held.arrived;
-  const beside = await behind.as(payments.key, "/charge/", {
+  const concurrent = await behind.as(payments.key, "/charge/", {
     method: "POST",
     headers: { ...key, "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
-  await assertProblem(beside, 409, "idempotency_in_progress");
+  await assertProblem(concurrent, 409, "idempotency_in_progress");
   held.release();
   await parsePayment(await first, 201);
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("many refunds at once do not get slower with each: few statements for each of them", async () => {
+Deno.test("refund: 60 concurrent refunds of one payment need fewer than 8 writes each", async () => {
   const statements = new Map<string, number>();
   await using payments = await openRelayed({
     databaseUrl,

@@ -12,22 +12,22 @@ import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
 const EXPIRE = "POST /v2/:id/expire";
-const LOOK = "GET /v2/:id/status";
+const STATUS = "GET /v2/:id/status";
 
 interface Stale extends RelayedPayments {
-  /** The app's clock alone: the gateway has not noticed. */
+  /** Advances the app's clock only, not the gateway's. */
   pass(ms: number): void;
-  /** The app's clock goes to so long after the payment's last moment. */
+  /** Sets the app's clock to `ms` after the payment's expiry time. */
   passExpiry(payment: Payment, ms?: number): void;
-  /** The task, and what it queued. */
+  /** Runs the task and the jobs it enqueued; returns their number. */
   sweep(): Promise<number>;
-  /** What was asked of the gateway since the last sweep began. */
-  asked(): string[];
+  /** The gateway calls since the last sweep started. */
+  calls(): string[];
 }
 
 async function openStale(): Promise<Stale> {
   let ahead = 0;
-  let asked = 0;
+  let callsBefore = 0;
   const relayed = await openRelayed({
     now: () => Date.now() + ahead,
     gatewayOptions: { wait: createWaits().wait },
@@ -39,25 +39,25 @@ async function openStale(): Promise<Stale> {
     passExpiry: ({ expiry_time }, ms = MINUTE) =>
       void (ahead += Date.parse(expiry_time!) + ms - app.deps.clock()),
     async sweep() {
-      asked = relay.received.length;
+      callsBefore = relay.received.length;
       const queued = await expireStalePayments(app.deps);
       while (await runDueJobs(app) > 0);
       return queued;
     },
-    asked: () => relay.asked().slice(asked),
+    calls: () => relay.asked().slice(callsBefore),
   };
 }
 
-Deno.test("a payment past its time is ended at the gateway, once, and told", async () => {
+Deno.test("expire_stale_payments: expires an overdue payment at the gateway once and sends the event", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
   stale.passExpiry(payment);
   assert.equal(await stale.sweep(), 1);
-  assert.deepEqual(stale.asked(), [EXPIRE]);
+  assert.deepEqual(stale.calls(), [EXPIRE]);
   assert.equal((await stale.sandbox.status(payment.transaction_id!)).transaction_status, "expire");
   const { is_expired, is_pending } = await stale.read(payment.id);
   assert.deepEqual([is_expired, is_pending], [true, false]);
-  assert.deepEqual(await stale.story(payment.id), [
+  assert.deepEqual(await stale.transitions(payment.id), [
     ">pending charge",
     "pending>expire expire_stale_payments",
   ]);
@@ -65,10 +65,10 @@ Deno.test("a payment past its time is ended at the gateway, once, and told", asy
 
   stale.pass(HOUR);
   assert.equal(await stale.sweep(), 0);
-  assert.deepEqual(stale.asked(), []);
+  assert.deepEqual(stale.calls(), []);
 });
 
-Deno.test("nothing is ended before its time, nor in the minute after it", async () => {
+Deno.test("expire_stale_payments: waits until one minute after the expiry time", async () => {
   await using stale = await openStale();
   const [short, long] = [await stale.charge("gopay"), await stale.charge("bca")];
   for (const ms of [-MINUTE, 0, MINUTE - 10 * SECOND]) {
@@ -76,45 +76,45 @@ Deno.test("nothing is ended before its time, nor in the minute after it", async 
     assert.equal(await stale.sweep(), 0);
   }
   stale.pass(HOUR);
-  assert.equal(await stale.sweep(), 1, "not the one that can be paid for a day");
+  assert.equal(await stale.sweep(), 1, "not the payment that expires after a day");
   assert.equal((await stale.read(long.id)).transaction_status, "pending");
 });
 
-Deno.test("a payment whose next look is hours away is ended when its time is over all the same", async () => {
+Deno.test("expire_stale_payments: expires a payment on time although its next check is hours away", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("bca");
   stale.pass(20 * HOUR);
   assert.equal(await checkPendingPayments(stale.app.deps), 1);
   await runDueJobs(stale.app);
-  // By its age alone the next look would be five hours later.
+  // Its age alone would put the next check five hours later.
   stale.passExpiry(payment);
   assert.equal(await stale.sweep(), 1);
   assert.equal((await stale.read(payment.id)).transaction_status, "expire");
 });
 
-Deno.test("where the gateway refuses, its state is taken instead", async (test) => {
-  await test.step("it has ended by itself", async () => {
+Deno.test("expire_stale_payments: stores the gateway's state if the gateway refuses to expire", async (test) => {
+  await test.step("already expired at the gateway", async () => {
     await using stale = await openStale();
     const payment = await stale.charge("gopay");
     await stale.sandbox.advance(HOUR / SECOND);
     stale.passExpiry(payment);
     await stale.sweep();
-    assert.deepEqual(stale.asked(), [EXPIRE, LOOK]);
+    assert.deepEqual(stale.calls(), [EXPIRE, STATUS]);
     assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
   });
 
-  await test.step("it was paid in the last second", async () => {
+  await test.step("paid just before its expiry", async () => {
     await using stale = await openStale();
     const payment = await stale.charge("gopay");
     await stale.sandbox.control(`transactions/${payment.transaction_id}/pay`);
     stale.passExpiry(payment);
     await stale.sweep();
-    assert.deepEqual(stale.asked(), [EXPIRE, LOOK]);
+    assert.deepEqual(stale.calls(), [EXPIRE, STATUS]);
     assert.equal((await stale.read(payment.id)).is_paid, true);
     assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_settled"]);
   });
 
-  await test.step("it cannot be ended, and nobody says why", async () => {
+  await test.step("refused without a reason", async () => {
     await using stale = await openStale();
     const payment = await stale.charge("gopay");
     stale.relay.intercept = async (request, pass) =>
@@ -124,7 +124,7 @@ Deno.test("where the gateway refuses, its state is taken instead", async (test) 
     stale.passExpiry(payment);
     assert.equal(await stale.sweep(), 1);
     assert.equal((await stale.read(payment.id)).transaction_status, "pending");
-    // Not every ten minutes from now on, but not never either.
+    // It is not tried again in the next sweep, but an hour later.
     stale.pass(2 * MINUTE);
     assert.equal(await stale.sweep(), 0);
     stale.pass(HOUR);
@@ -132,7 +132,7 @@ Deno.test("where the gateway refuses, its state is taken instead", async (test) 
   });
 });
 
-Deno.test("one that is paid while it is about to be ended is paid", async () => {
+Deno.test("expire_stale_payments: a payment made before the gateway receives the expire is kept", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
   stale.passExpiry(payment);
@@ -148,14 +148,14 @@ Deno.test("one that is paid while it is about to be ended is paid", async () => 
   assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("an end that is overtaken by better news steps nothing back", async () => {
+Deno.test("expire_stale_payments: an outdated expire response does not undo a settlement", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
   stale.passExpiry(payment);
   const held = stale.relay.holdAnswer(EXPIRE);
   const swept = stale.sweep();
   await held.arrived;
-  // The gateway may take it back: the customer's money came after all.
+  // The gateway may revive an expired transaction whose money arrived late.
   stale.relay.intercept = async ({ method }, pass) => {
     const answer = await (await pass()).json();
     const revived = { transaction_status: "settlement", status_code: "200" };
@@ -168,14 +168,14 @@ Deno.test("an end that is overtaken by better news steps nothing back", async ()
   assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("a gateway that does not know the transaction takes nothing away, and somebody hears of it", async () => {
+Deno.test("expire_stale_payments: keeps a payment that the gateway does not find and logs an error", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
   stale.relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
   stale.passExpiry(payment);
   assert.equal(await stale.sweep(), 1);
-  assert.deepEqual(stale.asked(), [EXPIRE, LOOK]);
+  assert.deepEqual(stale.calls(), [EXPIRE, STATUS]);
   assert.equal((await stale.read(payment.id)).transaction_status, "pending");
   const alerts = stale.app.logged().filter(({ event }) =>
     event === "transaction_unknown_to_gateway"
@@ -185,7 +185,7 @@ Deno.test("a gateway that does not know the transaction takes nothing away, and 
   assert.match(job!.error!, /doesn't exist/);
 });
 
-Deno.test("a charge that was never answered is not ended, but looked for", async () => {
+Deno.test("expire_stale_payments: leaves a charge without a response to check_payment_status", async () => {
   await using stale = await openStale();
   stale.relay.intercept = () => new Response("<h1>Bad Gateway</h1>", { status: 502 });
   const response = await stale.post("/charge/", { payment_type: "gopay", gross_amount: 44_000 });
@@ -199,7 +199,7 @@ Deno.test("a charge that was never answered is not ended, but looked for", async
   assert.equal((await stale.read(payment_id)).transaction_status, "failure");
 });
 
-Deno.test("a sweep whose gateway gives no answer is tried again, and ends the payment once", async () => {
+Deno.test("expire_stale_payments: retries after a gateway failure and expires the payment once", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
   stale.passExpiry(payment);
@@ -215,7 +215,7 @@ Deno.test("a sweep whose gateway gives no answer is tried again, and ends the pa
   assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
 });
 
-Deno.test("several instances at once end each payment once", async () => {
+Deno.test("expire_stale_payments: concurrent instances expire each payment once", async () => {
   await using stale = await openStale();
   const payments = await Promise.all(Array.from({ length: 20 }, () => stale.charge("gopay")));
   stale.passExpiry(payments.at(-1)!);
@@ -238,10 +238,10 @@ Deno.test("several instances at once end each payment once", async () => {
   }
 });
 
-Deno.test("the look at what is pending leaves what is past its time to this task, but not for ever", async () => {
+Deno.test("check_pending_payments: leaves overdue payments to expire_stale_payments for ten minutes", async () => {
   await using stale = await openStale();
   const payment = await stale.charge("gopay");
-  // A look just before its time is over: the next one is due when it is.
+  // A check just before the expiry time schedules the next one at the expiry time.
   stale.passExpiry(payment, -SECOND);
   assert.equal(await checkPendingPayments(stale.app.deps), 1);
   await runDueJobs(stale.app);

@@ -11,7 +11,7 @@ import { assertProblem } from "../support/problem.ts";
 
 const Page = z.array(PaymentSummarySchema);
 
-/** The ids of so many new payments, newest first. */
+/** Creates `count` payments and returns their ids, newest first. */
 async function chargeMany(payments: TestPayments, count: number, more?: Json): Promise<string[]> {
   const ids = [];
   for (let made = 0; made < count; made++) ids.unshift((await payments.charge("gopay", more)).id);
@@ -24,11 +24,11 @@ async function readPage(payments: TestPayments, path: string) {
   const page = Page.parse(await response.json());
   const link = response.headers.get("link");
   const next = link === null ? null : link.match(/^<([^<>\s]+)>; rel="next"$/)?.[1];
-  assert.notEqual(next, undefined, `a link as it should be: ${link}`);
+  assert.notEqual(next, undefined, `malformed Link header: ${link}`);
   return { page, ids: page.map(({ id }) => id), next: next ?? null };
 }
 
-/** Follows the links to the end; `between` happens before each page but the first. */
+/** Follows the links to the last page; calls `between` before each page except the first. */
 async function readAll(payments: TestPayments, path: string, between = async () => {}) {
   const pages: string[][] = [];
   for (let next: string | null = path; next !== null;) {
@@ -40,7 +40,7 @@ async function readAll(payments: TestPayments, path: string, between = async () 
   return pages;
 }
 
-Deno.test("a list is a bare array of payments in short, newest first", async () => {
+Deno.test("payment list: is an array of payment summaries, newest first", async () => {
   await using payments = await openPayments();
   const first = await payments.charge();
   const second = await payments.charge("qris", {
@@ -63,14 +63,14 @@ Deno.test("a list is a bare array of payments in short, newest first", async () 
   );
 });
 
-Deno.test("whoever has no payments gets an empty list, with or without the slash", async () => {
+Deno.test("payment list: is empty for a caller without payments, with or without a trailing slash", async () => {
   await using payments = await openPayments();
   for (const path of ["/payments/", "/payments"]) {
     assert.deepEqual(await readPage(payments, path), { page: [], ids: [], next: null });
   }
 });
 
-Deno.test("the links lead through all payments, once each, while new ones arrive", async () => {
+Deno.test("payment list: the next links visit each payment once while new ones are created", async () => {
   await using payments = await openPayments();
   const ids = await chargeMany(payments, 7);
   const pages = await readAll(
@@ -81,14 +81,14 @@ Deno.test("the links lead through all payments, once each, while new ones arrive
   assert.deepEqual(pages, [ids.slice(0, 3), ids.slice(3, 6), ids.slice(6)]);
 });
 
-Deno.test("there is no link where the last page is just full", async () => {
+Deno.test("payment list: a full last page has no next link", async () => {
   await using payments = await openPayments();
   const ids = await chargeMany(payments, 4);
   assert.deepEqual(await readAll(payments, "/payments/?limit=2"), [ids.slice(0, 2), ids.slice(2)]);
   assert.deepEqual(await readAll(payments, "/payments/?limit=4"), [ids]);
 });
 
-Deno.test("limit is 50 where left out, and 1 to 100", async () => {
+Deno.test("payment list: limit defaults to 50 and must be 1 to 100", async () => {
   await using payments = await openPayments();
   const ids = await chargeMany(payments, 51);
   const { ids: page, next } = await readPage(payments, "/payments/");
@@ -105,7 +105,7 @@ Deno.test("limit is 50 where left out, and 1 to 100", async () => {
   }
 });
 
-Deno.test("payments are filtered by type and status, and the link keeps the filters", async () => {
+Deno.test("payment list: filters by payment_type and status, and the next link keeps the filters", async () => {
   await using payments = await openPayments();
   const wallets = await chargeMany(payments, 3);
   const codes = await chargeMany(payments, 3, { payment_type: "qris" });
@@ -130,7 +130,7 @@ Deno.test("payments are filtered by type and status, and the link keeps the filt
   }
 });
 
-Deno.test("a payment is found by its order, by whoever may see it and without a walk through others", async () => {
+Deno.test("payment list: order_id finds the payment for its owner and staff without reading others", async () => {
   await using payments = await openPayments();
   const { app, databaseUrl } = payments;
   const [bob, staff] = [
@@ -170,7 +170,7 @@ Deno.test("a payment is found by its order, by whoever may see it and without a 
   assert.ok(read < others.length, `${read} rows were read for one`);
 });
 
-Deno.test("an order, invoice or subscription that cannot be is 400", async () => {
+Deno.test("payment list: rejects an invalid order_id, invoice_id or subscription_id", async () => {
   await using payments = await openPayments();
   const cases = [
     ["order_id", "", "must not be empty"],
@@ -185,7 +185,7 @@ Deno.test("an order, invoice or subscription that cannot be is 400", async () =>
   }
 });
 
-Deno.test("a type or a status that there is not is 400, and says which there are", async () => {
+Deno.test("payment list: rejects an unknown payment_type or status and names the allowed ones", async () => {
   await using payments = await openPayments();
   const cases = [
     [
@@ -204,12 +204,12 @@ Deno.test("a type or a status that there is not is 400, and says which there are
   }
 });
 
-Deno.test("a cursor that no list gave is 400", async () => {
+Deno.test("payment list: rejects a cursor that the service did not issue", async () => {
   await using payments = await openPayments();
   const [newest] = await chargeMany(payments, 2);
   const { next } = await readPage(payments, "/payments/?limit=1");
   const cursor = new URL(next!, "http://localhost").searchParams.get("cursor")!;
-  assert.ok(!cursor.includes(newest!), "what it holds is nobody's business");
+  assert.ok(!cursor.includes(newest!), "the cursor is opaque");
   const wrong = [
     "",
     "x",
@@ -229,7 +229,7 @@ Deno.test("a cursor that no list gave is 400", async () => {
   }
 });
 
-Deno.test("the link follows BASE_PATH", async () => {
+Deno.test("payment list: the next link includes BASE_PATH", async () => {
   await using payments = await openPayments({ env: { BASE_PATH: "/shop/pay" } });
   const charge = { payment_type: "gopay", gross_amount: 44_000 };
   const older = await parsePayment(await payments.post("/shop/pay/charge/", charge), 201);

@@ -12,12 +12,12 @@ import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 
 const databaseUrl = await createDatabase();
 
-/** Whether the statement is lost on its way there, or its answer on the way back: it is done then. */
-const LOSSES = ["statement", "answer"] as const;
+/** What is lost: the statement before it runs, or its result after it ran. */
+const LOSSES = ["statement", "result"] as const;
 
 const MANY = 20;
 
-/** A database that loses one query, and tells nobody which. */
+/** A database whose connection breaks at the query with a chosen number. */
 function createLossyDatabase() {
   let countdown = Infinity;
   let loss: (typeof LOSSES)[number] = "statement";
@@ -26,20 +26,20 @@ function createLossyDatabase() {
       countdown = number;
       loss = what;
     },
-    isStruck: () => countdown === 0,
-    mend: () => countdown = Infinity,
+    wasLost: () => countdown === 0,
+    stopLosing: () => countdown = Infinity,
     wrapDatabase: (database: Database): Database => ({
       ...database,
       async query(work, name) {
         if (countdown === 0 || --countdown > 0) return await database.query(work, name);
-        if (loss === "answer") await database.query(work, name);
+        if (loss === "result") await database.query(work, name);
         throw new DatabaseUnavailable(`The ${loss} was lost`);
       },
     }),
   };
 }
 
-/** Loses each query of an operation in turn; `after` sees what came of each. */
+/** Runs the operation once for each of its queries and loses that query; calls `after` each time. */
 async function loseEach(
   operation: Operation,
   fault: string | null,
@@ -60,14 +60,17 @@ async function loseEach(
       if (fault) await payments.sandbox.fault(operation.name, fault);
       lossy.lose(number, loss);
       const answer = await send();
-      const isStruck = lossy.isStruck();
-      lossy.mend();
+      const wasLost = lossy.wasLost();
+      lossy.stopLosing();
       await payments.sandbox.control("faults", undefined, "DELETE");
-      if (!isStruck) {
-        assert.ok(number > 2 && number < MANY, "there is something to lose, and an end of it");
+      if (!wasLost) {
+        assert.ok(
+          number > 2 && number < MANY,
+          "the operation runs at least 2 queries, and not too many",
+        );
         break;
       }
-      // A loss may go unnoticed where nothing depends on it, but is never an error of ours.
+      // The loss of a query that is not needed stays unnoticed, but is never an internal error.
       assert.ok([operation.status, 400, 502, 503].includes(answer.status), await answer.text());
       await after(payments, { number, send, prepared }, (ms) => now += ms);
     }
@@ -76,9 +79,9 @@ async function loseEach(
 
 for (const operation of OPERATIONS) {
   for (const fault of [null, "answer_lost"]) {
-    const also = fault ? ", and the gateway's answer too" : "";
+    const also = fault ? " and the gateway's response" : "";
 
-    Deno.test(`${operation.name}: whichever query is lost${also}, the same key does it once`, async () => {
+    Deno.test(`${operation.name}: after the loss of any query${also}, a retry with the same key does it once`, async () => {
       await loseEach(operation, fault, async (payments, { number, send, prepared }, pass) => {
         pass(10 * 60_000);
         const answer = await send();
@@ -90,7 +93,7 @@ for (const operation of OPERATIONS) {
       });
     });
 
-    Deno.test(`${operation.name}: whichever query is lost${also}, the task finds out`, async () => {
+    Deno.test(`${operation.name}: after the loss of any query${also}, check_payment_status stores the gateway's state`, async () => {
       await loseEach(operation, fault, async (payments, { number, prepared }, pass) => {
         const { orderId } = prepared;
         const [row] = await payments.app.database.query((sql) =>
@@ -98,7 +101,7 @@ for (const operation of OPERATIONS) {
         );
         const [transaction, ...more] = await payments.transactions(orderId);
         assert.deepEqual(more, [], `${number}`);
-        if (!row) return assert.equal(transaction, undefined, `${number}: nobody knows of it`);
+        if (!row) return assert.equal(transaction, undefined, `${number}: nothing was sent`);
         pass(16 * 60_000);
         await payments.check(row.id);
         const payment = await payments.read(row.id);

@@ -15,47 +15,47 @@ const chargeOf = (order_id: string, more: Json = {}) => ({
   ...more,
 });
 
-/** The gateway refuses it outright. */
-const REFUSED = { custom_expiry: { expiry_duration: 1, unit: "second" } };
+/** The gateway rejects this expiry as too short. */
+const REJECTED = { custom_expiry: { expiry_duration: 1, unit: "second" } };
 
-async function assertTaken(response: Response, orderId: string): Promise<void> {
+async function assertInUse(response: Response, orderId: string): Promise<void> {
   const problem = await assertProblem(response, 400, "duplicate_order");
   assert.deepEqual([problem.order_id, problem.outcome], [orderId, "refused"]);
 }
 
-Deno.test("an order id that is made up is the payment's own", async () => {
+Deno.test("order id: is generated from the payment's id by default", async () => {
   await using payments = await openPayments({ databaseUrl });
   const payment = await payments.charge("gopay");
   assert.equal(payment.order_id, `${payment.id}-p`);
 });
 
-Deno.test("an order id is taken by a payment, for everybody, and nothing is sent", async () => {
+Deno.test("order id: a used one is rejected for every caller, and nothing is stored or sent", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
   const bob = await app.createKey({ userId: "bob" });
   const orderId = randomUUID();
   await payments.charge("gopay", { order_id: orderId });
   for (const key of [payments.key, bob]) {
-    await assertTaken(await post("/charge/", chargeOf(orderId), {}, key), orderId);
+    await assertInUse(await post("/charge/", chargeOf(orderId), {}, key), orderId);
   }
   assert.equal(relay.times("POST /v2/charge"), 1);
   const bobs = await payments.get("/payments/", bob);
-  assert.deepEqual(await bobs.json(), [], "nor is anything written");
+  assert.deepEqual(await bobs.json(), [], "nothing is stored");
 });
 
-Deno.test("an order id that is taken at the gateway is a failure here", async () => {
+Deno.test("order id: one that is in use at the gateway fails the payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const orderId = randomUUID();
   await payments.sandbox.charge("bca", { transaction_details: { order_id: orderId } });
   const answer = await payments.post("/charge/", chargeOf(orderId));
   const { payment_id } = await answer.clone().json();
-  await assertTaken(answer, orderId);
+  await assertInUse(answer, orderId);
   const payment = await payments.read(payment_id);
   assert.equal(payment.transaction_status, "failure");
   assert.equal(payment.status_code, "406");
 });
 
-Deno.test("of 30 who charge an order at once one does", async () => {
+Deno.test("order id: of 30 concurrent charges one succeeds", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const orderId = randomUUID();
   const answers = await Promise.all(
@@ -63,33 +63,33 @@ Deno.test("of 30 who charge an order at once one does", async () => {
   );
   const made = answers.filter(({ status }) => status === 201);
   assert.equal(made.length, 1);
-  for (const each of answers) if (each !== made[0]) await assertTaken(each, orderId);
+  for (const each of answers) if (each !== made[0]) await assertInUse(each, orderId);
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("a failure sets an order id free, for the same caller alone", async () => {
+Deno.test("order id: is free again after a failed charge, for the same caller only", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { app, post } = payments;
   const bob = await app.createKey({ userId: "bob" });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const orderId = randomUUID();
-  const refused = await post("/charge/", chargeOf(orderId, REFUSED));
-  const first = await assertProblem(refused, 400, "gateway_validation");
+  const rejected = await post("/charge/", chargeOf(orderId, REJECTED));
+  const first = await assertProblem(rejected, 400, "gateway_validation");
   for (const key of [bob, staff]) {
-    await assertTaken(await post("/charge/", chargeOf(orderId), {}, key), orderId);
+    await assertInUse(await post("/charge/", chargeOf(orderId), {}, key), orderId);
   }
   const payment = await parsePayment(await post("/charge/", chargeOf(orderId)), 201);
   assert.notEqual(payment.id, first.payment_id);
   assert.equal((await payments.read(first.payment_id!)).transaction_status, "failure");
-  // And now it is taken again.
-  await assertTaken(await post("/charge/", chargeOf(orderId)), orderId);
+  // The successful charge uses it again.
+  await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
 });
 
-Deno.test("of 30 who use an order id anew that a failure set free, one does", async () => {
+Deno.test("order id: of 30 concurrent charges after a failed one, one succeeds", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, relay } = payments;
   const orderId = randomUUID();
-  assert.equal((await post("/charge/", chargeOf(orderId, REFUSED))).status, 400);
+  assert.equal((await post("/charge/", chargeOf(orderId, REJECTED))).status, 400);
   const answers = await Promise.all(
     Array.from({ length: 30 }, () => post("/charge/", chargeOf(orderId))),
   );
@@ -98,26 +98,26 @@ Deno.test("of 30 who use an order id anew that a failure set free, one does", as
   assert.equal((await payments.transactions(orderId)).length, 1);
 });
 
-Deno.test("a charge that was given up sets its order id free; an unknown one does not", async () => {
+Deno.test("order id: is free after a charge was marked failed, but not while its outcome is unknown", async () => {
   let now = Date.now();
   await using payments = await openPayments({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;
   const orderId = randomUUID();
   await sandbox.fault("charge", "reset");
   const { payment_id } = await (await post("/charge/", chargeOf(orderId))).json();
-  await assertTaken(await post("/charge/", chargeOf(orderId)), orderId);
+  await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
   now += 16 * 60_000;
   await payments.check(payment_id);
   const payment = await parsePayment(await post("/charge/", chargeOf(orderId)), 201);
   assert.notEqual(payment.id, payment_id);
-  // The one that was given up does not take the other's transaction for its own.
+  // The failed payment does not take over the other payment's transaction.
   assert.equal((await payments.refresh(payment_id)).transaction_status, "failure");
   await sandbox.control(`transactions/${orderId}/pay`);
   assert.equal((await payments.refresh(payment_id)).is_paid, false);
   assert.equal((await payments.refresh(payment.id)).is_paid, true);
 });
 
-/** Ends after which the gateway itself would let an order be charged again. */
+/** Final states after which the gateway itself allows the order id again. */
 const ENDS: Record<string, (payments: TestPayments, orderId: string) => Promise<unknown>> = {
   deny: ({ sandbox }, orderId) => sandbox.control(`transactions/${orderId}/deny`),
   expire: ({ sandbox }, orderId) => sandbox.control(`transactions/${orderId}/expire`),
@@ -125,7 +125,7 @@ const ENDS: Record<string, (payments: TestPayments, orderId: string) => Promise<
 };
 
 for (const [status, end] of Object.entries(ENDS)) {
-  Deno.test(`${status} does not set an order id free`, async () => {
+  Deno.test(`order id: stays in use after ${status}`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { post, sandbox } = payments;
     await sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH");
@@ -133,7 +133,7 @@ for (const [status, end] of Object.entries(ENDS)) {
     const { id } = await payments.charge("gopay", { order_id: orderId });
     await end(payments, orderId);
     assert.equal((await payments.refresh(id)).transaction_status, status);
-    await assertTaken(await post("/charge/", chargeOf(orderId)), orderId);
+    await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
     assert.equal((await payments.transactions(orderId)).length, 1);
   });
 }

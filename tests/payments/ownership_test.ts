@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
-const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+const UNKNOWN_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
 /** Every route of the document that names one payment by its id. */
 function routesOfOne(app: TestPayments["app"]): { method: string; path: string }[] {
@@ -24,13 +24,13 @@ async function charge(
   return await parsePayment(await post("/charge/", body, headers, key), 201);
 }
 
-/** All of a problem but the request's own id. */
+/** The problem without its request id. */
 async function notFound(response: Response): Promise<Json> {
   const { instance: _, ...rest } = await assertProblem(response, 404, "not_found");
   return rest;
 }
 
-Deno.test("somebody else's payment is 404 on every route, just as one that is not there", async () => {
+Deno.test("ownership: another user's payment gets the same 404 as a missing one on every route", async () => {
   await using payments = await openPayments();
   const { app, key, sandbox } = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -40,24 +40,24 @@ Deno.test("somebody else's payment is 404 on every route, just as one that is no
   const routes = routesOfOne(app);
   assert.ok(routes.length >= 6);
   for (const { method, path } of routes) {
-    const ask = (id: string) => app.as(bob, path.replace("{pk}", id), { method });
+    const send = (id: string) => app.as(bob, path.replace("{pk}", id), { method });
     const answers = [
-      await notFound(await ask(alices.id)),
-      await notFound(await ask(NOBODYS)),
-      await notFound(await ask("order-1")),
-      await notFound(await ask(alices.id.toUpperCase())),
-      await notFound(await ask(encodeURIComponent(`${alices.id}'--`))),
+      await notFound(await send(alices.id)),
+      await notFound(await send(UNKNOWN_ID)),
+      await notFound(await send("order-1")),
+      await notFound(await send(alices.id.toUpperCase())),
+      await notFound(await send(encodeURIComponent(`${alices.id}'--`))),
     ];
     for (const answer of answers) assert.deepEqual(answer, answers[0], `${method} ${path}`);
   }
 
   const after = await app.as(key, `/payments/${alices.id}/`);
-  assert.deepEqual(await after.json(), alices, "nothing came of it here");
+  assert.deepEqual(await after.json(), alices, "the payment is unchanged");
   const [now] = await sandbox.control("transactions", undefined, "GET");
-  assert.deepEqual(now, seen, "nor at the gateway");
+  assert.deepEqual(now, seen, "the transaction is unchanged");
 });
 
-Deno.test("to its owner and to staff the same payment is there on every route", async () => {
+Deno.test("ownership: every route finds the payment for its owner and for staff", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const staff = await app.createKey({ userId: "carol", isStaff: true });
@@ -67,7 +67,7 @@ Deno.test("to its owner and to staff the same payment is there on every route", 
       for (const written of [id, id.toUpperCase()]) {
         const response = await app.as(allowed, path.replace("{pk}", written), { method });
         const text = await response.text();
-        // A second time, or in this state, it may be refused; but it is known.
+        // The action may be rejected in this state, but the payment is found.
         assert.ok([200, 400].includes(response.status), `${method} ${path}: ${text}`);
         assert.ok(text.includes(id), `${method} ${path}: ${text}`);
       }
@@ -75,7 +75,7 @@ Deno.test("to its owner and to staff the same payment is there on every route", 
   }
 });
 
-Deno.test("a list holds one's own payments, and for staff everybody's", async () => {
+Deno.test("ownership: a list contains the caller's own payments, for staff all payments", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -94,7 +94,7 @@ Deno.test("a list holds one's own payments, and for staff everybody's", async ()
   }
 });
 
-Deno.test("a page of one's own begins nowhere else for somebody else's cursor", async () => {
+Deno.test("ownership: another user's cursor returns only the caller's own payments", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -107,7 +107,7 @@ Deno.test("a page of one's own begins nowhere else for somebody else's cursor", 
   assert.deepEqual(page.map(({ id }: Json) => id), [bobs.id]);
 });
 
-Deno.test("an Idempotency-Key is its caller's own: nobody hears another's answer", async () => {
+Deno.test("ownership: the same Idempotency-Key of two users does not share responses", async () => {
   await using payments = await openPayments();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { "Idempotency-Key": "cart-7" };
@@ -117,7 +117,7 @@ Deno.test("an Idempotency-Key is its caller's own: nobody hears another's answer
   assert.equal(bobs.gross_amount, "7.00");
 });
 
-Deno.test("an order id that somebody else has is taken, and tells nothing about theirs", async () => {
+Deno.test("ownership: an order id used by another user is rejected without details of their payment", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });

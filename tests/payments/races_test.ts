@@ -9,16 +9,16 @@ const databaseUrl = await createDatabase();
 
 const ROUNDS = 8;
 
-/** Afterwards the payment is what the gateway says, and its story is one. */
+/** The payment equals the gateway's transaction, and its history and events have no gaps or duplicates. */
 async function assertConverges(payments: RelayedPayments, id: string): Promise<string> {
   const refreshed = await payments.refresh(id);
   const transaction = await payments.sandbox.status(refreshed.transaction_id!);
   assert.equal(refreshed.transaction_status, transaction.transaction_status);
   assert.equal(refreshed.refund_amount, transaction.refund_amount ?? "0.00");
-  const story = await payments.story(id);
-  const steps = story.map((each) => each.split(" ")[0]!.split(">"));
+  const transitions = await payments.transitions(id);
+  const steps = transitions.map((each) => each.split(" ")[0]!.split(">"));
   for (const [index, [from]] of steps.entries()) {
-    assert.equal(from, steps[index - 1]?.[1] ?? "", `${story}`);
+    assert.equal(from, steps[index - 1]?.[1] ?? "", `${transitions}`);
   }
   const events = await payments.events(id);
   assert.equal(new Set(events).size, events.length, `${events}`);
@@ -31,30 +31,30 @@ async function assertConverges(payments: RelayedPayments, id: string): Promise<s
   return refreshed.transaction_status;
 }
 
-Deno.test("whoever comes first, a payment ends in what the gateway says, and once", async () => {
+Deno.test("races: concurrent cancel, expire, checks and payment end in the gateway's state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   for (let round = 0; round < ROUNDS; round++) {
     const { id, transaction_id } = await payments.charge("gopay");
-    const happenings = [
+    const actions = [
       () => post(`/payments/${id}/cancel/`),
       () => post(`/payments/${id}/expire/`),
       () => payments.refresh(id),
       () => payments.check(id),
-      // Who pays is nearer to the gateway than the others, and would always win.
+      // The payment has the shortest way to the gateway and would win every round.
       ...round % 2
         ? [() => sandbox.call("POST", `/_sandbox/transactions/${transaction_id}/pay`)]
         : [],
     ];
-    // Each round somebody else is first.
-    const order = happenings.map((_, index) => happenings[(index + round) % happenings.length]!);
-    await Promise.all(order.map((happen) => happen()));
+    // Each round starts with another one.
+    const order = actions.map((_, index) => actions[(index + round) % actions.length]!);
+    await Promise.all(order.map((run) => run()));
     await assertConverges(payments, id);
   }
 });
 
 for (const action of ["cancel", "expire"] as const) {
-  Deno.test(`a customer who pays while the ${action} is on its way has paid`, async () => {
+  Deno.test(`races: ${action} is rejected if the customer pays before the gateway receives it`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { post, relay, sandbox } = payments;
     const { id, transaction_id } = await payments.charge("gopay");
@@ -70,7 +70,7 @@ for (const action of ["cancel", "expire"] as const) {
     assert.equal(await assertConverges(payments, id), "settlement");
   });
 
-  Deno.test(`a look at the payment before the ${action} is answered changes nothing`, async () => {
+  Deno.test(`races: ${action} succeeds if a status check sees it before its response`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { post, relay } = payments;
     const { id } = await payments.charge("gopay");
@@ -84,7 +84,7 @@ for (const action of ["cancel", "expire"] as const) {
   });
 }
 
-Deno.test("a hold is captured or cancelled, not both", async () => {
+Deno.test("races: concurrent captures and a cancel of an authorization end in one consistent state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post } = payments;
   for (let round = 0; round < ROUNDS; round++) {
@@ -94,17 +94,19 @@ Deno.test("a hold is captured or cancelled, not both", async () => {
       post(`/payments/${id}/cancel/`),
       post(`/payments/${id}/capture/`, { amount: 30_000 }),
     ]);
-    const told = await Promise.all(answers.map(async (each) => [each.status, await each.json()]));
+    const replies = await Promise.all(
+      answers.map(async (each) => [each.status, await each.json()]),
+    );
     const status = await assertConverges(payments, id);
     const payment = await payments.read(id);
-    // A capture can still be cancelled, so both may have been done, one after the other.
+    // A capture can still be cancelled, so both may have succeeded, in that order.
     assert.ok(["capture", "cancel"].includes(status));
-    for (const [http, body] of told) {
+    for (const [http, body] of replies) {
       if (http === 200) continue;
       assert.equal(http, 400, JSON.stringify(body));
       assert.ok(["invalid_state", "gateway_error"].includes(body.code), body.code);
     }
-    const captures = [told[0]!, told[2]!].filter(([http]) => http === 200);
+    const captures = [replies[0]!, replies[2]!].filter(([http]) => http === 200);
     assert.ok(captures.length <= 1);
     if (status === "capture") {
       assert.equal(captures[0]![1].captured_amount, payment.captured_amount);
@@ -112,13 +114,13 @@ Deno.test("a hold is captured or cancelled, not both", async () => {
   }
 });
 
-Deno.test("a refund that many look at meanwhile is made and told once", async () => {
+Deno.test("races: a refund with 10 concurrent status checks is made once and sends one event", async () => {
   await using payments = await openRelayed({ databaseUrl });
   for (let round = 0; round < ROUNDS; round++) {
     const payment = await payments.paid("gopay");
     const { id } = payment;
-    const looks = Array.from({ length: 10 }, () => payments.refresh(id));
-    const [answer] = await Promise.all([refund(payments, payment, { amount: 40_000 }), ...looks]);
+    const checks = Array.from({ length: 10 }, () => payments.refresh(id));
+    const [answer] = await Promise.all([refund(payments, payment, { amount: 40_000 }), ...checks]);
     assert.equal(answer.status, 200);
     assert.equal(await assertConverges(payments, id), "partial_refund");
     const { refunds } = await payments.read(id);
@@ -130,7 +132,7 @@ Deno.test("a refund that many look at meanwhile is made and told once", async ()
   assert.equal(payments.relay.times(REFUND), ROUNDS);
 });
 
-Deno.test("a charge that others look at while it is made is taken over once", async () => {
+Deno.test("races: a charge with 5 concurrent status checks sends one event", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
   for (let round = 0; round < ROUNDS; round++) {
@@ -146,9 +148,9 @@ Deno.test("a charge that others look at while it is made is taken over once", as
       sql`select id from gateway.payments where order_id = ${order_id}`
     );
     const { id } = row!;
-    const looks = Array.from({ length: 5 }, () => payments.refresh(id));
+    const checks = Array.from({ length: 5 }, () => payments.refresh(id));
     answered.release();
-    const [answer] = await Promise.all([charging, ...looks]);
+    const [answer] = await Promise.all([charging, ...checks]);
     assert.equal(answer.status, 201);
     assert.equal((await answer.json()).id, id);
     assert.equal(await assertConverges(payments, id), "pending");

@@ -5,7 +5,7 @@ import { newKey } from "../support/idempotency.ts";
 import type { ChargeKind, Payment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
-  assertAgree,
+  assertRefundsMatchGateway,
   DIRECT_REFUND,
   parseRefunded,
   REFUND,
@@ -16,7 +16,7 @@ import { AMOUNT } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 
-Deno.test("a payment is refunded in parts until nothing is left", async () => {
+Deno.test("refund: partial refunds add up until nothing is left", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
   const first = await parseRefunded(
@@ -33,7 +33,7 @@ Deno.test("a payment is refunded in parts until nothing is left", async () => {
   assert.equal(first.payment.is_paid, true);
 
   const second = await parseRefunded(await refund(payments, payment, { amount: 10_000 }));
-  assert.equal(second.payment.refund_amount, "20000.00", "added, not overwritten");
+  assert.equal(second.payment.refund_amount, "20000.00", "the amounts are added");
   assert.deepEqual(await payments.read(payment.id), second.payment);
 
   const tooMuch = await refund(payments, payment, { amount: 24_001 });
@@ -50,7 +50,7 @@ Deno.test("a payment is refunded in parts until nothing is left", async () => {
   assert.equal(rest.payment.refunds.length, 3);
 
   await assertProblem(await refund(payments, payment, { amount: 1 }), 400, "invalid_state");
-  await assertAgree(payments, payment.id);
+  await assertRefundsMatchGateway(payments, payment.id);
   assert.equal(payments.relay.times(REFUND), 3);
   assert.deepEqual(
     (await payments.events(payment.id)).filter((name) => name === "payment_refunded").length,
@@ -58,7 +58,7 @@ Deno.test("a payment is refunded in parts until nothing is left", async () => {
   );
 });
 
-Deno.test("amounts are whole rupiah: a fraction is refused, never rounded", async () => {
+Deno.test("refund: rejects fractions and other invalid amounts without calling the gateway", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
   for (const amount of [0.999, 10_000.5, 0, -1, 1e308, "10000", "NaN", true]) {
@@ -70,7 +70,7 @@ Deno.test("amounts are whole rupiah: a fraction is refused, never rounded", asyn
   assert.deepEqual((await payments.read(payment.id)).refunds, []);
 });
 
-Deno.test("of 50 refunds at once as many are made as there is money for, and no other is asked for", async () => {
+Deno.test("refund: of 50 concurrent refunds only as many as the balance allows reach the gateway", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay", { gross_amount: 100_000 });
   const answers = await Promise.all(
@@ -83,12 +83,12 @@ Deno.test("of 50 refunds at once as many are made as there is money for, and no 
     else await assertProblem(each, 400, "validation_error");
   }
   assert.equal(payments.relay.times(REFUND), 16);
-  const after = await assertAgree(payments, payment.id);
+  const after = await assertRefundsMatchGateway(payments, payment.id);
   assert.equal(after.refund_amount, "96000.00");
   assert.equal(after.refunds.length, 16);
 });
 
-Deno.test("of 20 refunds of all that is left one is made", async () => {
+Deno.test("refund: of 20 concurrent full refunds one succeeds", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
   const answers = await Promise.all(Array.from({ length: 20 }, () => refund(payments, payment)));
@@ -97,10 +97,10 @@ Deno.test("of 20 refunds of all that is left one is made", async () => {
     if (each.status !== 200) await assertProblem(each, 400, "invalid_state");
   }
   assert.equal(payments.relay.times(REFUND), 1);
-  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "44000.00");
+  assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refund_amount, "44000.00");
 });
 
-Deno.test("a direct refund asks the bank itself, and is told apart", async () => {
+Deno.test("refund: direct uses the gateway's direct refund call and is marked is_direct", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
   const { refund: made, payment: after } = await parseRefunded(
@@ -114,12 +114,12 @@ Deno.test("a direct refund asks the bank itself, and is told apart", async () =>
   assert.equal(again.payment.refund_amount, "15000.00");
   assert.equal(payments.relay.times(DIRECT_REFUND), 2);
   assert.equal(payments.relay.times(REFUND), 0);
-  await assertAgree(payments, payment.id);
+  await assertRefundsMatchGateway(payments, payment.id);
 });
 
 for (const direct of [false, true]) {
   const operation = direct ? "direct_refund" : "refund";
-  Deno.test(`${operation}: one that the bank refuses is denied, and the payment is as it was`, async () => {
+  Deno.test(`${operation}: is denied and leaves the payment unchanged if the bank declines`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const payment = await payments.paid("gopay");
     await payments.sandbox.fault(operation, "bank_refuses");
@@ -133,15 +133,15 @@ for (const direct of [false, true]) {
     const unchanged = { ...after, refunds: [], updated_at: payment.updated_at };
     assert.deepEqual(unchanged, payment);
     assert.deepEqual(await payments.events(payment.id), ["payment_received", "payment_settled"]);
-    // What was reserved is free again: all of it can be refunded.
+    // The reserved amount is released: the full amount can be refunded.
     const { payment: refunded } = await parseRefunded(await refund(payments, payment, { direct }));
     assert.equal(refunded.transaction_status, "refund");
   });
 }
 
-Deno.test("one that the gateway refuses has failed, and what it reserved is free", async () => {
+Deno.test("refund: fails and releases the reserved amount if the gateway rejects it", async () => {
   await using payments = await openRelayed({ databaseUrl });
-  // OVO is refunded whole or not at all.
+  // OVO supports full refunds only.
   const payment = await payments.paid("ovo");
   const part = await refund(payments, payment, { amount: 1_000 });
   const problem = await assertProblem(part, 400, "gateway_error");
@@ -153,7 +153,7 @@ Deno.test("one that the gateway refuses has failed, and what it reserved is free
   assert.deepEqual(whole.refunds.map(({ status }) => status), ["failed", "succeeded"]);
 });
 
-Deno.test("a payment type that cannot be refunded stays paid", async () => {
+Deno.test("refund: a payment type without refunds stays settled", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("bca");
   await assertProblem(await refund(payments, payment), 400, "invalid_state");
@@ -183,20 +183,20 @@ const NOT_REFUNDABLE: Record<string, (payments: RelayedPayments) => Promise<Paym
   },
 };
 
-Deno.test("what is not paid, or not settled yet, is not refunded", async (t) => {
+Deno.test("refund: rejects a payment that is not settled, without calling the gateway", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
   for (const [status, make] of Object.entries(NOT_REFUNDABLE)) {
     await t.step(status, async () => {
       const payment = await make(payments);
-      const asked = payments.relay.received.length;
+      const callsBefore = payments.relay.received.length;
       const problem = await assertProblem(await refund(payments, payment), 400, "invalid_state");
       assert.equal(problem.transaction_status, status);
-      assert.equal(payments.relay.received.length, asked);
+      assert.equal(payments.relay.received.length, callsBefore);
     });
   }
 });
 
-Deno.test("what was captured is all that can be refunded", async () => {
+Deno.test("refund: is limited to the captured amount", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.charge("card_auth");
   const captured = await payments.post(`/payments/${payment.id}/capture/`, { amount: 40_000 });
@@ -217,7 +217,7 @@ Deno.test("what was captured is all that can be refunded", async () => {
   assert.equal(refunded.transaction_status, "refund");
 });
 
-Deno.test("refunds made elsewhere become rows, and count", async () => {
+Deno.test("refund: refunds made outside the service are stored and reduce the balance", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox } = payments;
   const payment = await payments.paid("gopay");
@@ -229,21 +229,21 @@ Deno.test("refunds made elsewhere become rows, and count", async () => {
   });
   const seen = await payments.refresh(payment.id);
   assert.equal(seen.transaction_status, "partial_refund");
-  const [elsewhere] = seen.refunds;
+  const [external] = seen.refunds;
   assert.deepEqual(
-    [elsewhere!.refund_key, elsewhere!.amount, elsewhere!.reason, elsewhere!.status],
+    [external!.refund_key, external!.amount, external!.reason, external!.status],
     [refund_key, "14000.00", "By hand", "succeeded"],
   );
   await payments.refresh(payment.id);
-  assert.equal((await assertAgree(payments, payment.id)).refunds.length, 1);
+  assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refunds.length, 1);
   await assertProblem(await refund(payments, payment, { amount: 30_001 }), 400, "validation_error");
   const { payment: after } = await parseRefunded(await refund(payments, payment));
   assert.equal(after.refund_amount, "44000.00");
   assert.equal(after.transaction_status, "refund");
-  await assertAgree(payments, payment.id);
+  await assertRefundsMatchGateway(payments, payment.id);
 });
 
-Deno.test("a refund made elsewhere that nobody here knows of yet is not refunded twice", async () => {
+Deno.test("refund: fails if a refund made outside the service already used the balance", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
   await payments.sandbox.post(`/v2/${payment.transaction_id}/refund`, { amount: 40_000 });
@@ -251,12 +251,12 @@ Deno.test("a refund made elsewhere that nobody here knows of yet is not refunded
   const problem = await assertProblem(answer, 400, "gateway_error");
   assert.equal(problem.outcome, "refused");
   await payments.refresh(payment.id);
-  const after = await assertAgree(payments, payment.id);
+  const after = await assertRefundsMatchGateway(payments, payment.id);
   assert.equal(after.refund_amount, "40000.00");
   assert.deepEqual(after.refunds.map(({ status }) => status).sort(), ["failed", "succeeded"]);
 });
 
-Deno.test("the same refund by two who do not know of each other is made once by each key", async () => {
+Deno.test("refund: concurrent requests with two keys make one refund for each key", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
   const keys = [newKey(), newKey()];
@@ -267,12 +267,12 @@ Deno.test("the same refund by two who do not know of each other is made once by 
     ),
   );
   for (const each of answers) assert.ok([200, 409].includes(each.status), await each.text());
-  const after = await assertAgree(payments, payment.id);
+  const after = await assertRefundsMatchGateway(payments, payment.id);
   assert.equal(after.refund_amount, "20000.00");
   assert.equal(payments.relay.times(REFUND), 2);
 });
 
-Deno.test("types that can be refunded are, in parts and whole", async (t) => {
+Deno.test("refund: every refundable payment type supports partial and full refunds", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
   const kinds: ChargeKind[] = ["card", "gopay", "shopeepay", "qris", "akulaku", "kredivo", "dana"];
   for (const kind of kinds) {
@@ -283,7 +283,7 @@ Deno.test("types that can be refunded are, in parts and whole", async (t) => {
       const rest = await parseRefunded(await refund(payments, payment));
       assert.equal(rest.refund.amount, `${AMOUNT - 4_000}.00`);
       assert.equal(rest.payment.transaction_status, "refund");
-      await assertAgree(payments, payment.id);
+      await assertRefundsMatchGateway(payments, payment.id);
     });
   }
 });

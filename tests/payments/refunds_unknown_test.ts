@@ -5,11 +5,11 @@ import { nameOf, openRelayed } from "../support/gateway/relay.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import type { Payment } from "../support/payments/payments.ts";
 import {
-  assertAgree,
-  keysSent,
+  assertRefundsMatchGateway,
   parseRefunded,
   REFUND,
   refund,
+  refundKeysSent,
 } from "../support/payments/refunds.ts";
 import { assertProblem } from "../support/problem.ts";
 
@@ -17,9 +17,9 @@ const databaseUrl = await createDatabase();
 
 const MINUTE_MS = 60_000;
 
-Deno.test("refunds of different sizes, whose answers get lost, never come to more than was paid", async () => {
+Deno.test("refund: concurrent refunds with lost responses never exceed the payment", async () => {
   let now = Date.now();
-  // The breaker would keep some of them from being tried.
+  // An open circuit breaker would refuse some of the refunds.
   const gatewayOptions = { wait: createWaits().wait, breaker: alwaysClosed() };
   await using payments = await openRelayed({ databaseUrl, gatewayOptions, now: () => now });
   const { sandbox } = payments;
@@ -36,17 +36,17 @@ Deno.test("refunds of different sizes, whose answers get lost, never come to mor
   const outcomes = await Promise.all(answers.map((each) => each.json()));
   const unknown = outcomes.filter(({ outcome }) => outcome === "unknown");
   assert.ok(unknown.length > 0);
-  const between = await payments.read(payment.id);
-  const taken = between.refunds.filter(({ status }) => status !== "failed");
-  assert.ok(taken.reduce((sum, { amount }) => sum + Number(amount), 0) <= 100_000);
+  const duringFaults = await payments.read(payment.id);
+  const reservedRefunds = duringFaults.refunds.filter(({ status }) => status !== "failed");
+  assert.ok(reservedRefunds.reduce((sum, { amount }) => sum + Number(amount), 0) <= 100_000);
 
   await sandbox.control("faults", undefined, "DELETE");
   now += 2 * MINUTE_MS;
   await payments.check(payment.id);
-  const after = await assertAgree(payments, payment.id);
+  const after = await assertRefundsMatchGateway(payments, payment.id);
   assert.deepEqual(
     after.refunds.map(({ id, status }) => [id, status]),
-    taken.map(({ id }) => [id, "succeeded"]),
+    reservedRefunds.map(({ id }) => [id, "succeeded"]),
   );
   assert.ok(Number(after.refund_amount) <= 100_000);
 });
@@ -56,7 +56,7 @@ function alwaysClosed() {
   return { state: () => "closed" as const, admit: () => permit };
 }
 
-Deno.test("a refund whose end is unknown stays reserved, and the same refund_key is sent until it is known", async () => {
+Deno.test("refund: with unknown outcome stays reserved and is resent with the same refund_key", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { sandbox } = payments;
@@ -68,24 +68,24 @@ Deno.test("a refund whose end is unknown stays reserved, and the same refund_key
   const reserved = await payments.read(payment.id);
   assert.deepEqual(reserved.refunds.map(({ status }) => status), ["pending"]);
   assert.equal(reserved.refund_amount, "0.00");
-  const beside = await refund(payments, payment, { amount: 4_001 });
-  const tooMuch = await assertProblem(beside, 400, "validation_error");
+  const another = await refund(payments, payment, { amount: 4_001 });
+  const tooMuch = await assertProblem(another, 400, "validation_error");
   assert.match(tooMuch.errors![0]!.message, /4000/);
 
-  // Too early: whoever asked for it may still be at it.
+  // Too early: the request that created the refund may still be running.
   await assert.rejects(payments.check(payment.id), { name: "PostponeJob" });
   assert.equal(payments.relay.times(REFUND), 1);
   now += 2 * MINUTE_MS;
-  await assert.rejects(payments.check(payment.id), "the gateway is still of no use");
+  await assert.rejects(payments.check(payment.id), "the gateway still fails");
   assert.equal((await payments.read(payment.id)).refunds[0]!.status, "pending");
   await payments.check(payment.id);
   assert.equal((await payments.read(payment.id)).refunds[0]!.status, "succeeded");
   const [{ refund_key }] = reserved.refunds as [Payment["refunds"][0]];
-  assert.deepEqual(keysSent(payments), [refund_key, refund_key, refund_key]);
-  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "40000.00");
+  assert.deepEqual(refundKeysSent(payments), [refund_key, refund_key, refund_key]);
+  assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refund_amount, "40000.00");
 });
 
-Deno.test("a refund that was made after all is found, and not sent again", async () => {
+Deno.test("check_payment_status: finds a refund whose response was lost and does not resend it", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const payment = await payments.paid("gopay");
@@ -94,21 +94,21 @@ Deno.test("a refund that was made after all is found, and not sent again", async
   now += 2 * MINUTE_MS;
   await payments.check(payment.id);
   assert.equal(payments.relay.times(REFUND), 1);
-  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "40000.00");
+  assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refund_amount, "40000.00");
   assert.deepEqual(
     (await payments.events(payment.id)).filter((name) => name === "payment_refunded").length,
     1,
   );
 });
 
-Deno.test("that our own refund_key is taken means that the refund is made", async () => {
+Deno.test("check_payment_status: a duplicate refund_key means that the refund succeeded", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { relay, sandbox } = payments;
   const payment = await payments.paid("gopay");
   await sandbox.fault("refund", "answer_lost");
   assert.equal((await refund(payments, payment, { amount: 40_000 })).status, 502);
-  // The status lags behind, and the gateway's own idempotency has forgotten.
+  // The gateway's status is out of date, and its own idempotency key has expired.
   await sandbox.advance(301);
   now += 2 * MINUTE_MS;
   const { intercept } = relay;
@@ -123,13 +123,13 @@ Deno.test("that our own refund_key is taken means that the refund is made", asyn
   assert.equal(after.refunds[0]!.status, "succeeded");
   assert.equal(after.refund_amount, "40000.00");
   assert.equal(relay.times(REFUND), 2);
-  assert.deepEqual(new Set(keysSent(payments)).size, 1);
+  assert.deepEqual(new Set(refundKeysSent(payments)).size, 1);
   relay.intercept = intercept;
   await payments.refresh(payment.id);
-  await assertAgree(payments, payment.id);
+  await assertRefundsMatchGateway(payments, payment.id);
 });
 
-Deno.test("only an answer about the refund itself frees what it reserved", async () => {
+Deno.test("refund: only a response about the refund itself releases the reserved amount", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { sandbox } = payments;
@@ -138,7 +138,7 @@ Deno.test("only an answer about the refund itself frees what it reserved", async
   const send = () => refund(payments, payment, { amount: 40_000 }, headers);
   await sandbox.fault("refund", "reset");
   assert.equal((await send()).status, 502);
-  // It may still be on its way, whatever becomes of the second.
+  // The first call may still reach the gateway, so a rejected retry proves nothing.
   await sandbox.fault("refund", "rate_limit");
   const problem = await assertProblem(await send(), 400, "gateway_rate_limited");
   assert.equal(problem.outcome, "unknown");
@@ -150,11 +150,11 @@ Deno.test("only an answer about the refund itself frees what it reserved", async
     ["pending"],
   );
   await parseRefunded(await send());
-  assert.equal(new Set(keysSent(payments)).size, 1);
-  assert.equal((await assertAgree(payments, payment.id)).refund_amount, "40000.00");
+  assert.equal(new Set(refundKeysSent(payments)).size, 1);
+  assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refund_amount, "40000.00");
 });
 
-Deno.test("a refund that the bank refuses to the task is denied, and frees what it reserved", async () => {
+Deno.test("check_payment_status: a refund that the bank declines is denied and releases the reserved amount", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { sandbox } = payments;
@@ -170,7 +170,7 @@ Deno.test("a refund that the bank refuses to the task is denied, and frees what 
   await parseRefunded(await refund(payments, payment));
 });
 
-Deno.test("after a timeout the same request sends the same keys again, and refunds once", async () => {
+Deno.test("refund: a retry after a timeout sends the same keys and refunds once", async () => {
   const waits = createWaits();
   await using payments = await openRelayed({
     databaseUrl,
@@ -180,7 +180,7 @@ Deno.test("after a timeout the same request sends the same keys again, and refun
   const payment = await payments.paid("gopay");
   const headers = newKey();
   const send = () => refund(payments, payment, { amount: 40_000 }, headers);
-  // A slow bank: the first time arrives, and is worked on while nobody waits any more.
+  // A slow bank: the first call arrives, but the service has stopped waiting for its response.
   const held = relay.holdNext(REFUND);
   const first = send();
   await held.arrived;
@@ -197,11 +197,11 @@ Deno.test("after a timeout the same request sends the same keys again, and refun
   }
   assert.equal(second.refund.refund_key, JSON.parse(sent[0]!.body).refund_key);
   await payments.refresh(payment.id);
-  assert.equal((await assertAgree(payments, payment.id)).refunds.length, 1);
+  assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refunds.length, 1);
   assert.equal(isReplayed(await send()), true);
 });
 
-Deno.test("a refund that is accepted while its status cannot be had is made all the same", async () => {
+Deno.test("refund: succeeds although the following status check fails", async () => {
   await using payments = await openRelayed({
     databaseUrl,
     gatewayOptions: { wait: createWaits().wait },
@@ -218,12 +218,12 @@ Deno.test("a refund that is accepted while its status cannot be had is made all 
   const [row] = await app.database.query((sql) =>
     sql`select id from gateway.jobs where subject_id = ${payment.id} and status = 'queued'`
   );
-  assert.ok(app.carried.some(({ id }) => id === row!.id), "and somebody looks later");
+  assert.ok(app.carried.some(({ id }) => id === row!.id), "a job checks it later");
   await payments.check(payment.id);
-  await assertAgree(payments, payment.id);
+  await assertRefundsMatchGateway(payments, payment.id);
 });
 
-Deno.test("a refund that its caller and tasks go on with at once is made once", async () => {
+Deno.test("refund: a retry and concurrent checks after an unknown outcome refund once", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { sandbox } = payments;
@@ -236,13 +236,13 @@ Deno.test("a refund that its caller and tasks go on with at once is made once", 
     now += 2 * MINUTE_MS;
     const [answer] = await Promise.all([
       send(),
-      // Told that another still runs, a task fails and is tried again.
+      // A task fails if the gateway is still processing the other call, and would be retried.
       ...Array.from({ length: 3 }, () => payments.check(payment.id).catch(() => {})),
     ]);
-    const told = await answer.json();
-    assert.ok(answer.status === 200 || told.outcome === "unknown", JSON.stringify(told));
+    const reply = await answer.json();
+    assert.ok(answer.status === 200 || reply.outcome === "unknown", JSON.stringify(reply));
     await parseRefunded(await send());
-    const after = await assertAgree(payments, payment.id);
+    const after = await assertRefundsMatchGateway(payments, payment.id);
     assert.deepEqual(after.refunds.map(({ status }) => status), ["succeeded"]);
   }
 });

@@ -11,26 +11,26 @@ import { ACCEPTED_CARD, CLIENT_KEY, type Json, SERVER_KEY } from "../support/gat
 
 const DENIED_CARD = "4911111111111113";
 
-/** Watches all that comes out of the service, and what must not. */
-interface Watch {
-  /** Must show nowhere but where the gateway was sent it. */
+/** Records everything the service returns, and the secrets it must not contain. */
+interface Recorder {
+  /** Values that may appear only in requests to the gateway. */
   secrets: Set<string>;
-  /** Every answer to a caller, heads and bodies. */
+  /** The headers and body of every response. */
   answers: string[];
   post(path: string, body?: Json, headers?: HeadersInit): Promise<Json>;
   get(path: string): Promise<Json>;
-  /** The body of a charge, its token kept in mind. */
+  /** The body of a card charge; its token is added to the secrets. */
   card(kind: "card" | "card_3ds" | "card_auth", number?: string): Promise<Json>;
 }
 
-function watch(payments: RelayedPayments): Watch {
+function recordResponses(payments: RelayedPayments): Recorder {
   const secrets = new Set([
     ...[SERVER_KEY, btoa(`${SERVER_KEY}:`), CLIENT_KEY],
     ...[payments.key, ACCEPTED_CARD, DENIED_CARD],
   ]);
   const answers: string[] = [];
-  async function keep(asking: Promise<Response>): Promise<Json> {
-    const answer = await asking;
+  async function keep(pending: Promise<Response>): Promise<Json> {
+    const answer = await pending;
     const text = await answer.text();
     answers.push(JSON.stringify([...answer.headers]), text);
     return JSON.parse(text);
@@ -48,7 +48,7 @@ function watch(payments: RelayedPayments): Watch {
   };
 }
 
-/** Everything that is stored, column by column, as text. */
+/** Every row of every table as text. */
 async function dump(databaseUrl: string): Promise<string[]> {
   const tables = await ask(
     databaseUrl,
@@ -60,7 +60,7 @@ async function dump(databaseUrl: string): Promise<string[]> {
     tables.map(({ name }) => ask(databaseUrl, `select '${name}' || t::text as row from ${name} t`)),
   );
   const texts = rows.flat().map(({ row }) => row as string);
-  // What is stored as bytes could be text.
+  // Columns of type bytea may contain text.
   return [...texts, ...texts.map(unhex)];
 }
 
@@ -72,7 +72,7 @@ function unhex(text: string): string {
   );
 }
 
-function assertNowhere(what: string, texts: string[], secrets: Iterable<string>): void {
+function assertAbsent(what: string, texts: string[], secrets: Iterable<string>): void {
   assert.ok(texts.length > 0);
   for (const secret of secrets) {
     for (const text of texts) {
@@ -81,73 +81,80 @@ function assertNowhere(what: string, texts: string[], secrets: Iterable<string>)
   }
 }
 
-async function assertKept(payments: RelayedPayments, { secrets, answers }: Watch): Promise<void> {
-  // The gateway signs each status and each webhook; whoever had that could sign notifications.
+async function assertNoLeak(
+  payments: RelayedPayments,
+  { secrets, answers }: Recorder,
+): Promise<void> {
+  // The gateway signs each status and notification; a leaked signature allows forged notifications.
   const transactions = await payments.sandbox.control("transactions", undefined, "GET");
   for (const { signature_key } of transactions) secrets.add(signature_key);
-  assertNowhere("an answer", answers, secrets);
+  assertAbsent("an answer", answers, secrets);
   const savedTokens = transactions.flatMap((each: Json) => each.saved_token_id ?? []);
-  const elsewhere = [...secrets, ...savedTokens];
-  assertNowhere("the database", await dump(payments.databaseUrl), elsewhere);
+  const secretsAndTokens = [...secrets, ...savedTokens];
+  assertAbsent("the database", await dump(payments.databaseUrl), secretsAndTokens);
   const logged = payments.app.logged().map((line) => JSON.stringify(line));
-  assertNowhere("the log", logged, elsewhere);
+  assertAbsent("the log", logged, secretsAndTokens);
 }
 
 const ENV = { LOG_GATEWAY: "true" };
 
-Deno.test("no card, token, key or signature is stored, logged or told, whatever a payment goes through", async () => {
+Deno.test("secrets: no card number, token, key or signature is stored, logged or returned during a payment", async () => {
   await using payments = await openRelayed({ env: ENV });
   const { sandbox, app } = payments;
-  const seen = watch(payments);
+  const recorded = recordResponses(payments);
 
-  const paid = await seen.post("/charge/", await seen.card("card"), newKey());
+  const paid = await recorded.post("/charge/", await recorded.card("card"), newKey());
   assert.equal(paid.transaction_status, "capture");
   await sandbox.control(`transactions/${paid.transaction_id}/settle`);
-  await seen.get(`/payments/${paid.id}/check_status/`);
-  await seen.post(`/payments/${paid.id}/refund/`, { amount: 1_000 }, newKey());
-  await seen.get(`/payments/${paid.id}/`);
-  await seen.get("/payments/");
+  await recorded.get(`/payments/${paid.id}/check_status/`);
+  await recorded.post(`/payments/${paid.id}/refund/`, { amount: 1_000 }, newKey());
+  await recorded.get(`/payments/${paid.id}/`);
+  await recorded.get("/payments/");
 
-  const held = await seen.post("/charge/", await seen.card("card_auth"));
-  await seen.post(`/payments/${held.id}/capture/`, {}, newKey());
-  const denied = await seen.post("/charge/", await seen.card("card", DENIED_CARD), newKey());
+  const held = await recorded.post("/charge/", await recorded.card("card_auth"));
+  await recorded.post(`/payments/${held.id}/capture/`, {}, newKey());
+  const denied = await recorded.post(
+    "/charge/",
+    await recorded.card("card", DENIED_CARD),
+    newKey(),
+  );
   assert.equal(denied.transaction_status, "deny");
 
-  const redirected = await seen.post("/charge/", await seen.card("card_3ds"));
-  // Its customer needs it; nobody else does.
+  const redirected = await recorded.post("/charge/", await recorded.card("card_3ds"));
+  // Only the customer needs the redirect URL.
   const redirect = redirected.redirect_url.split("/").at(-1);
   const logged = app.logged().map((line) => JSON.stringify(line));
-  assertNowhere("the log", logged, [redirect]);
+  assertAbsent("the log", logged, [redirect]);
 
   assert.ok(logged.some((line) => line.includes("gateway_exchange")), "exchanges are logged");
   assert.ok(
     payments.relay.received.some(({ body }) =>
-      [...seen.secrets].some((each) => body.includes(each))
+      [...recorded.secrets].some((each) => body.includes(each))
     ),
-    "the gateway was sent them",
+    "the gateway received the secrets",
   );
-  await assertKept(payments, seen);
+  await assertNoLeak(payments, recorded);
 });
 
-Deno.test("a token that is to be kept shows in the gateway's own words alone", async () => {
+Deno.test("secrets: a saved token appears only in the gateway_response of check_status", async () => {
   await using payments = await openRelayed({ env: ENV });
-  const seen = watch(payments);
-  const body = { ...await seen.card("card"), save_token_id: true };
-  const { id, transaction_id } = await seen.post("/charge/", body, newKey());
+  const recorded = recordResponses(payments);
+  const body = { ...await recorded.card("card"), save_token_id: true };
+  const { id, transaction_id } = await recorded.post("/charge/", body, newKey());
   const { saved_token_id } = await payments.sandbox.status(transaction_id);
   assert.ok(saved_token_id);
-  await seen.get(`/payments/${id}/`);
-  assertNowhere("an answer", seen.answers, [saved_token_id]);
+  await recorded.get(`/payments/${id}/`);
+  assertAbsent("an answer", recorded.answers, [saved_token_id]);
   const { gateway_response } = await (await payments.get(`/payments/${id}/check_status/`)).json();
   assert.equal(gateway_response.saved_token_id, saved_token_id);
   assert.equal("signature_key" in gateway_response, false);
-  await assertKept(payments, seen);
+  await assertNoLeak(payments, recorded);
 });
 
-Deno.test("what goes wrong gives no secret away", async (t) => {
+Deno.test("secrets: gateway failures and rejected requests reveal no secret", async (t) => {
   const waits = createWaits();
   await using payments = await openRelayed({ env: ENV, gatewayOptions: { wait: waits.wait } });
-  const seen = watch(payments);
+  const recorded = recordResponses(payments);
   const faults = [
     ...["no_answer", "reset", "answer_lost", "error_500", "error_503"],
     ...["hidden_500", "broken_json", "html", "rate_limit"],
@@ -157,7 +164,7 @@ Deno.test("what goes wrong gives no secret away", async (t) => {
       const orderId = randomUUID();
       const prepared = {
         path: "/charge/",
-        body: { ...await seen.card("card"), order_id: orderId },
+        body: { ...await recorded.card("card"), order_id: orderId },
         orderId,
       };
       const answer = await sendIntoFault(payments, {
@@ -167,36 +174,36 @@ Deno.test("what goes wrong gives no secret away", async (t) => {
         waits,
         headers: newKey(),
       });
-      seen.answers.push(await answer.text());
+      recorded.answers.push(await answer.text());
       const [row] = await payments.app.database.query((sql) =>
         sql`select id from gateway.payments where order_id = ${orderId}`
       );
       await payments.check(row!.id).catch(() => {});
     });
   }
-  await t.step("a token that was used before", async () => {
-    const body = await seen.card("card");
-    await seen.post("/charge/", body);
-    const problem = await seen.post("/charge/", body);
+  await t.step("a token used twice", async () => {
+    const body = await recorded.card("card");
+    await recorded.post("/charge/", body);
+    const problem = await recorded.post("/charge/", body);
     assert.equal(problem.gateway_status_code, "411");
   });
-  await t.step("a request that is wrong", async () => {
-    const body = await seen.card("card");
-    await seen.post("/charge/", { ...body, gross_amount: -1 });
-    await seen.post("/charge/", { ...body, token_id: body.token_id.padEnd(300, "x") });
-    await seen.post("/charge/", { ...body, token_id: [body.token_id] });
-    await seen.post("/charge/", { ...body, payment_type: body.token_id });
-    await seen.post("/charge/", { ...body, order_id: `${body.token_id} ` });
+  await t.step("an invalid request", async () => {
+    const body = await recorded.card("card");
+    await recorded.post("/charge/", { ...body, gross_amount: -1 });
+    await recorded.post("/charge/", { ...body, token_id: body.token_id.padEnd(300, "x") });
+    await recorded.post("/charge/", { ...body, token_id: [body.token_id] });
+    await recorded.post("/charge/", { ...body, payment_type: body.token_id });
+    await recorded.post("/charge/", { ...body, order_id: `${body.token_id} ` });
   });
-  await assertKept(payments, seen);
+  await assertNoLeak(payments, recorded);
 });
 
-Deno.test("what a caller sends by mistake is not kept: a card's number and CVV among it", async () => {
+Deno.test("secrets: a card number and CVV sent by mistake are not stored, logged or forwarded", async () => {
   await using payments = await openRelayed({ env: ENV });
-  const seen = watch(payments);
+  const recorded = recordResponses(payments);
   const cvv = "cvv-90210", number = "5211111111111117";
-  seen.secrets.add(cvv).add(number);
-  const body = await seen.card("card");
+  recorded.secrets.add(cvv).add(number);
+  const body = await recorded.card("card");
   for (
     const mistake of [
       { card_number: number, card_cvv: cvv },
@@ -204,13 +211,13 @@ Deno.test("what a caller sends by mistake is not kept: a card's number and CVV a
       { customer_details: { first_name: "Budi", card_cvv: cvv, card_number: number } },
     ]
   ) {
-    await seen.post("/charge/", { ...body, ...mistake }, newKey());
+    await recorded.post("/charge/", { ...body, ...mistake }, newKey());
   }
-  await assertKept(payments, seen);
-  for (const { body } of payments.relay.received) assertNowhere("a call", [body], [cvv, number]);
+  await assertNoLeak(payments, recorded);
+  for (const { body } of payments.relay.received) assertAbsent("a call", [body], [cvv, number]);
 });
 
-/** A gateway that repeats what it was sent, in whatever it says. */
+/** Gateway responses that repeat the token they were sent. */
 const ECHOES: Record<string, (token: string) => Response> = {
   "an error": (token) =>
     Response.json({
@@ -243,23 +250,27 @@ const ECHOES: Record<string, (token: string) => Response> = {
     }),
 };
 
-Deno.test("a gateway that repeats a token does not bring it in", async (t) => {
+Deno.test("secrets: a token that the gateway repeats is not stored, logged or returned", async (t) => {
   for (const [what, echo] of Object.entries(ECHOES)) {
     await t.step(what, async () => {
       await using payments = await openRelayed({ env: ENV });
-      const seen = watch(payments);
+      const recorded = recordResponses(payments);
       payments.relay.intercept = (request, pass) =>
         nameOf(request) === "POST /v2/charge"
           ? echo(JSON.parse(request.body).credit_card.token_id)
           : pass();
-      const { id, payment_id } = await seen.post("/charge/", await seen.card("card"), newKey());
-      await seen.get(`/payments/${id ?? payment_id}/`);
-      await assertKept(payments, seen);
+      const { id, payment_id } = await recorded.post(
+        "/charge/",
+        await recorded.card("card"),
+        newKey(),
+      );
+      await recorded.get(`/payments/${id ?? payment_id}/`);
+      await assertNoLeak(payments, recorded);
     });
   }
 });
 
-Deno.test("a key that the gateway does not take is not told to anybody", async () => {
+Deno.test("secrets: a server key that the gateway rejects is not stored, logged or returned", async () => {
   const databaseUrl = await createDatabase();
   const serverKey = `Mid-server-${randomUUID()}`;
   await using payments = await openRelayed({ databaseUrl, env: ENV });
@@ -276,7 +287,7 @@ Deno.test("a key that the gateway does not take is not told to anybody", async (
   ].map(async (each) => await (await each).text()));
   for (const answer of answers) assert.equal(JSON.parse(answer).code, "gateway_authentication");
   const secrets = [serverKey, btoa(`${serverKey}:`)];
-  assertNowhere("an answer", answers, secrets);
-  assertNowhere("the database", await dump(databaseUrl), secrets);
-  assertNowhere("the log", wrong.logged().map((line) => JSON.stringify(line)), secrets);
+  assertAbsent("an answer", answers, secrets);
+  assertAbsent("the database", await dump(databaseUrl), secrets);
+  assertAbsent("the log", wrong.logged().map((line) => JSON.stringify(line)), secrets);
 });

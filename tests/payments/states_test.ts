@@ -22,9 +22,10 @@ const COLUMNS: PaymentStatus[] = [
 ];
 
 /**
- * Where each state leads: `+` forward, `!` forward but only by the latest word (whoever is paid is
- * not denied by something late), `^` back from the dead by the latest word, `=` nothing new, `.` stale.
- * Forward along several edges is forward; from the dead nothing leads on.
+ * What a report of the column's state does to a payment in the row's state: `+` forward, `!` forward
+ * only if the report is the latest (a late denial does not undo a payment), `^` revived if the report
+ * is the latest, `=` duplicate, `.` stale. A step over several states is forward, too; a failed state
+ * can only be revived.
  */
 const TABLE: Record<PaymentStatus, string> = {
   // ................. pend auth capt settl  deny canc expi fail  refu p_re char p_ch
@@ -62,8 +63,8 @@ const PAIRS: Pair[] = COLUMNS.flatMap((from) => {
   return COLUMNS.map((to, index) => ({ from, to, mark: marks[index]!, name: `${from} to ${to}` }));
 });
 
-/** The events of entering a state, where all before it is new. */
-const ENTERING: Record<PaymentStatus, string[]> = {
+/** The events of entering a state if no event was sent before. */
+const EVENTS_ON_ENTRY: Record<PaymentStatus, string[]> = {
   pending: ["payment_received"],
   authorize: ["payment_received"],
   capture: ["payment_settled"],
@@ -78,10 +79,10 @@ const ENTERING: Record<PaymentStatus, string[]> = {
   partial_chargeback: ["payment_settled", "payment_refunded"],
 };
 
-const BACK = ["refund", "partial_refund"];
-const DEAD: PaymentStatus[] = ["deny", "cancel", "expire", "failure"];
+const REFUND_STATUSES = ["refund", "partial_refund"];
+const FAILED_STATUSES: PaymentStatus[] = ["deny", "cancel", "expire", "failure"];
 
-function standing(status: PaymentStatus, more: Partial<KnownState> = {}): KnownState {
+function knownState(status: PaymentStatus, more: Partial<KnownState> = {}): KnownState {
   return {
     status,
     fraud: "accept",
@@ -92,137 +93,178 @@ function standing(status: PaymentStatus, more: Partial<KnownState> = {}): KnownS
   };
 }
 
-function word(status: PaymentStatus, more: Partial<ReportedState> = {}): ReportedState {
+function reportedState(status: PaymentStatus, more: Partial<ReportedState> = {}): ReportedState {
   return { status, fraud: "accept", refunded: 0, isLatest: false, ...more };
 }
 
-Deno.test("the table of this test has every pair of states", () => {
+Deno.test("payment states: the table of these tests covers every pair of states", () => {
   assert.deepEqual(new Set(COLUMNS), new Set(PAYMENT_STATUSES));
   assert.equal(PAIRS.length, 144);
   for (const { mark, name } of PAIRS) assert.ok(mark in STEPS, name);
 });
 
-Deno.test("every pair of states is a step forward, back from the dead, nothing new, or stale", () => {
+Deno.test("payment states: every pair of states is forward, revived, duplicate or stale as in the table", () => {
   for (const { from, to, mark, name } of PAIRS) {
     const { latest, other } = STEPS[mark]!;
-    assert.equal(stepTo(standing(from), word(to, { isLatest: true })), latest, `${name}, latest`);
-    assert.equal(stepTo(standing(from), word(to)), other, name);
-    assert.equal(stepTo(standing(from), word(to, { refunded: null })), other, `${name}, no sum`);
+    assert.equal(
+      stepTo(knownState(from), reportedState(to, { isLatest: true })),
+      latest,
+      `${name}, latest`,
+    );
+    assert.equal(stepTo(knownState(from), reportedState(to)), other, name);
+    assert.equal(
+      stepTo(knownState(from), reportedState(to, { refunded: null })),
+      other,
+      `${name}, no sum`,
+    );
   }
 });
 
-Deno.test("a payment without a word of fraud detection takes the same steps", () => {
+Deno.test("payment states: a payment without fraud_status takes the same steps", () => {
   for (const { from, to, mark, name } of PAIRS) {
-    const step = stepTo(standing(from, { fraud: null }), word(to, { fraud: null }));
+    const step = stepTo(knownState(from, { fraud: null }), reportedState(to, { fraud: null }));
     assert.equal(step, STEPS[mark]!.other, name);
   }
 });
 
-Deno.test("a charge that was refused outright never comes to anything", () => {
+Deno.test("payment states: every report about a rejected charge is stale", () => {
   for (const to of COLUMNS) {
     for (const isLatest of [true, false]) {
       for (const isAnswered of [true, false]) {
-        const refused = standing("failure", { isRefused: true, isAnswered });
-        assert.equal(stepTo(refused, word(to, { isLatest, refunded: 7 })), "stale", to);
+        const refused = knownState("failure", { isRefused: true, isAnswered });
+        assert.equal(stepTo(refused, reportedState(to, { isLatest, refunded: 7 })), "stale", to);
       }
     }
   }
 });
 
-Deno.test("the first answer is news even where it brings no other state", () => {
-  const waiting = standing("pending", { isAnswered: false, fraud: null });
-  assert.equal(stepTo(waiting, word("pending")), "same");
-  assert.deepEqual(eventsOf(waiting, word("pending"), false), ["payment_received"]);
+Deno.test("payment states: the first report has an event although the state stays pending", () => {
+  const waiting = knownState("pending", { isAnswered: false, fraud: null });
+  assert.equal(stepTo(waiting, reportedState("pending")), "same");
+  assert.deepEqual(eventsOf(waiting, reportedState("pending"), false), ["payment_received"]);
   for (const to of COLUMNS.slice(1)) {
-    assert.equal(stepTo(waiting, word(to)), "forward", to);
-    const refunded = BACK.includes(to) ? 7 : 0;
-    assert.deepEqual(eventsOf(waiting, word(to, { refunded }), false), ENTERING[to], to);
+    assert.equal(stepTo(waiting, reportedState(to)), "forward", to);
+    const refunded = REFUND_STATUSES.includes(to) ? 7 : 0;
+    assert.deepEqual(
+      eventsOf(waiting, reportedState(to, { refunded }), false),
+      EVENTS_ON_ENTRY[to],
+      to,
+    );
   }
 });
 
-Deno.test("a charge that was given up comes back by the first word of it", () => {
-  const givenUp = standing("failure", { isAnswered: false, fraud: null });
+Deno.test("payment states: the first report about a charge that was marked failed revives it", () => {
+  const markedFailed = knownState("failure", { isAnswered: false, fraud: null });
   for (const to of COLUMNS.filter((status) => status !== "failure")) {
-    assert.equal(stepTo(givenUp, word(to, { isLatest: true })), "revived", to);
-    assert.equal(stepTo(givenUp, word(to)), "revived", "the answer to the charge itself");
-    const refunded = BACK.includes(to) ? 7 : 0;
-    assert.deepEqual(eventsOf(givenUp, word(to, { refunded }), false), ENTERING[to], to);
+    assert.equal(stepTo(markedFailed, reportedState(to, { isLatest: true })), "revived", to);
+    assert.equal(
+      stepTo(markedFailed, reportedState(to)),
+      "revived",
+      "the response to the charge itself",
+    );
+    const refunded = REFUND_STATUSES.includes(to) ? 7 : 0;
+    assert.deepEqual(
+      eventsOf(markedFailed, reportedState(to, { refunded }), false),
+      EVENTS_ON_ENTRY[to],
+      to,
+    );
   }
-  assert.equal(stepTo(givenUp, word("failure")), "same");
-  assert.deepEqual(eventsOf(givenUp, word("failure"), false), [], "that it failed was told");
-});
-
-Deno.test("a challenge is accepted or denied, and never comes again", () => {
-  for (const status of ["capture", "authorize"] as const) {
-    const challenged = standing(status, { fraud: "challenge" });
-    assert.equal(stepTo(challenged, word(status)), "same");
-    assert.equal(stepTo(challenged, word(status, { fraud: "challenge" })), "duplicate");
-    assert.equal(stepTo(challenged, word("deny", { fraud: "deny" })), "forward");
-    assert.equal(stepTo(challenged, word("cancel", { fraud: "challenge" })), "forward");
-    const late = stepTo(standing(status), word(status, { fraud: "challenge", isLatest: true }));
-    assert.ok(["duplicate", "stale"].includes(late), late);
-  }
-});
-
-Deno.test("a challenge is told as received, and its acceptance as settled", () => {
-  const challenge = word("capture", { fraud: "challenge" });
-  const challenged = standing("capture", { fraud: "challenge" });
-  assert.deepEqual(eventsOf(standing("pending"), challenge, false), ["payment_received"]);
-  assert.deepEqual(eventsOf(standing("authorize"), challenge, false), ["payment_received"]);
-  assert.deepEqual(eventsOf(challenged, word("capture"), false), ["payment_settled"]);
-  assert.deepEqual(eventsOf(challenged, word("settlement"), false), ["payment_settled"]);
-  assert.deepEqual(eventsOf(challenged, word("deny"), false), ["payment_denied"]);
+  assert.equal(stepTo(markedFailed, reportedState("failure")), "same");
   assert.deepEqual(
-    eventsOf(challenged, word("partial_refund", { refunded: 7 }), false),
+    eventsOf(markedFailed, reportedState("failure"), false),
+    [],
+    "payment_failed was sent before",
+  );
+});
+
+Deno.test("payment states: a challenge can be accepted or denied and does not return", () => {
+  for (const status of ["capture", "authorize"] as const) {
+    const challenged = knownState(status, { fraud: "challenge" });
+    assert.equal(stepTo(challenged, reportedState(status)), "same");
+    assert.equal(stepTo(challenged, reportedState(status, { fraud: "challenge" })), "duplicate");
+    assert.equal(stepTo(challenged, reportedState("deny", { fraud: "deny" })), "forward");
+    assert.equal(stepTo(challenged, reportedState("cancel", { fraud: "challenge" })), "forward");
+    const repeated = stepTo(
+      knownState(status),
+      reportedState(status, { fraud: "challenge", isLatest: true }),
+    );
+    assert.ok(["duplicate", "stale"].includes(repeated), repeated);
+  }
+});
+
+Deno.test("payment events: a challenge sends payment_received, its acceptance payment_settled", () => {
+  const challenge = reportedState("capture", { fraud: "challenge" });
+  const challenged = knownState("capture", { fraud: "challenge" });
+  assert.deepEqual(eventsOf(knownState("pending"), challenge, false), ["payment_received"]);
+  assert.deepEqual(eventsOf(knownState("authorize"), challenge, false), ["payment_received"]);
+  assert.deepEqual(eventsOf(challenged, reportedState("capture"), false), ["payment_settled"]);
+  assert.deepEqual(eventsOf(challenged, reportedState("settlement"), false), ["payment_settled"]);
+  assert.deepEqual(eventsOf(challenged, reportedState("deny"), false), ["payment_denied"]);
+  assert.deepEqual(
+    eventsOf(challenged, reportedState("partial_refund", { refunded: 7 }), false),
     ["payment_settled", "payment_refunded"],
   );
-  const held = standing("authorize", { fraud: "challenge" });
-  assert.deepEqual(eventsOf(held, word("authorize"), false), [], "a hold is not paid");
+  const held = knownState("authorize", { fraud: "challenge" });
+  assert.deepEqual(
+    eventsOf(held, reportedState("authorize"), false),
+    [],
+    "an authorization is not paid",
+  );
 });
 
-Deno.test("more money given back is news in every state that it can be given back from", () => {
-  for (const { from, to, mark, name } of PAIRS.filter((pair) => BACK.includes(pair.to))) {
-    const before = standing(from, { refunded: 7 });
+Deno.test("payment states: a larger refunded amount is a change in every refundable state", () => {
+  for (
+    const { from, to, mark, name } of PAIRS.filter((pair) => REFUND_STATUSES.includes(pair.to))
+  ) {
+    const before = knownState(from, { refunded: 7 });
     const expected = mark === "=" || mark === "." ? "same" : STEPS[mark]!.other;
-    assert.equal(stepTo(before, word(to, { refunded: 8 })), expected, name);
-    assert.equal(stepTo(before, word(to, { refunded: 7 })), STEPS[mark]!.other, name);
-    assert.equal(stepTo(before, word(to, { refunded: 6 })), STEPS[mark]!.other, name);
+    assert.equal(stepTo(before, reportedState(to, { refunded: 8 })), expected, name);
+    assert.equal(stepTo(before, reportedState(to, { refunded: 7 })), STEPS[mark]!.other, name);
+    assert.equal(stepTo(before, reportedState(to, { refunded: 6 })), STEPS[mark]!.other, name);
   }
 });
 
-Deno.test("each growth of what was given back is one event, and nothing else is", () => {
-  for (const { from, to, mark, name } of PAIRS.filter((pair) => BACK.includes(pair.to))) {
-    if (mark === "." || DEAD.includes(from)) continue;
-    const before = standing(from, { refunded: 7 });
-    assert.deepEqual(eventsOf(before, word(to, { refunded: 8 }), true), ["payment_refunded"], name);
-    assert.deepEqual(eventsOf(before, word(to, { refunded: 7 }), true), [], name);
-    assert.deepEqual(eventsOf(before, word(to, { refunded: null }), true), [], name);
+Deno.test("payment events: each increase of the refunded amount sends one payment_refunded", () => {
+  for (
+    const { from, to, mark, name } of PAIRS.filter((pair) => REFUND_STATUSES.includes(pair.to))
+  ) {
+    if (mark === "." || FAILED_STATUSES.includes(from)) continue;
+    const before = knownState(from, { refunded: 7 });
+    assert.deepEqual(eventsOf(before, reportedState(to, { refunded: 8 }), true), [
+      "payment_refunded",
+    ], name);
+    assert.deepEqual(eventsOf(before, reportedState(to, { refunded: 7 }), true), [], name);
+    assert.deepEqual(eventsOf(before, reportedState(to, { refunded: null }), true), [], name);
   }
 });
 
-Deno.test("every step that is taken has its events, and tells of being paid once", () => {
+Deno.test("payment events: every step sends its events, and payment_settled only once", () => {
   for (const { from, to, mark, name } of PAIRS.filter((pair) => "+!^".includes(pair.mark))) {
-    const refunded = BACK.includes(to) ? 7 : 0;
-    const news = word(to, { refunded, isLatest: true });
+    const refunded = REFUND_STATUSES.includes(to) ? 7 : 0;
+    const reported = reportedState(to, { refunded, isLatest: true });
     assert.notEqual(mark, "=");
-    assert.deepEqual(eventsOf(standing(from), news, false), ENTERING[to], name);
-    const rest = ENTERING[to].filter((event) => event !== "payment_settled");
-    assert.deepEqual(eventsOf(standing(from), news, true), rest, `${name}, paid before`);
+    assert.deepEqual(eventsOf(knownState(from), reported, false), EVENTS_ON_ENTRY[to], name);
+    const rest = EVENTS_ON_ENTRY[to].filter((event) => event !== "payment_settled");
+    assert.deepEqual(eventsOf(knownState(from), reported, true), rest, `${name}, paid before`);
   }
 });
 
-Deno.test("a chargeback is told once, also where it comes with a refund", () => {
-  const before = standing("partial_refund", { refunded: 7 });
+Deno.test("payment events: a chargeback sends one event, also together with a refund", () => {
+  const before = knownState("partial_refund", { refunded: 7 });
   for (const to of ["chargeback", "partial_chargeback"] as const) {
-    assert.deepEqual(eventsOf(before, word(to, { refunded: 7 }), true), ["payment_refunded"]);
-    assert.deepEqual(eventsOf(before, word(to, { refunded: 8 }), true), ["payment_refunded"]);
+    assert.deepEqual(eventsOf(before, reportedState(to, { refunded: 7 }), true), [
+      "payment_refunded",
+    ]);
+    assert.deepEqual(eventsOf(before, reportedState(to, { refunded: 8 }), true), [
+      "payment_refunded",
+    ]);
   }
 });
 
-Deno.test("what each state means", () => {
+Deno.test("payment states: is_paid, is_pending, is_failed, is_expired and the allowed actions of each state", () => {
   const meaning = (status: PaymentStatus, fraud: string | null) => {
     const state = { status, fraud };
-    const said = [
+    const labels = [
       isPaid(state) && "paid",
       isPending(state) && "pending",
       isFailed(state) && "failed",
@@ -230,7 +272,7 @@ Deno.test("what each state means", () => {
       canCancel(status) && "can be cancelled",
       REFUNDABLE.includes(status) && "can be refunded",
     ];
-    return said.filter(Boolean).join(", ");
+    return labels.filter(Boolean).join(", ");
   };
   const expected: [PaymentStatus, string | null, string][] = [
     ["pending", null, "pending, can be cancelled"],
@@ -253,12 +295,12 @@ Deno.test("what each state means", () => {
     ["partial_chargeback", "accept", "paid"],
   ];
   assert.deepEqual(new Set(expected.map(([status]) => status)), new Set(PAYMENT_STATUSES));
-  for (const [status, fraud, means] of expected) {
-    assert.equal(meaning(status, fraud), means, `${status} ${fraud}`);
+  for (const [status, fraud, meanings] of expected) {
+    assert.equal(meaning(status, fraud), meanings, `${status} ${fraud}`);
   }
 });
 
-Deno.test("nothing else is a state", () => {
+Deno.test("payment states: isStatus accepts only known states", () => {
   for (const status of PAYMENT_STATUSES) assert.ok(isStatus(status));
   for (const text of ["", "Settlement", "paid", "partial_settlement", "toString", null]) {
     assert.ok(!isStatus(text), String(text));

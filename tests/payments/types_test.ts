@@ -15,8 +15,8 @@ import { ACCEPTED_CARD, AMOUNT, CUSTOMER, type Json } from "../support/gateway/s
 
 const databaseUrl = await createDatabase();
 
-/** All that a customer may need to pay, one way or the other. */
-const WAYS_TO_PAY = [
+/** The fields that tell a customer how to pay. */
+const INSTRUCTIONS = [
   "va_number",
   "bill_key",
   "biller_code",
@@ -27,13 +27,13 @@ const WAYS_TO_PAY = [
   "qr_url",
 ] as const;
 
-type WayToPay = (typeof WAYS_TO_PAY)[number];
+type Instruction = (typeof INSTRUCTIONS)[number];
 
 interface Expected {
-  needs: WayToPay[];
-  /** Members that name who takes the money in. */
-  through?: Partial<Payment>;
-  /** For how long it can be paid. */
+  needs: Instruction[];
+  /** Fields that name the bank, store or acquirer. */
+  issuer?: Partial<Payment>;
+  /** Seconds until the payment expires. */
   seconds: number;
 }
 
@@ -42,24 +42,24 @@ const DAY = 24 * 60 * MINUTE;
 
 const EXPECTED: Record<Exclude<ChargeKind, "card" | "card_auth">, Expected> = {
   card_3ds: { needs: ["redirect_url"], seconds: 10 * MINUTE },
-  bca: { needs: ["va_number"], through: { bank: "bca" }, seconds: DAY },
-  bni: { needs: ["va_number"], through: { bank: "bni" }, seconds: DAY },
-  bri: { needs: ["va_number"], through: { bank: "bri" }, seconds: DAY },
-  cimb: { needs: ["va_number"], through: { bank: "cimb" }, seconds: DAY },
-  permata: { needs: ["va_number"], through: { bank: "permata" }, seconds: DAY },
+  bca: { needs: ["va_number"], issuer: { bank: "bca" }, seconds: DAY },
+  bni: { needs: ["va_number"], issuer: { bank: "bni" }, seconds: DAY },
+  bri: { needs: ["va_number"], issuer: { bank: "bri" }, seconds: DAY },
+  cimb: { needs: ["va_number"], issuer: { bank: "cimb" }, seconds: DAY },
+  permata: { needs: ["va_number"], issuer: { bank: "permata" }, seconds: DAY },
   echannel: { needs: ["bill_key", "biller_code"], seconds: DAY },
   gopay: { needs: ["deeplink_url", "qr_url"], seconds: 15 * MINUTE },
   shopeepay: { needs: ["deeplink_url"], seconds: 15 * MINUTE },
-  // The wallet's app asks by itself.
+  // The OVO app prompts the customer.
   ovo: { needs: [], seconds: 65 },
   dana: { needs: ["deeplink_url"], seconds: 15 * MINUTE },
-  qris: { needs: ["qr_string", "qr_url"], through: { acquirer: "gopay" }, seconds: 15 * MINUTE },
-  cstore: { needs: ["payment_code"], through: { store: "alfamart" }, seconds: DAY },
+  qris: { needs: ["qr_string", "qr_url"], issuer: { acquirer: "gopay" }, seconds: 15 * MINUTE },
+  cstore: { needs: ["payment_code"], issuer: { store: "alfamart" }, seconds: DAY },
   akulaku: { needs: ["redirect_url"], seconds: 120 * MINUTE },
   kredivo: { needs: ["redirect_url"], seconds: DAY },
 };
 
-Deno.test("the charges of these tests are of all eleven types", async () => {
+Deno.test("payment types: these tests cover all eleven types", async () => {
   await using payments = await openPayments({ databaseUrl });
   const requests = await Promise.all(
     CHARGE_KINDS.map((kind) => chargeRequest(payments.sandbox, kind)),
@@ -71,7 +71,7 @@ Deno.test("the charges of these tests are of all eleven types", async () => {
 });
 
 for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected][]) {
-  Deno.test(`${kind} is charged, paid and settled`, async () => {
+  Deno.test(`payment types: ${kind} is charged, paid and settled`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { sandbox } = payments;
     const request = await chargeRequest(sandbox, kind);
@@ -83,7 +83,7 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
     const answered = await sandbox.status(transaction_id!);
 
     assertMembers(payment, {
-      ...expected.through,
+      ...expected.issuer,
       payment_type: request.payment_type,
       order_id: answered.order_id,
       gross_amount: "44000.00",
@@ -99,13 +99,16 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
       is_failed: false,
       is_expired: false,
     });
-    assert.deepEqual(WAYS_TO_PAY.filter((way) => payment[way] !== null), expected.needs);
-    await assertLeadSomewhere(payment);
+    assert.deepEqual(
+      INSTRUCTIONS.filter((instruction) => payment[instruction] !== null),
+      expected.needs,
+    );
+    await assertLinksOpen(payment);
     assert.equal(payment.transaction_time, utc(answered.transaction_time));
     assert.equal(payment.expiry_time, utc(answered.expiry_time));
-    const life = Date.parse(payment.expiry_time!) - Date.parse(payment.transaction_time!);
-    assert.equal(life, expected.seconds * 1_000);
-    assert.deepEqual(await payments.read(id), payment, "what was answered is what is stored");
+    const lifetime = Date.parse(payment.expiry_time!) - Date.parse(payment.transaction_time!);
+    assert.equal(lifetime, expected.seconds * 1_000);
+    assert.deepEqual(await payments.read(id), payment, "the response equals the stored payment");
 
     await sandbox.control(`transactions/${transaction_id}/pay`);
     if (kind === "card_3ds") await sandbox.control(`transactions/${transaction_id}/settle`);
@@ -122,9 +125,11 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
       is_paid: true,
       is_pending: false,
     });
-    for (const way of expected.needs) assert.equal(settled[way], payment[way], way);
+    for (const instruction of expected.needs) {
+      assert.equal(settled[instruction], payment[instruction], instruction);
+    }
     assert.deepEqual(await payments.read(id), settled);
-    assert.deepEqual(await payments.story(id), [
+    assert.deepEqual(await payments.transitions(id), [
       ">pending charge",
       "pending>settlement check_status",
     ]);
@@ -132,7 +137,7 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
   });
 }
 
-Deno.test("a card without 3-D Secure is captured at once, and settled by its bank", async () => {
+Deno.test("payment types: a card without 3-D Secure is captured at once and settled later", async () => {
   await using payments = await openPayments({ databaseUrl });
   const captured = await payments.charge("card");
   assertMembers(captured, {
@@ -149,15 +154,19 @@ Deno.test("a card without 3-D Secure is captured at once, and settled by its ban
   const settled = await payments.refresh(captured.id);
   assert.equal(settled.transaction_status, "settlement");
   assert.equal(settled.captured_amount, "44000.00");
-  assert.deepEqual(await payments.story(captured.id), [
+  assert.deepEqual(await payments.transitions(captured.id), [
     ">pending charge",
     "pending>capture charge",
     "capture>settlement check_status",
   ]);
-  assert.deepEqual(await payments.events(captured.id), ["payment_settled"], "paid is told once");
+  assert.deepEqual(
+    await payments.events(captured.id),
+    ["payment_settled"],
+    "payment_settled is sent once",
+  );
 });
 
-Deno.test("3-D Secure: the holder proves it, and the card is captured", async () => {
+Deno.test("3-D Secure: a successful authentication captures the card", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_3ds");
   await payments.sandbox.control(`transactions/${transaction_id}/three_ds`, { result: "success" });
@@ -165,7 +174,7 @@ Deno.test("3-D Secure: the holder proves it, and the card is captured", async ()
   assertMembers(captured, { transaction_status: "capture", fraud_status: "accept", is_paid: true });
   await payments.sandbox.control(`transactions/${transaction_id}/settle`);
   assert.equal((await payments.refresh(id)).transaction_status, "settlement");
-  assert.deepEqual(await payments.story(id), [
+  assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
     "pending>capture check_status",
     "capture>settlement check_status",
@@ -173,7 +182,7 @@ Deno.test("3-D Secure: the holder proves it, and the card is captured", async ()
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("3-D Secure: whoever fails to prove it is denied", async () => {
+Deno.test("3-D Secure: a failed authentication denies the payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_3ds");
   await payments.sandbox.control(`transactions/${transaction_id}/three_ds`, { result: "failure" });
@@ -189,7 +198,7 @@ Deno.test("3-D Secure: whoever fails to prove it is denied", async () => {
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_denied"]);
 });
 
-Deno.test("3-D Secure is asked for unless the charge says otherwise", async () => {
+Deno.test("3-D Secure: is required unless the charge turns authentication off", async () => {
   await using payments = await openPayments({ databaseUrl });
   const card = async (more: Json) =>
     await payments.charge("card_3ds", {
@@ -201,7 +210,7 @@ Deno.test("3-D Secure is asked for unless the charge says otherwise", async () =
   assert.equal((await card({ authentication: false })).transaction_status, "capture");
 });
 
-Deno.test("a payment that nobody pays expires", async () => {
+Deno.test("check_status: stores the expiry of an unpaid payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await payments.charge("bca");
   await payments.sandbox.advance(DAY);
@@ -210,19 +219,19 @@ Deno.test("a payment that nobody pays expires", async () => {
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_expired"]);
 });
 
-Deno.test("custom_expiry sets until when it can be paid, in every unit", async () => {
+Deno.test("charge: custom_expiry sets the expiry time in every unit", async () => {
   await using payments = await openPayments({ databaseUrl });
   const units = { second: 1, minute: 60, hour: 3_600, day: 86_400 };
   for (const [unit, seconds] of Object.entries(units)) {
     const { transaction_time, expiry_time } = await payments.charge("bni", {
       custom_expiry: { expiry_duration: 45, unit },
     });
-    const life = Date.parse(expiry_time!) - Date.parse(transaction_time!);
-    assert.equal(life, 45 * seconds * 1_000, unit);
+    const lifetime = Date.parse(expiry_time!) - Date.parse(transaction_time!);
+    assert.equal(lifetime, 45 * seconds * 1_000, unit);
   }
 });
 
-Deno.test("the gateway's wishes of a type are passed on", async () => {
+Deno.test("charge: options of a payment type are sent to the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   const va = await payments.charge("bca", { va_number: "777777" });
   assert.match(va.va_number!, /777777$/);
@@ -234,7 +243,7 @@ Deno.test("the gateway's wishes of a type are passed on", async () => {
   assert.equal(installment_term, 6);
 });
 
-Deno.test("items, customer, custom fields and metadata come back as they were given", async () => {
+Deno.test("charge: returns items, customer, custom fields and metadata unchanged", async () => {
   await using payments = await openPayments({ databaseUrl });
   const metadata = {
     cart: "c-1893",
@@ -310,7 +319,7 @@ Deno.test("items, customer, custom fields and metadata come back as they were gi
   }
 });
 
-Deno.test("the mark by which a transaction is known as ours is no part of its metadata", async () => {
+Deno.test("charge: the payment_ref sent to the gateway is not part of the returned metadata", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const metadata of [undefined, {}, { cart: "c-1" }]) {
     const payment = await payments.charge("gopay", { metadata });
@@ -327,7 +336,7 @@ Deno.test("the mark by which a transaction is known as ours is no part of its me
   }
 });
 
-Deno.test("what the gateway makes up and what it leaves out do not change what was asked for", async () => {
+Deno.test("check_status: a customer fee and missing fields do not change the requested amount and metadata", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("gopay");
   await payments.sandbox.control(`transactions/${transaction_id}/pay`, { fee: 5_000 });
@@ -343,14 +352,14 @@ Deno.test("what the gateway makes up and what it leaves out do not change what w
   });
 });
 
-Deno.test("without an order id one is made of the payment's own", async () => {
+Deno.test("charge: generates the order id from the payment's id", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, order_id, transaction_id } = await payments.charge("bca");
   assert.equal(order_id, `${id}-p`);
   assert.equal((await payments.sandbox.status(order_id)).transaction_id, transaction_id);
 });
 
-Deno.test("the gateway's amount is the charge's, to the rupiah", async () => {
+Deno.test("charge: sends the exact amount to the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const gross_amount of [1, 98_901, AMOUNT, 9_999_999_999]) {
     const { id, transaction_id, ...payment } = await payments.charge("gopay", { gross_amount });
@@ -362,13 +371,13 @@ Deno.test("the gateway's amount is the charge's, to the rupiah", async () => {
   }
 });
 
-/** The gateway's time, which is that of Western Indonesia. */
+/** Converts the gateway's local time (Western Indonesia, UTC+7). */
 function utc(wib: string): string {
   return new Date(`${wib.replace(" ", "T")}+07:00`).toISOString();
 }
 
-/** Links are there to be followed, and codes to be seen. */
-async function assertLeadSomewhere({ redirect_url, deeplink_url, qr_url }: Payment): Promise<void> {
+/** Every link opens, and the QR code is an image. */
+async function assertLinksOpen({ redirect_url, deeplink_url, qr_url }: Payment): Promise<void> {
   for (const link of [redirect_url, deeplink_url, qr_url].filter((each) => each !== null)) {
     const page = await fetch(link);
     await page.body?.cancel();

@@ -18,8 +18,8 @@ const databaseUrl = await createDatabase();
 
 const NOT_FOUND = { status_code: "404", status_message: "Transaction doesn't exist." };
 
-/** A charge whose answer is lost (it was made) or that never arrived (`reset`); the payment's id. */
-async function chargeInVain(
+/** Sends a charge whose response is lost (it was made) or that never arrived (`reset`); returns the payment's id. */
+async function chargeWithoutResponse(
   { post, sandbox }: RelayedPayments,
   fault: "answer_lost" | "reset",
   body: Json,
@@ -31,7 +31,7 @@ async function chargeInVain(
   return problem.payment_id!;
 }
 
-/** The gateway's answers to who asks for a status, changed. */
+/** Changes the gateway's status responses. */
 function alterStatus({ relay }: RelayedPayments, alter: (answer: Json) => Json): void {
   relay.intercept = async (request, pass) => {
     const answer = await pass();
@@ -39,19 +39,23 @@ function alterStatus({ relay }: RelayedPayments, alter: (answer: Json) => Json):
   };
 }
 
-/** So long after the payment was made. */
-async function after({ read }: RelayedPayments, id: string, minutes: number): Promise<number> {
+/** The time `minutes` after the payment was created. */
+async function minutesAfterCreation(
+  { read }: RelayedPayments,
+  id: string,
+  minutes: number,
+): Promise<number> {
   return Date.parse((await read(id)).created_at) + minutes * MINUTE_MS;
 }
 
-Deno.test("a charge whose answer was lost is found and taken over, whatever its type", async (t) => {
+Deno.test("check_payment_status: finds a charge whose response was lost, for every payment type", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox } = payments;
   for (const kind of CHARGE_KINDS.filter((each) => each !== "dana")) {
     await t.step(kind, async () => {
       const order_id = randomUUID();
       const body = { ...await chargeRequest(sandbox, kind), order_id };
-      const id = await chargeInVain(payments, "answer_lost", body);
+      const id = await chargeWithoutResponse(payments, "answer_lost", body);
       await payments.check(id);
       const found = await payments.read(id);
       const [transaction] = await payments.transactions(order_id);
@@ -62,10 +66,10 @@ Deno.test("a charge whose answer was lost is found and taken over, whatever its 
   }
 });
 
-Deno.test("what the customer paid meanwhile is paid when it is found", async () => {
+Deno.test("check_payment_status: a charge that was paid before it was found is settled", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const order_id = randomUUID();
-  const id = await chargeInVain(payments, "answer_lost", {
+  const id = await chargeWithoutResponse(payments, "answer_lost", {
     payment_type: "gopay",
     gross_amount: 44_000,
     order_id,
@@ -78,28 +82,28 @@ Deno.test("what the customer paid meanwhile is paid when it is found", async () 
   assert.deepEqual(await payments.events(id), ["payment_settled"]);
 });
 
-/** By these it is somebody else's, though of the same order, amount and type. */
-const STRANGERS: Record<string, Json> = {
+/** Differences that make it another party's transaction, with the same order id, amount and type. */
+const FOREIGN: Record<string, Json> = {
   "of another payment of ours": { metadata: { payment_ref: randomUUID() } },
   "without a reference": { metadata: null },
-  "with a reference that is no text": { metadata: { payment_ref: [1] } },
+  "with a reference that is not a string": { metadata: { payment_ref: [1] } },
 };
 
-/** These bear our reference, and are not what was charged: nobody can say what they are. */
-const RIDDLES: Record<string, Json> = {
+/** Contradictions: the transaction has our reference but is not what was charged. */
+const CONTRADICTORY: Record<string, Json> = {
   "of a smaller amount": { gross_amount: "43999.00" },
   "of a larger amount": { gross_amount: "44001.00" },
   "of another type": { payment_type: "bank_transfer" },
-  "in a state that nobody knows": { transaction_status: "dreaming" },
+  "in an unknown state": { transaction_status: "dreaming" },
 };
 
-Deno.test("a transaction of the same order is taken over only if all of it agrees", async (t) => {
-  for (const [what, change] of Object.entries({ ...STRANGERS, ...RIDDLES })) {
+Deno.test("check_payment_status: takes over a transaction of the same order only if everything matches", async (t) => {
+  for (const [what, change] of Object.entries({ ...FOREIGN, ...CONTRADICTORY })) {
     await t.step(what, async () => {
       let now = Date.now();
       await using payments = await openRelayed({ databaseUrl, now: () => now });
       const order_id = randomUUID();
-      const id = await chargeInVain(payments, "answer_lost", {
+      const id = await chargeWithoutResponse(payments, "answer_lost", {
         payment_type: "gopay",
         gross_amount: 44_000,
         order_id,
@@ -107,9 +111,9 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
       await payments.sandbox.control(`transactions/${order_id}/pay`);
       const { intercept } = payments.relay;
       alterStatus(payments, (answer) => merge(answer, change));
-      const isRiddle = Object.hasOwn(RIDDLES, what);
+      const isContradictory = Object.hasOwn(CONTRADICTORY, what);
       await assert.rejects(payments.check(id), {
-        name: isRiddle ? "GatewayAPIError" : "PostponeJob",
+        name: isContradictory ? "GatewayAPIError" : "PostponeJob",
       });
       const waiting = await payments.read(id);
       assert.deepEqual(
@@ -117,9 +121,9 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
         ["pending", null, false],
       );
 
-      now = await after(payments, id, 16);
-      if (isRiddle) {
-        // Not given up either: as soon as it makes sense, it is ours.
+      now = await minutesAfterCreation(payments, id, 16);
+      if (isContradictory) {
+        // The charge is not marked failed either: it is taken over once the response is consistent.
         await assert.rejects(payments.check(id), { name: "GatewayAPIError" });
         assert.equal((await payments.read(id)).transaction_status, "pending");
         payments.relay.intercept = intercept;
@@ -133,12 +137,12 @@ Deno.test("a transaction of the same order is taken over only if all of it agree
   }
 });
 
-Deno.test("an order that somebody else has paid at the gateway never makes a payment paid", async (t) => {
+Deno.test("charge: another party's paid transaction with the same order id never makes the payment paid", async (t) => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;
 
-  async function paidByAnother(): Promise<Json> {
+  async function orderPaidByAnother(): Promise<Json> {
     const order_id = randomUUID();
     await sandbox.paid("gopay", { transaction_details: { order_id } });
     return { payment_type: "gopay", gross_amount: 44_000, order_id };
@@ -155,9 +159,9 @@ Deno.test("an order that somebody else has paid at the gateway never makes a pay
     assert.deepEqual(await payments.events(id), ["payment_failed"]);
   }
 
-  await t.step("the gateway says so", async () => {
+  await t.step("the gateway rejects the order id", async () => {
     const problem = await assertProblem(
-      await post("/charge/", await paidByAnother()),
+      await post("/charge/", await orderPaidByAnother()),
       400,
       "duplicate_order",
     );
@@ -165,16 +169,16 @@ Deno.test("an order that somebody else has paid at the gateway never makes a pay
     await assertNeverPaid(problem.payment_id!);
   });
 
-  await t.step("the charge did not arrive, and a task looks", async () => {
-    const id = await chargeInVain(payments, "reset", await paidByAnother());
+  await t.step("the charge did not arrive, and a task checks it", async () => {
+    const id = await chargeWithoutResponse(payments, "reset", await orderPaidByAnother());
     await assert.rejects(payments.check(id), PostponeJob);
-    now = await after(payments, id, 16);
+    now = await minutesAfterCreation(payments, id, 16);
     await payments.check(id);
     await assertNeverPaid(id);
   });
 
-  await t.step("the charge did not arrive, and is sent again", async () => {
-    const body = await paidByAnother();
+  await t.step("the charge did not arrive and is retried", async () => {
+    const body = await orderPaidByAnother();
     const headers = newKey();
     await sandbox.fault("charge", "reset");
     const { payment_id } = await (await post("/charge/", body, headers)).json();
@@ -188,58 +192,58 @@ Deno.test("an order that somebody else has paid at the gateway never makes a pay
     await assertNeverPaid(payment_id);
   });
 
-  await t.step("somebody is asked to cancel, expire or refund it", async () => {
-    const body = await paidByAnother();
-    const id = await chargeInVain(payments, "reset", body);
+  await t.step("the caller tries to cancel, expire or refund it", async () => {
+    const body = await orderPaidByAnother();
+    const id = await chargeWithoutResponse(payments, "reset", body);
     for (const action of ["cancel", "expire", "refund"]) {
       await assertProblem(await post(`/payments/${id}/${action}/`), 400, "invalid_state");
     }
-    const [theirs] = await payments.transactions(body.order_id);
-    assert.equal(theirs.transaction_status, "settlement");
+    const [foreign] = await payments.transactions(body.order_id);
+    assert.equal(foreign.transaction_status, "settlement");
   });
 });
 
-Deno.test("that the gateway knows no such order proves nothing for 15 minutes, then that it was not made", async () => {
+Deno.test("check_payment_status: marks a charge failed that the gateway does not find after 15 minutes, not earlier", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000 };
-  const id = await chargeInVain(payments, "reset", body);
+  const id = await chargeWithoutResponse(payments, "reset", body);
   for (const early of [0, 1, 14.9]) {
-    now = await after(payments, id, early);
+    now = await minutesAfterCreation(payments, id, early);
     const putOff = await payments.check(id).then(() => assert.fail(), (error) => error);
     assert.ok(putOff instanceof PostponeJob);
-    assert.equal(putOff.until.getTime(), await after(payments, id, 15));
+    assert.equal(putOff.until.getTime(), await minutesAfterCreation(payments, id, 15));
     assert.equal((await payments.read(id)).transaction_status, "pending");
     assert.equal((await payments.refresh(id)).transaction_status, "pending");
   }
-  now = await after(payments, id, 15);
+  now = await minutesAfterCreation(payments, id, 15);
   await payments.check(id);
   const payment = await payments.read(id);
   assert.equal(payment.transaction_status, "failure");
   assert.equal(payment.is_failed, true);
   assert.deepEqual(await payments.events(id), ["payment_failed"]);
   assert.deepEqual(
-    await payments.story(id),
+    await payments.transitions(id),
     [">pending charge", "pending>failure check_payment_status"],
   );
 });
 
-Deno.test("looking does not fail a payment, however late; that is the task's to do", async () => {
+Deno.test("check_status: does not mark a missing charge failed, however late", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000 };
-  const id = await chargeInVain(payments, "reset", body);
+  const id = await chargeWithoutResponse(payments, "reset", body);
   now += HOUR_MS;
   const answer = await (await payments.get(`/payments/${id}/check_status/`)).json();
   assert.equal(answer.gateway_response, null);
   assert.equal(answer.payment.transaction_status, "pending");
 });
 
-Deno.test("a charge that went through after all comes back from its failure", async () => {
+Deno.test("check_status: revives a charge that was marked failed and was paid", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: randomUUID() };
-  const id = await chargeInVain(payments, "answer_lost", body);
+  const id = await chargeWithoutResponse(payments, "answer_lost", body);
   const { intercept } = payments.relay;
   alterStatus(payments, () => NOT_FOUND);
   now += 16 * MINUTE_MS;
@@ -251,11 +255,11 @@ Deno.test("a charge that went through after all comes back from its failure", as
   assert.deepEqual(await payments.events(id), ["payment_failed", "payment_settled"]);
 });
 
-Deno.test("a second charge of an order whose first is unknown is blocked; when the first settles, one is paid", async () => {
+Deno.test("charge: a second charge of an order is rejected while the outcome of the first is unknown", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: randomUUID() };
-  const id = await chargeInVain(payments, "answer_lost", body);
+  const id = await chargeWithoutResponse(payments, "answer_lost", body);
   const second = await post("/charge/", body);
   await assertProblem(second, 400, "duplicate_order");
   await sandbox.control(`transactions/${body.order_id}/pay`);
@@ -264,7 +268,7 @@ Deno.test("a second charge of an order whose first is unknown is blocked; when t
   assert.equal((await payments.transactions(body.order_id)).length, 1);
 });
 
-Deno.test("a payment the gateway has known keeps its state when it is not found, and raises an alert", async (t) => {
+Deno.test("check_payment_status: keeps the state of a known payment that the gateway does not find, and logs an error", async (t) => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app } = payments;
@@ -296,11 +300,11 @@ Deno.test("a payment the gateway has known keeps its state when it is not found,
   }
 });
 
-/** A day of the schedule: sweeps, and whatever is due in between. */
-async function liveADay(app: TestApp, tick: (ms: number) => void): Promise<number> {
+/** Runs the sweep and all due jobs for a day; returns the number of jobs run. */
+async function runForADay(app: TestApp, advance: (ms: number) => void): Promise<number> {
   let runs = 0;
   for (let minute = 0; minute < 24 * 60; minute += 20) {
-    tick(20 * MINUTE_MS);
+    advance(20 * MINUTE_MS);
     await checkPendingPayments(app.deps);
     runs += await runDueJobs(app);
   }
@@ -313,8 +317,8 @@ for (
     "the key of another merchant": {},
   })
 ) {
-  Deno.test(`every pending payment survives a day with ${what}`, async () => {
-    // A sweep takes all there is: it needs a database of its own.
+  Deno.test(`check_pending_payments: pending payments are unchanged after a day with ${what}`, async () => {
+    // A sweep reads all payments, so this test needs its own database.
     const databaseUrl = await createDatabase();
     let now = Date.now();
     await using payments = await openRelayed({ databaseUrl, now: () => now });
@@ -322,9 +326,9 @@ for (
     const known = await Promise.all(
       (["bca", "gopay", "card_auth", "qris", "dana"] as const).map((kind) => payments.charge(kind)),
     );
-    // A wrong key cannot prove that a charge was never made; another merchant's can.
+    // With a wrong key nothing proves that a charge was never made; another merchant's key gets 404.
     const isKeyRefused = "serverKey" in gateway;
-    const lost = await chargeInVain(payments, "answer_lost", {
+    const lost = await chargeWithoutResponse(payments, "answer_lost", {
       payment_type: "gopay",
       gross_amount: 44_000,
     });
@@ -338,9 +342,9 @@ for (
       ...gateway,
       now: () => now,
     });
-    const asked = relay.received.length;
-    const runs = await liveADay(wrong, (ms) => now += ms);
-    assert.ok(runs > 50 && relay.received.length - asked > 50, "they were looked at");
+    const callsBefore = relay.received.length;
+    const runs = await runForADay(wrong, (ms) => now += ms);
+    assert.ok(runs > 50 && relay.received.length - callsBefore > 50, "the payments were checked");
     for (const [index, { id }] of known.entries()) {
       assert.deepEqual(
         { ...await payments.read(id), updated_at: null },
@@ -363,15 +367,15 @@ for (
   });
 }
 
-Deno.test("an unknown charge is resolved by the schedule alone", async () => {
+Deno.test("check_pending_payments: resolves charges with unknown outcome although their jobs are lost", async () => {
   const databaseUrl = await createDatabase();
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app } = payments;
   const body = { payment_type: "gopay", gross_amount: 44_000 };
-  const made = await chargeInVain(payments, "answer_lost", body);
-  const never = await chargeInVain(payments, "reset", body);
-  // Even where the job that was left behind is lost.
+  const made = await chargeWithoutResponse(payments, "answer_lost", body);
+  const never = await chargeWithoutResponse(payments, "reset", body);
+  // The jobs that the charges enqueued are lost.
   await app.database.query((sql) => sql`delete from gateway.jobs`);
   for (let minute = 0; minute < 20; minute += 5) {
     now += 5 * MINUTE_MS;
@@ -384,14 +388,14 @@ Deno.test("an unknown charge is resolved by the schedule alone", async () => {
   assert.equal((await payments.read(never)).transaction_status, "failure");
 });
 
-Deno.test("a look that fails is taken again", async () => {
+Deno.test("check_payment_status: is retried after a gateway failure", async () => {
   const databaseUrl = await createDatabase();
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 44_000 };
-  const id = await chargeInVain(payments, "answer_lost", body);
-  // A read is tried four times by itself.
+  const id = await chargeWithoutResponse(payments, "answer_lost", body);
+  // One status read makes four attempts.
   await sandbox.fault("status", "error_500", { count: 4 });
   now += MINUTE_MS;
   await runDueJobs(app);
@@ -403,22 +407,22 @@ Deno.test("a look that fails is taken again", async () => {
   assert.ok((await payments.read(id)).transaction_id);
 });
 
-Deno.test("DANA is not found by its order, so that 15 minutes prove nothing; a day does", async () => {
+Deno.test("check_payment_status: a DANA charge is marked failed after a day, since DANA is not found by order id", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "dana", gross_amount: 44_000 };
-  const id = await chargeInVain(payments, "answer_lost", body);
+  const id = await chargeWithoutResponse(payments, "answer_lost", body);
   for (const hours of [0.5, 12, 24]) {
-    now = await after(payments, id, hours * 60);
+    now = await minutesAfterCreation(payments, id, hours * 60);
     await assert.rejects(payments.check(id), PostponeJob);
     assert.equal((await payments.read(id)).transaction_status, "pending");
   }
-  now = await after(payments, id, 26 * 60);
+  now = await minutesAfterCreation(payments, id, 26 * 60);
   await payments.check(id);
   assert.equal((await payments.read(id)).transaction_status, "failure");
 });
 
-Deno.test("DANA sent again under its key is one transaction: found at once, or left open later", async () => {
+Deno.test("charge: a DANA retry with the same key succeeds at first and has an unknown outcome later", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   for (const isLater of [false, true]) {
@@ -426,7 +430,7 @@ Deno.test("DANA sent again under its key is one transaction: found at once, or l
     const headers = newKey();
     await sandbox.fault("charge", "answer_lost");
     const { payment_id } = await (await post("/charge/", body, headers)).json();
-    // By then the gateway's own idempotency has forgotten the first time.
+    // The gateway's own idempotency key has expired by then.
     if (isLater) await sandbox.advance(301);
     const again = await post("/charge/", body, headers);
     const [transaction, ...more] = await payments.transactions(body.order_id);

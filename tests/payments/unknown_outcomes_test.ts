@@ -18,10 +18,10 @@ import type { Json } from "../support/gateway/sandbox.ts";
 
 const MINUTE_MS = 60_000;
 
-type PaymentReference = [status: number, code: ErrorCode, outcome: "refused" | "unknown"];
+type ExpectedError = [status: number, code: ErrorCode, outcome: "refused" | "unknown"];
 
-/** What a caller is told of each mishap. */
-const FAULTS: Record<string, PaymentReference> = {
+/** The error that the caller gets for each gateway fault. */
+const FAULTS: Record<string, ExpectedError> = {
   no_answer: [504, "gateway_timeout", "unknown"],
   reset: [502, "gateway_unreachable", "unknown"],
   answer_lost: [502, "gateway_unreachable", "unknown"],
@@ -33,37 +33,37 @@ const FAULTS: Record<string, PaymentReference> = {
   rate_limit: [400, "gateway_rate_limited", "refused"],
 };
 
-/** Answers that say nothing of what was asked, though it was done. */
-const ODD_ANSWERS: Record<string, (answer: Json) => Response> = {
-  "that it still runs": () =>
+/** Responses that do not say what happened, although the gateway did what was requested. */
+const UNUSABLE_RESPONSES: Record<string, (answer: Json) => Response> = {
+  "still being processed": () =>
     Response.json({ status_code: "202", status_message: "The request is still being processed" }, {
       status: 202,
     }),
   "an empty object": () => Response.json({}),
-  "a list": () => Response.json([]),
-  "nothing": () => new Response(""),
-  "a page": () => new Response("<html>OK</html>", { headers: { "Content-Type": "text/html" } }),
-  "a proxy's loss of patience": () => new Response("", { status: 408 }),
-  "a state that nobody knows": (answer) =>
-    Response.json({ ...answer, transaction_status: "dreaming" }),
+  "an array": () => Response.json([]),
+  "an empty body": () => new Response(""),
+  "an HTML page": () =>
+    new Response("<html>OK</html>", { headers: { "Content-Type": "text/html" } }),
+  "a proxy's 408": () => new Response("", { status: 408 }),
+  "an unknown state": (answer) => Response.json({ ...answer, transaction_status: "dreaming" }),
   "another transaction": (answer) =>
     Response.json({ ...answer, order_id: randomUUID(), transaction_id: randomUUID() }),
 };
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: whatever goes wrong, the caller is told how it stands, and a job finds out`, async (t) => {
+  Deno.test(`${operation.name}: after each gateway fault the caller gets its outcome, and a job resolves it`, async (t) => {
     const waits = createWaits();
     let now = Date.now();
     await using payments = await openRelayed({
       gatewayOptions: { wait: waits.wait },
       now: () => now,
     });
-    for (const [fault, told] of Object.entries(FAULTS)) {
+    for (const [fault, expected] of Object.entries(FAULTS)) {
       await t.step(fault, async () => {
         const prepared = await operation.prepare(payments);
         const answer = await sendIntoFault(payments, { operation, prepared, fault, waits });
-        const id = await assertTold(prepared, answer, told);
-        if (told[2] === "refused") {
+        const id = await assertError(prepared, answer, expected);
+        if (expected[2] === "refused") {
           assert.deepEqual(await jobsOf(payments.app, id), []);
           assert.equal(await timesDone(payments, operation, prepared), 0);
           return;
@@ -71,43 +71,43 @@ for (const operation of OPERATIONS) {
         await assertJobWaits(payments, id);
         now += 2 * MINUTE_MS;
         await runDueJobs(payments.app);
-        await assertFoundOut(payments, operation, prepared, id);
+        await assertMatchesGateway(payments, operation, prepared, id);
       });
     }
   });
 
-  Deno.test(`${operation.name}: an answer that says nothing is no answer`, async (t) => {
+  Deno.test(`${operation.name}: an unusable response leaves the outcome unknown until a job resolves it`, async (t) => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { relay } = payments;
-    for (const [what, spoil] of Object.entries(ODD_ANSWERS)) {
+    for (const [what, replace] of Object.entries(UNUSABLE_RESPONSES)) {
       await t.step(what, async () => {
         const prepared = await operation.prepare(payments);
         const { intercept } = relay;
         relay.intercept = async (request, pass) => {
           const answer = await pass();
-          return nameOf(request) === operation.call ? spoil(await answer.json()) : answer;
+          return nameOf(request) === operation.call ? replace(await answer.json()) : answer;
         };
         const answer = await payments.post(prepared.path, prepared.body);
         relay.intercept = intercept;
-        const id = await assertTold(prepared, answer, [400, "gateway_error", "unknown"]);
+        const id = await assertError(prepared, answer, [400, "gateway_error", "unknown"]);
         await assertJobWaits(payments, id);
         now += 2 * MINUTE_MS;
         await runDueJobs(payments.app);
-        await assertFoundOut(payments, operation, prepared, id);
+        await assertMatchesGateway(payments, operation, prepared, id);
         assert.equal(await timesDone(payments, operation, prepared), 1);
       });
     }
   });
 }
 
-async function assertTold(
+async function assertError(
   { path, orderId }: Prepared,
   answer: Response,
-  [status, code, outcome]: PaymentReference,
+  [status, code, outcome]: ExpectedError,
 ): Promise<string> {
   const problem = await assertProblem(answer, status, code);
-  // The gateway's own words, where there were any.
+  // The detail is the gateway's message, if it sent a response.
   assert.equal(problem.detail === null, status > 500, code);
   assert.equal(problem.outcome, outcome);
   assert.equal(problem.order_id, orderId);
@@ -117,7 +117,7 @@ async function assertTold(
   return id;
 }
 
-/** One, written and handed over. */
+/** One job is stored and was enqueued. */
 async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<void> {
   const [job, ...more] = await jobsOf(app, id);
   assert.deepEqual(more, []);
@@ -126,8 +126,8 @@ async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<voi
   assert.ok(app.carried.some((each) => each.id === job!.id));
 }
 
-/** What is stored is what the gateway has; where it has nothing, that is not settled yet. */
-async function assertFoundOut(
+/** The payment equals the gateway's transaction; without one it is still pending. */
+async function assertMatchesGateway(
   payments: RelayedPayments,
   operation: Operation,
   { orderId }: Prepared,
@@ -142,7 +142,7 @@ async function assertFoundOut(
   const [job] = await jobsOf(payments.app, id);
   assert.equal(job!.status, transaction ? "succeeded" : "queued");
   if (operation.name === "refund") {
-    // The one thing that is sent again: what is reserved is asked for, and has to come about.
+    // A refund is the only operation that the job sends again, so it must succeed.
     assert.deepEqual(payment.refunds.map(({ status }) => status), ["succeeded"]);
     assert.equal(operation.timesDone(transaction), 1);
   }
@@ -150,7 +150,7 @@ async function assertFoundOut(
 
 const databaseUrl = await createDatabase();
 
-Deno.test("a charge is written before the gateway hears of it, with its order and its key", async () => {
+Deno.test("charge: payment, order id and idempotency key are stored before the gateway call", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, relay } = payments;
   const { path, body, orderId } = await operationOf("charge").prepare(payments);
@@ -167,7 +167,7 @@ Deno.test("a charge is written before the gateway hears of it, with its order an
   );
   assert.equal(row!.transaction_status, "pending");
   assert.deepEqual([row!.holder_id, row!.payment_id], [row!.id, row!.id]);
-  assert.ok(row!.check_at, "should nobody come back, the sweep looks");
+  assert.ok(row!.check_at, "the sweep checks it if the process crashes");
   const sent = JSON.parse(relay.received[0]!.body);
   assert.equal(sent.metadata.payment_ref, row!.id);
   assert.equal(relay.received[0]!.headers.get("Idempotency-Key"), row!.id);
@@ -175,7 +175,7 @@ Deno.test("a charge is written before the gateway hears of it, with its order an
   assert.equal((await charging).status, 201);
 });
 
-Deno.test("a refund is written and reserved before the gateway hears of it", async () => {
+Deno.test("refund: is stored and reserved before the gateway call", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { relay } = payments;
   const { id } = await payments.paid("gopay");
@@ -187,15 +187,15 @@ Deno.test("a refund is written and reserved before the gateway hears of it", asy
   const sent = relay.received.at(-1)!;
   assert.equal(JSON.parse(sent.body).refund_key, refund!.refund_key);
   assert.equal(sent.headers.get("Idempotency-Key"), refund!.id);
-  const beside = await payments.post(`/payments/${id}/refund/`, { amount: 4_001 });
-  const problem = await assertProblem(beside, 400, "validation_error");
+  const another = await payments.post(`/payments/${id}/refund/`, { amount: 4_001 });
+  const problem = await assertProblem(another, 400, "validation_error");
   assert.equal(problem.errors![0]!.field, "amount");
   held.release();
   assert.equal((await refunding).status, 200);
 });
 
 for (const name of ["cancel", "expire", "capture"] as const) {
-  Deno.test(`${name}: should its process die in the call, somebody looks`, async () => {
+  Deno.test(`${name}: a check is scheduled before the gateway call, in case the process crashes`, async () => {
     const now = Date.now();
     await using payments = await openRelayed({ databaseUrl, now: () => now });
     const operation = operationOf(name);
@@ -215,7 +215,7 @@ for (const name of ["cancel", "expire", "capture"] as const) {
   });
 }
 
-Deno.test("a charge that the gateway refuses outright is a failure, and nobody looks again", async () => {
+Deno.test("charge: a rejected charge fails and is not checked again", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
   const answer = await post("/charge/", {
@@ -230,16 +230,16 @@ Deno.test("a charge that the gateway refuses outright is a failure, and nobody l
   const payment = await payments.read(id);
   assert.equal(payment.transaction_status, "failure");
   assert.equal(payment.status_code, "400");
-  assert.deepEqual(await payments.story(id), [">pending charge", "pending>failure charge"]);
+  assert.deepEqual(await payments.transitions(id), [">pending charge", "pending>failure charge"]);
   assert.deepEqual(await payments.events(id), ["payment_failed"]);
   assert.deepEqual(await jobsOf(app, id), []);
-  const asked = relay.received.length;
+  const callsBefore = relay.received.length;
   await payments.check(id);
   assert.deepEqual(await payments.refresh(id), payment);
-  assert.equal(relay.received.length, asked);
+  assert.equal(relay.received.length, callsBefore);
 });
 
-Deno.test("a transaction that another payment has is not taken for this one's", async () => {
+Deno.test("charge: does not take over a transaction that belongs to another payment", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
   const first = await payments.charge("gopay");
@@ -261,7 +261,7 @@ Deno.test("a transaction that another payment has is not taken for this one's", 
   assert.ok(found.transaction_id && found.transaction_id !== first.transaction_id);
 });
 
-Deno.test("a service whose key the gateway does not take charges nothing, and says so", async () => {
+Deno.test("charge: fails with gateway_authentication if the gateway rejects the server key", async () => {
   await using payments = await openRelayed({ databaseUrl, serverKey: "SB-Mid-server-other" });
   const { path, body, orderId } = await operationOf("charge").prepare(payments);
   const problem = await assertProblem(
@@ -274,7 +274,7 @@ Deno.test("a service whose key the gateway does not take charges nothing, and sa
   assert.deepEqual(await payments.transactions(orderId), []);
 });
 
-Deno.test("while the gateway is taken to be down nothing is written or sent", async () => {
+Deno.test("circuit breaker: while it is open, no operation is stored or sent", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay, sandbox } = payments;
   const prepared = await Promise.all(
@@ -285,19 +285,19 @@ Deno.test("while the gateway is taken to be down nothing is written or sent", as
   for (let i = 0; i < 5; i++) assert.equal((await post("/charge/", body)).status, 502);
   assert.equal(app.gateway.breakerState(), "open");
 
-  const asked = relay.received.length;
-  const before = await contentOf(payments);
+  const callsBefore = relay.received.length;
+  const before = await rowCounts(payments);
   for (const { operation, path, body } of prepared) {
     const answer = await post(path, body);
     const problem = await assertProblem(answer, 502, "gateway_unreachable");
     assert.equal(problem.outcome, "refused", operation.name);
   }
-  assert.equal(relay.received.length, asked);
-  assert.deepEqual(await contentOf(payments), before);
+  assert.equal(relay.received.length, callsBefore);
+  assert.deepEqual(await rowCounts(payments), before);
 });
 
-/** Every row that an operation could leave behind. */
-async function contentOf({ app }: RelayedPayments): Promise<unknown> {
+/** Counts of all rows that an operation could write. */
+async function rowCounts({ app }: RelayedPayments): Promise<unknown> {
   return await app.database.query((sql) =>
     sql`select
       (select count(*) from gateway.order_ids) as orders,
@@ -307,7 +307,7 @@ async function contentOf({ app }: RelayedPayments): Promise<unknown> {
   );
 }
 
-Deno.test("a payment whose charge was not answered cannot be acted upon before it is found", async () => {
+Deno.test("cancel: rejected until the gateway finds a charge whose response was lost", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };

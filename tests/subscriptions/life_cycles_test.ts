@@ -155,7 +155,7 @@ Deno.test("when the last retry fails it is inactive, and every attempt is there 
     );
     assert.deepEqual(namesOf(await subscriptions.told(subscription.id)), ["subscription_created"]);
     assert.deepEqual(
-      await subscriptions.story(subscription.id),
+      await subscriptions.transitions(subscription.id),
       [">pending create", "pending>active create", "active>inactive check_subscription_status"],
     );
     // It can still be ended for good, and no more than that.
@@ -212,7 +212,7 @@ Deno.test("disabled it is not charged, enabled it goes on, cancelled it is over"
     "subscription_charged",
     "subscription_cancelled",
   ]);
-  assert.deepEqual(await subscriptions.story(id), [
+  assert.deepEqual(await subscriptions.transitions(id), [
     ">pending create",
     "pending>active create",
     "active>disabled disable",

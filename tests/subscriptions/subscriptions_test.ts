@@ -98,7 +98,10 @@ Deno.test("a subscription is created, told of and read with all that was asked f
   assert.deepEqual(more, []);
   assert.equal(told!.name, "subscription_created");
   assert.deepEqual(told!.data, { ...created, notification_id: null });
-  assert.deepEqual(await subscriptions.story(id), [">pending create", "pending>active create"]);
+  assert.deepEqual(await subscriptions.transitions(id), [
+    ">pending create",
+    "pending>active create",
+  ]);
 
   const sent = JSON.parse(subscriptions.relay.received[0]!.body);
   assert.deepEqual(sent, {
@@ -283,7 +286,7 @@ Deno.test("every action in every state", async (t) => {
         assert.equal(subscriptions.sent(before).length, sent + 1);
         const news = namesOf(await subscriptions.told(id)).slice(told.length);
         assert.deepEqual(news, action === "enable" ? [] : [`subscription_${to}`]);
-        assert.equal((await subscriptions.story(id)).at(-1), `${state}>${to} ${action}`);
+        assert.equal((await subscriptions.transitions(id)).at(-1), `${state}>${to} ${action}`);
         const { status } = await subscriptions.atGateway(after);
         assert.equal(status, to === "active" ? "active" : "inactive");
       });

@@ -1,4 +1,4 @@
-/** All that callers can ask of the gateway through the service, for tests of what they have in common. */
+/** The operations that call the gateway, for tests of behaviour that all of them share. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -11,15 +11,15 @@ import { until } from "../until.ts";
 export interface Operation {
   /** The sandbox's name for it. */
   name: "charge" | "cancel" | "expire" | "capture" | "refund";
-  /** The call that it makes, as a relay names it. */
+  /** The gateway call it makes, in the notation of the relay. */
   call: string;
-  /** The status of the answer when all went well. */
+  /** The HTTP status of a successful response. */
   status: number;
-  /** Makes whatever it takes for the operation to succeed. */
+  /** Creates the payment that the operation needs to succeed. */
   prepare(payments: TestPayments): Promise<Prepared>;
-  /** The payment in the answer. */
+  /** The payment in the response body. */
   paymentIn(answer: Json): Payment;
-  /** How often the gateway has done it to a transaction. */
+  /** How often the gateway performed it on a transaction. */
   timesDone(transaction: Json): number;
 }
 
@@ -87,7 +87,7 @@ export function operationOf(name: Operation["name"]): Operation {
   return OPERATIONS.find((each) => each.name === name)!;
 }
 
-/** How often the gateway has done it, all transactions of the order together. */
+/** How often the gateway performed it, over all transactions of the order. */
 export async function timesDone(
   payments: TestPayments,
   operation: Operation,
@@ -97,29 +97,33 @@ export async function timesDone(
   return all.reduce((sum, each) => sum + operation.timesDone(each), 0);
 }
 
-export interface Strike {
+export interface FaultyRequest {
   operation: Pick<Operation, "name" | "call">;
   prepared: Prepared;
   fault: string;
   waits: ReturnType<typeof createWaits>;
   headers?: HeadersInit;
+  /** More settings of the fault. */
   more?: Json;
 }
 
-/** Sends a request whose call to the gateway a fault befalls; a deadline passes when it has to. */
+/**
+ * Sends a request whose gateway call hits the fault.
+ * With `no_answer`, the call's deadline passes once the gateway has received it.
+ */
 export async function sendIntoFault(
   { post, relay, sandbox }: RelayedPayments,
-  { operation, prepared, fault, waits, headers, more }: Strike,
+  { operation, prepared, fault, waits, headers, more }: FaultyRequest,
 ): Promise<Response> {
   await sandbox.fault(operation.name, fault, more);
   const before = relay.received.length;
   const answering = post(prepared.path, prepared.body, headers);
   if (fault === "no_answer") {
-    const isAsked = () => relay.asked().slice(before).includes(operation.call);
-    await until("the gateway has the request", isAsked);
+    const isReceived = () => relay.asked().slice(before).includes(operation.call);
+    await until("the gateway has the request", isReceived);
     waits.passDeadlines();
   }
   const answer = await answering;
-  assert.deepEqual(await sandbox.control("faults", undefined, "GET"), [], "it was struck");
+  assert.deepEqual(await sandbox.control("faults", undefined, "GET"), [], "the fault was used");
   return answer;
 }

@@ -1,4 +1,4 @@
-/** The app with the emulated gateway behind it: what tests of payments begin with. */
+/** The app connected to the emulated gateway, with helpers for payment tests. */
 
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
@@ -24,37 +24,37 @@ export interface TestPayments extends AsyncDisposable {
   app: TestApp;
   sandbox: TestSandbox;
   databaseUrl: string;
-  /** Alice's key; she is no staff. */
+  /** The API key of Alice, who is not staff. */
   key: string;
   /** Sends JSON as Alice, unless another key is given. */
   post(path: string, body?: unknown, headers?: HeadersInit, key?: string): Promise<Response>;
   get(path: string, key?: string): Promise<Response>;
-  /** A charge that has to succeed. */
+  /** Charges; fails the test unless the charge succeeds. */
   charge(kind?: ChargeKind, more?: Json): Promise<Payment>;
-  /** The payment as it is stored. */
+  /** The stored payment; the gateway is not called. */
   read(id: string): Promise<Payment>;
-  /** A charge that is paid, at the gateway and here. */
+  /** Charges, pays at the gateway and updates the stored payment. */
   paid(kind?: ChargeKind, more?: Json): Promise<Payment>;
-  /** Asks the gateway, as the route does. */
+  /** Checks the payment at the gateway through the `check_status` route. */
   refresh(id: string): Promise<Payment>;
-  /** Runs the task, as a worker would. */
+  /** Runs the `check_payment_status` task, as a worker does. */
   check(id: string): Promise<unknown>;
-  /** The changes of state so far, as `pending>settlement charge`. */
-  story(id: string): Promise<string[]>;
+  /** The transitions so far, as `pending>settlement charge`. */
+  transitions(id: string): Promise<string[]>;
   /** The names of the events so far. */
   events(id: string): Promise<string[]>;
-  /** What transactions the gateway has of an order. */
+  /** The gateway's transactions with this order id. */
   transactions(orderId: string): Promise<Json[]>;
 }
 
-/** Requests are not counted: a test may send as many as it likes. */
+/** Turns rate limiting off. */
 const UNLIMITED = { RATE_LIMIT_PER_SECOND: "1000000", RATE_LIMIT_BURST: "1000000" };
 
 export async function openPayments(
   options: Partial<TestAppOptions> = {},
 ): Promise<TestPayments> {
   const databaseUrl = options.databaseUrl ?? await createDatabase();
-  // Several tests may share a database, but no two sandboxes a transaction.
+  // A random seed: tests that share a database must not get equal transaction ids.
   const sandbox = await openSandbox({ seed: undefined });
   const app = await openApp({
     gatewayUrl: sandbox.url,
@@ -100,7 +100,7 @@ export async function openPayments(
       return PaymentSchema.parse((await response.json()).payment);
     },
     check: (id) => checkPaymentStatus(app.deps, id),
-    async story(id) {
+    async transitions(id) {
       const history = await app.database.query((sql) => listHistory(sql, id));
       return history.map(({ from_status, to_status, source }) =>
         `${from_status ?? ""}>${to_status} ${source}`
@@ -128,14 +128,14 @@ export async function parsePayment(response: Response, status: number): Promise<
   return PaymentSchema.parse(JSON.parse(text));
 }
 
-/** That these members are as expected, whatever the others are. */
+/** Compares only the fields in `expected`. */
 export function assertMembers(payment: Partial<Payment>, expected: Partial<Payment>): void {
   for (const [name, value] of Object.entries(expected)) {
     assert.deepEqual(payment[name as keyof Payment], value, name);
   }
 }
 
-/** Charges by the short names that tests use. */
+/** Charge requests by the short names that tests use. */
 const CHARGES = {
   card: { payment_type: "credit_card", authentication: false },
   card_3ds: { payment_type: "credit_card" },
@@ -159,7 +159,7 @@ const CHARGES = {
 export type ChargeKind = keyof typeof CHARGES;
 export const CHARGE_KINDS = Object.keys(CHARGES) as ChargeKind[];
 
-/** The body of a charge, with a card's token made for it. */
+/** The body of a charge, with a new token if it is a card. */
 export async function chargeRequest(
   sandbox: TestSandbox,
   kind: ChargeKind,

@@ -1,11 +1,11 @@
-/** Refunds in a test: asked for, read, and compared with what the gateway has. */
+/** Helpers that send refunds, read them and compare them with the gateway's. */
 
-import assert from "node:assert/strict";
 import type { z } from "@hono/zod-openapi";
+import assert from "node:assert/strict";
 import { RefundedSchema } from "../../../routes/payments/actions.ts";
-import type { Payment } from "./payments.ts";
 import { nameOf, type RelayedPayments } from "../gateway/relay.ts";
 import type { Json } from "../gateway/sandbox.ts";
+import type { Payment } from "./payments.ts";
 
 export const REFUND = "POST /v2/:id/refund";
 export const DIRECT_REFUND = "POST /v2/:id/refund/online/direct";
@@ -25,8 +25,11 @@ export async function parseRefunded(response: Response): Promise<z.output<typeof
   return RefundedSchema.parse(JSON.parse(text));
 }
 
-/** What is stored is what the gateway has: each refund once, and all of them of the same sum. */
-export async function assertAgree(payments: RelayedPayments, id: string): Promise<Payment> {
+/** The stored refunds and their sum equal the gateway's. */
+export async function assertRefundsMatchGateway(
+  payments: RelayedPayments,
+  id: string,
+): Promise<Payment> {
   const payment = await payments.read(id);
   const transaction = await payments.sandbox.status(payment.transaction_id!);
   const made = payment.refunds.filter(({ status }) => status === "succeeded");
@@ -39,8 +42,8 @@ export async function assertAgree(payments: RelayedPayments, id: string): Promis
   return payment;
 }
 
-/** The refund keys that the gateway was sent, in their order. */
-export function keysSent({ relay }: RelayedPayments): string[] {
+/** The refund keys sent to the gateway, in order. */
+export function refundKeysSent({ relay }: RelayedPayments): string[] {
   return relay.received.filter((each) => nameOf(each) === REFUND)
     .map(({ body }) => JSON.parse(body).refund_key);
 }

@@ -1,4 +1,4 @@
-/** Charges and refunds that are asked for with `Prefer: respond-async`, and their jobs. */
+/** Asynchronous charges and refunds (`Prefer: respond-async`) and their jobs. */
 
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
@@ -16,8 +16,8 @@ export type Job = z.output<typeof JobSchema>;
 
 export const ASYNC = { Prefer: "respond-async" };
 
-/** Both that can be asked for so, with what their jobs are called and result in. */
-export const ASKED = [
+/** The operations that can be asynchronous, with the task and the result of their jobs. */
+export const ASYNC_OPERATIONS = [
   {
     operation: operationOf("charge"),
     task: "process_charge_async",
@@ -45,8 +45,8 @@ export async function readJob({ get }: RelayedPayments, id: string): Promise<Job
   return JobSchema.parse(await response.json());
 }
 
-/** Asks for it, and lets the job run once. */
-export async function runAsked(
+/** Sends the asynchronous request and runs its job once. */
+export async function sendAsyncAndRun(
   payments: RelayedPayments,
   { path, body }: Pick<Prepared, "path" | "body">,
   headers = {},
@@ -60,8 +60,8 @@ export async function rowOf({ app }: RelayedPayments, id: string): Promise<Gatew
   return (await app.database.query((sql) => findJob(sql, id)))!;
 }
 
-/** As if its worker had died right before it wrote the job's end. */
-export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
+/** Puts the job into the state it has if its worker crashed just before storing the result. */
+export async function loseResult({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
   await ask(
     databaseUrl,
     `update gateway.jobs set status = 'running', lease_until = 'epoch', result = null
@@ -69,8 +69,8 @@ export async function forgetEnd({ databaseUrl }: RelayedPayments, id: string): P
   );
 }
 
-/** Lets the job run each time it is due, until it is over; `setNow` is the app's clock. */
-export async function runToItsEnd(
+/** Runs the job each time it is due until it is no longer queued; `setNow` sets the app's clock. */
+export async function runUntilFinished(
   payments: RelayedPayments,
   id: string,
   setNow: (now: number) => void,

@@ -1,4 +1,4 @@
-/** Holds what is stored against what the gateway knows: they have to agree in everything. */
+/** Compares stored payments with the gateway's transactions: they must agree in every field. */
 
 import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";
@@ -8,31 +8,37 @@ import type { GatewayPayment } from "../../../db/payments.ts";
 import type { History } from "../../../db/records.ts";
 import type { Json, TestSandbox } from "../gateway/sandbox.ts";
 
-interface KeptPayment extends Omit<GatewayPayment, "items"> {
+interface StoredPayment extends Omit<GatewayPayment, "items"> {
   history: History[];
   events: GatewayEvent[];
 }
 
-/** Of all that the gateway and we have the latest hundreds; nothing may be under way. */
-export async function assertBooksAgree(database: Database, sandbox: TestSandbox): Promise<void> {
+/**
+ * Compares the latest few hundred payments and transactions.
+ * No request or job may be running meanwhile.
+ */
+export async function assertPaymentsMatchGateway(
+  database: Database,
+  sandbox: TestSandbox,
+): Promise<void> {
   const transactions: Json[] = await sandbox.control("transactions", undefined, "GET");
   const payments = await readPayments(database);
   const byTransaction = Map.groupBy(payments, ({ transaction_id }) => transaction_id);
   for (const transaction of transactions) {
     const own = byTransaction.get(transaction.transaction_id) ?? [];
-    assert.deepEqual(own.map(asKept), [asTold(transaction)]);
+    assert.deepEqual(own.map(fieldsStored), [fieldsAtGateway(transaction)]);
   }
   for (const { id, order_id, transaction_status } of byTransaction.get(null) ?? []) {
     assert.equal(transaction_status, "failure", `${order_id} has no transaction`);
     const made = transactions.filter(({ metadata }) => metadata.payment_ref === id);
-    assert.deepEqual(made, [], "what failed was never made");
+    assert.deepEqual(made, [], "a failed charge has no transaction");
   }
   payments.forEach(assertConsistent);
 }
 
-async function readPayments(database: Database): Promise<KeptPayment[]> {
+async function readPayments(database: Database): Promise<StoredPayment[]> {
   return await database.query((sql) =>
-    sql<KeptPayment[]>`
+    sql<StoredPayment[]>`
       select payment.*,
         coalesce((select json_agg(refund) from gateway.refunds refund
           where refund.payment_id = payment.id), '[]') as refunds,
@@ -46,7 +52,7 @@ async function readPayments(database: Database): Promise<KeptPayment[]> {
 
 const PAID = ["capture", "settlement", "partial_refund", "refund"];
 
-function asTold(transaction: Json) {
+function fieldsAtGateway(transaction: Json) {
   const { gross_amount, transaction_status, fraud_status = null, refunds = [] } = transaction;
   return {
     id: transaction.metadata.payment_ref,
@@ -59,7 +65,7 @@ function asTold(transaction: Json) {
   };
 }
 
-function asKept(payment: KeptPayment): ReturnType<typeof asTold> {
+function fieldsStored(payment: StoredPayment): ReturnType<typeof fieldsAtGateway> {
   const { id, order_id, transaction_status, fraud_status, captured_amount } = payment;
   const made = payment.refunds.filter(({ status }) => status === "succeeded");
   return {
@@ -73,8 +79,8 @@ function asKept(payment: KeptPayment): ReturnType<typeof asTold> {
   };
 }
 
-/** Nothing is left half-done, and the payment's story leads to where it is. */
-function assertConsistent(payment: KeptPayment): void {
+/** No reservation or pending refund is left, and history and events lead to the current state. */
+function assertConsistent(payment: StoredPayment): void {
   const { order_id, history, events } = payment;
   assert.equal(payment.reserved_amount, 0, `${order_id}: nothing is reserved`);
   assert.ok(!payment.refunds.some(({ status }) => status === "pending"), order_id);
