@@ -36,7 +36,7 @@ Deno.test("a first start says what it does, and ends in a message whose curl wor
   await using folder = await dataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
-  for (const step of ["Fetching PostgreSQL 18", "Creating the database", "Migrated: 0001"]) {
+  for (const step of ["Downloading PostgreSQL 18", "Creating the database", "Migrated: 0001"]) {
     assert.match(output, new RegExp(step));
   }
   assert.match(output, new RegExp(`API +${service.url}/`));
