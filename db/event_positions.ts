@@ -139,30 +139,37 @@ function candidatesSql(
 ) {
   const selected: string[] = [...columnNames(EVENT_COLUMNS), "generation", "xact_id"];
   const columns = sql(selected);
-  const isInRange = sql`
-    (generation, xact_id, id) > (
-      ${place.generation}::integer, ${String(place.xactId)}::xid8, ${place.id}::uuid)
-    and (generation, xact_id, id) < (settled.generation, settled.xact_id, ${NIL}::uuid)`;
-  const ascending = sql`order by generation, xact_id, id`;
+  const low = sql`${place.generation}::integer, ${String(place.xactId)}::xid8, ${place.id}::uuid`;
+  const high = sql`settled.generation, settled.xact_id, ${NIL}::uuid`;
   if (resourceId !== null) {
     return sql`
-      select ${columns} from gateway.events where resource_id = ${resourceId} and ${isInRange}
+      select ${columns} from gateway.events where resource_id = ${resourceId}
+        and (generation, xact_id, id) > (${low}) and (generation, xact_id, id) < (${high})
       order by resource_id, sequence limit ${MAX_ROWS_READ}`;
   }
+  // User and name are part of the row values, so that only their own index fits.
   if (userId !== null) {
     return sql`
-      select ${columns} from gateway.events where user_id = ${userId} and ${isInRange}
-      ${ascending} limit ${names === null ? limit : MAX_ROWS_READ}`;
+      select ${columns} from gateway.events
+      where (user_id, generation, xact_id, id) > (${userId}::text, ${low})
+        and (user_id, generation, xact_id, id) < (${userId}::text, ${high})
+      order by user_id, generation, xact_id, id
+      limit ${names === null ? limit : MAX_ROWS_READ}`;
   }
   if (names !== null) {
     return sql`
       select of_name.* from unnest(${sql.array([...new Set(names)])}::text[]) wanted (wanted_name),
       lateral (
-        select ${columns} from gateway.events where name = wanted_name and ${isInRange}
-        ${ascending} limit ${limit}
+        select ${columns} from gateway.events
+        where (name, generation, xact_id, id) > (wanted_name, ${low})
+          and (name, generation, xact_id, id) < (wanted_name, ${high})
+        order by name, generation, xact_id, id limit ${limit}
       ) of_name`;
   }
-  return sql`select ${columns} from gateway.events where ${isInRange} ${ascending} limit ${limit}`;
+  return sql`
+    select ${columns} from gateway.events
+    where (generation, xact_id, id) > (${low}) and (generation, xact_id, id) < (${high})
+    order by generation, xact_id, id limit ${limit}`;
 }
 
 function toReading(rows: readonly FoundRow[], limit: number): EventReading {

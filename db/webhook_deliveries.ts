@@ -134,6 +134,9 @@ export interface DueOptions {
   limit: number;
 }
 
+/** The greatest integer. */
+const LAST_SEQUENCE = 2 ** 31 - 1;
+
 /**
  * Finds due deliveries: per resource the pending one with the lowest sequence number, if it is due.
  * Deliveries behind one that waits for a retry are postponed to its time, so that they are not read
@@ -153,7 +156,11 @@ export async function takeDue(
       select due.event_id, first.event_id as first_id, first.next_attempt_at, first.attempts
       from due cross join lateral (
         select event_id, next_attempt_at, attempts from gateway.webhook_deliveries
-        where endpoint_id = ${endpointId} and resource_id = due.resource_id and status = 'pending'
+        where status = 'pending'
+          -- One row value, so that only the index of pending deliveries by resource fits.
+          and (endpoint_id, resource_id, sequence) >= (${endpointId}::uuid, due.resource_id, 0)
+          and (endpoint_id, resource_id, sequence)
+            <= (${endpointId}::uuid, due.resource_id, ${LAST_SEQUENCE})
         order by endpoint_id, resource_id, sequence limit 1
       ) first
     ), postponed as (

@@ -1,12 +1,12 @@
-/** Where the embedded PostgreSQL keeps its parts, and as whom it runs. */
+/** The paths of the embedded PostgreSQL, and the user it runs as. */
 
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 
 export interface Layout {
   /**
-   * Holds everything of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseHome`). It is the
-   * service's own; only the cluster and the log belong to whom the server runs as.
+   * Contains all files of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseHome`). It belongs
+   * to the service's user; only the cluster, the password and the log belong to the server's user.
    */
   home: string;
   programs: string;
@@ -16,11 +16,11 @@ export interface Layout {
   logFile: string;
   lockFile: string;
   pidFile: string;
-  /** Whom the server runs as; null is the service's own user. */
+  /** The user of the server; null: the service's user. */
   runAs: { uid: number; gid: number } | null;
 }
 
-/** PostgreSQL refuses to run as root; this is `nobody`, which every Linux has. */
+/** PostgreSQL does not run as root; this is the user `nobody`, which every Linux has. */
 export const NOBODY = { uid: 65534, gid: 65534 };
 
 export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
@@ -37,37 +37,37 @@ export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   };
 }
 
-/** The layout that was prepared for this data folder, or null where none was yet. */
+/** The layout of this data folder, or null if nothing is installed yet. */
 export async function readLayout(dataDir: string): Promise<Layout | null> {
   try {
-    const { home, runAs } = JSON.parse(await Deno.readTextFile(recordFile(dataDir)));
+    const { home, runAs } = JSON.parse(await Deno.readTextFile(layoutFile(dataDir)));
     return layoutIn(resolve(dataDir, home), runAs);
   } catch (error) {
-    // A record cut short by a crash counts as none: preparing again chooses the same place.
+    // A file that a crash left incomplete counts as missing: installing again chooses the same place.
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
     throw error;
   }
 }
 
-/** Remembers the choice; a home inside the data folder is kept relative, so the folder can move. */
+/** Stores the layout; a path inside the data folder is stored as relative, so the folder can move. */
 export async function writeLayout(dataDir: string, { home, runAs }: Layout): Promise<void> {
   const inside = home.startsWith(dataDir + "/") ? home.slice(dataDir.length + 1) : home;
-  await Deno.writeTextFile(recordFile(dataDir), JSON.stringify({ home: inside, runAs }) + "\n");
+  await Deno.writeTextFile(layoutFile(dataDir), JSON.stringify({ home: inside, runAs }) + "\n");
 }
 
 /**
- * As an ordinary user the server lives in the data folder. As root it runs as `nobody`, so it can
- * live there only if every folder above lets `nobody` pass; below a closed one (a 0700 home) it
- * gets a place of its own under /var/lib, one for each data folder.
+ * The data folder, unless the service runs as root. The server then runs as `nobody`, which needs
+ * access to every folder above; if one denies it (such as a home with mode 0700), the server gets a
+ * folder under /var/lib, one per data folder.
  */
 export async function chooseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, "postgres");
-  if (Deno.uid() !== 0 || await othersMayPass(dataDir)) return home;
+  if (Deno.uid() !== 0 || await isAccessibleToOthers(dataDir)) return home;
   const name = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
   return join("/var/lib/payment-gateway", name);
 }
 
-async function othersMayPass(path: string): Promise<boolean> {
+async function isAccessibleToOthers(path: string): Promise<boolean> {
   for (let folder = path;; folder = join(folder, "..")) {
     const { mode } = await Deno.stat(folder);
     if (((mode ?? 0) & 0o001) === 0) return false;
@@ -75,6 +75,6 @@ async function othersMayPass(path: string): Promise<boolean> {
   }
 }
 
-function recordFile(dataDir: string): string {
+function layoutFile(dataDir: string): string {
   return join(dataDir, "postgres.json");
 }

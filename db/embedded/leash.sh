@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the database server for as long as its own standard input stays open. However the service
-# ends, kill -9 included, the kernel closes that pipe, and the server then shuts down in good order.
-# It is told until it is gone: a server that has only just begun does not listen to signals yet.
-# What it runs is fixed, so that who may run this may run nothing else.
+# Runs the database server for as long as its own standard input stays open. When the service ends,
+# kill -9 included, the kernel closes that pipe, and the server then shuts down cleanly.
+# The signal is repeated until the server has ended: one that has just started ignores signals.
+# The program is fixed, so that the permission to run this script permits nothing else.
 # usage: leash PORT NAME=VALUE...
 trap '' INT TERM HUP
 home=$(dirname "$0")

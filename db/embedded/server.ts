@@ -1,4 +1,4 @@
-/** Starts, supervises and stops the embedded PostgreSQL that `install.ts` laid out. */
+/** Starts, supervises and stops the embedded PostgreSQL that `install.ts` installed. */
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,14 +6,14 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server can linger for seconds (as a zombie, or with clients) before a new one may start. */
-const START_PATIENCE_MS = 10_000;
+/** A killed server can remain for seconds (as a zombie, or with clients) before a new one can start. */
+const START_TIMEOUT_MS = 10_000;
 
-/** A server that cannot be started again is tried anew after this, for as long as it takes. */
+/** The pause between attempts to restart a server, which never end. */
 const RESTART_PAUSE_MS = 1_000;
 
 /** How long the server may take to end. */
-const STOP_PATIENCE_MS = 5_000;
+const STOP_TIMEOUT_MS = 5_000;
 
 export interface EmbeddedServer {
   url: string;
@@ -23,7 +23,7 @@ export interface EmbeddedServer {
 export interface ServerOptions {
   /** Further `name=value` settings of the server. */
   settings?: string[];
-  /** Told when the server died by itself, and of each attempt to start it again that failed. */
+  /** Called when the server crashed, and with the error of each failed restart. */
   onCrash?: (failedRestart?: unknown) => void;
 }
 
@@ -46,13 +46,13 @@ export async function startServer(
       }
       process = stopping ? null : await restart();
     }
-    // Started again while it was being stopped: it has to end, too.
+    // It was restarted while it was being stopped.
     if (!process) return;
     await closeQuietly(process.stdin);
     await process.status;
   }
 
-  /** On the port that everybody knows; null where it fails, for the time being. */
+  /** On the same port, which connections use; null: it failed, and is retried. */
   async function restart() {
     try {
       return await launch(layout, port, options);
@@ -69,18 +69,18 @@ export async function startServer(
     async stop() {
       stopping = true;
       if (process) await closeQuietly(process.stdin);
-      // A server that does not end by then is left to its leash.
-      await waitAtMost(STOP_PATIENCE_MS, supervision);
+      // The leash ends a server that takes longer.
+      await waitAtMost(STOP_TIMEOUT_MS, supervision);
     },
   };
 }
 
-/** The address of the server that runs in this folder already, or null. */
+/** The URL of the server that already runs in this folder, or null. */
 export async function findServer(layout: Layout): Promise<string | null> {
   const pidFile = await readPidFile(layout);
   if (!pidFile?.ready) return null;
-  // A pid file can outlive its server, and its port can belong to a stranger by now: only who
-  // takes the password and names the same folder is ours.
+  // A pid file can outlive its server, and another process may use its port by now: it is our server
+  // only if it accepts the password and has the same data folder.
   const url = await serverUrl(layout, pidFile.port);
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   try {
@@ -101,7 +101,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
     "log_timezone=UTC",
     ...options.settings ?? [],
   ];
-  const deadline = Date.now() + START_PATIENCE_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (true) {
     const stalePid = (await readPidFile(layout))?.pid;
     const process = new Deno.Command(layout.leash, {
@@ -110,23 +110,23 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
       stdin: "piped",
       stdout: "null",
       stderr: "null",
-      // In a process group of its own, so that a Ctrl-C in the terminal reaches the service alone.
+      // In its own process group, so that Ctrl-C in the terminal reaches only the service.
       detached: true,
       ...layout.runAs,
     }).spawn();
     if (await becomesReady(layout, port, process, stalePid)) return process;
     await closeQuietly(process.stdin);
     if (Date.now() > deadline) {
-      throw new Error(`PostgreSQL does not start; the reason is in ${layout.logFile}`);
+      throw new Error(`PostgreSQL does not start; see ${layout.logFile}`);
     }
-    // We hold the lock and no server of ours answers: the file is a leftover whose number a stranger
-    // may have by now. Should a server still live, its shared memory keeps the new one from starting.
+    // This process holds the lock and no server responds: the pid file is left over, and another
+    // process may have its pid by now. If a server still runs, its shared memory prevents a second.
     if (!await findServer(layout)) await Deno.remove(layout.pidFile).catch(() => {});
     await delay(100);
   }
 }
 
-/** A pid file that was there before says nothing: a server that was killed leaves it as it is. */
+/** A pid file from before the start is ignored: a killed server leaves it unchanged. */
 async function becomesReady(
   layout: Layout,
   port: number,
@@ -148,7 +148,7 @@ async function serverUrl(layout: Layout, port: number): Promise<string> {
   return `postgres://gateway:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** The first line of the pid file is the server's number, the fourth its port, the eighth its state. */
+/** The first line of the pid file is the pid, the fourth the port, the eighth the state. */
 async function readPidFile(layout: Layout) {
   const text = await Deno.readTextFile(layout.pidFile).catch(() => null);
   if (text === null) return null;

@@ -5,13 +5,7 @@ import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
-import {
-  postgresRuns,
-  preparedFolder,
-  runTask,
-  type Service,
-  startService,
-} from "../support/service.ts";
+import { postgresRuns, preparedFolder, runTask, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {
@@ -36,7 +30,7 @@ Deno.test("start: the first start prints its steps and a curl command that works
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
   for (
-    const step of ["Fetching PostgreSQL 18", "Creating the database", "Applied migration 0001"]
+    const step of ["Downloading PostgreSQL 18", "Creating the database", "Applied migration 0001"]
   ) {
     assert.match(output, new RegExp(step));
   }

@@ -10,7 +10,7 @@ import { assertProblem } from "../support/problem.ts";
 
 const MANY = 50;
 
-/** Counts, and tells what ran together. */
+/** A statement that records its batches. */
 function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => Promise.resolve()) {
   const batches: number[][] = [];
   const statement: Batched<number, number> = {
@@ -36,7 +36,7 @@ async function openCounting(...args: Parameters<typeof counting>) {
   };
 }
 
-Deno.test("who comes alone goes at once; who comes meanwhile goes together, each with its own result", async () => {
+Deno.test("batched: runs a single item at once, and items that arrive meanwhile in one batch", async () => {
   await using counter = await openCounting();
   const results = await Promise.all([1, 2, 3, 4].map(counter.count));
   assert.deepEqual(results, [10, 20, 30, 40]);
@@ -45,13 +45,13 @@ Deno.test("who comes alone goes at once; who comes meanwhile goes together, each
   assert.deepEqual(counter.batches.at(-1), [5]);
 });
 
-Deno.test("two that touch the same never go together, and keep their order", async () => {
+Deno.test("batched: items with the same conflict key run in separate batches, in order", async () => {
   await using counter = await openCounting();
   await Promise.all([1, 2, 3, 2, 2, 4].map(counter.count));
   assert.deepEqual(counter.batches, [[1], [2, 3, 4], [2], [2]]);
 });
 
-Deno.test("a flood goes in bounded portions", async () => {
+Deno.test("batched: limits the size of a batch", async () => {
   await using counter = await openCounting();
   const items = Array.from({ length: 1_000 }, (_, index) => index);
   const results = await Promise.all(items.map(counter.count));
@@ -60,7 +60,7 @@ Deno.test("a flood goes in bounded portions", async () => {
   assert.ok(counter.batches.length <= 20, `${counter.batches.length} statements`);
 });
 
-Deno.test("one that cannot be done is nobody else's loss", async () => {
+Deno.test("batched: a failing item does not fail the others of its batch", async () => {
   await using counter = await openCounting(async (sql, items) => {
     if (items.includes(3)) await sql`select 1 / 0`;
   });
@@ -68,7 +68,7 @@ Deno.test("one that cannot be done is nobody else's loss", async () => {
   assert.deepEqual(ends.map(({ status }) => status === "fulfilled"), [true, true, false, true]);
 });
 
-Deno.test("one that takes its time holds nobody up", async () => {
+Deno.test("batched: a slow batch does not delay the next one", async () => {
   const release = Promise.withResolvers<void>();
   await using counter = await openCounting((_sql, items) =>
     items.includes(1) ? release.promise : Promise.resolve()
@@ -79,7 +79,7 @@ Deno.test("one that takes its time holds nobody up", async () => {
   assert.equal(await slow, 10);
 });
 
-Deno.test("many charges at once take few statements, and each its own way", async () => {
+Deno.test("charge: concurrent charges share statements, and each gets its own result", async () => {
   const statements = new Map<string, number>();
   await using payments = await openPayments({
     wrapDatabase: (database) => ({
@@ -117,7 +117,7 @@ Deno.test("many charges at once take few statements, and each its own way", asyn
   assert.ok(statements.get("write payment")! < MANY / 2);
 });
 
-Deno.test("of charges that are written together, one that cannot be costs the others nothing", async () => {
+Deno.test("charge: a charge that cannot be stored does not fail others of its batch", async () => {
   await using payments = await openPayments();
   await payments.app.database.query((sql) =>
     sql`alter table gateway.events add constraint odd check (data->>'order_id' <> 'odd')`
@@ -133,7 +133,7 @@ Deno.test("of charges that are written together, one that cannot be costs the ot
   }
 });
 
-Deno.test("a charge whose row is slow to be written holds no other up", async () => {
+Deno.test("charge: a slow insert does not delay other charges", async () => {
   const { wrapDatabase, holdNext } = createHeldDatabase();
   await using payments = await openPayments({ wrapDatabase });
   const held = holdNext("insert payment");

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-/** Unknown keys are looked up each time, so that this always asks the database. */
+/** Unknown keys are not cached, so that this always queries the database. */
 const UNKNOWN_KEY = "gk_" + "a".repeat(43);
 
 const LOSSES = {
@@ -17,7 +17,7 @@ const LOSSES = {
 } as const;
 
 for (const [what, how] of Object.entries(LOSSES)) {
-  Deno.test(`while the database ${what}, callers get 503; when it returns, service does`, async () => {
+  Deno.test(`database: a request gets 503 while it ${what}, and succeeds once it is back`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     await using app = await openApp({ databaseUrl: url });
@@ -26,7 +26,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     assert.equal((await app.request("/health/ready/")).status, 200);
 
     proxy[how]();
-    // Several times: the first finds broken connections, those after it none at all.
+    // Several times: the first finds broken connections, later ones cannot connect.
     for (let i = 0; i < 3; i++) {
       const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(lookUp));
       for (const answer of answers) {
@@ -45,7 +45,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
   });
 }
 
-Deno.test("a transaction cut off half-way changes nothing", async () => {
+Deno.test("transaction: changes nothing if the connection is cut before its commit", async () => {
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
   await using app = await openApp({ databaseUrl: url });
@@ -62,14 +62,14 @@ Deno.test("a transaction cut off half-way changes nothing", async () => {
   assert.equal(row!.table, null);
 });
 
-Deno.test("a transaction past its deadline changes nothing, whatever it still does", async () => {
+Deno.test("transaction: changes nothing if it ends after its deadline", async () => {
   await using app = await openApp({ databaseUrl });
   const ended = Promise.withResolvers<unknown>();
   const attempt = app.database.transaction(async (sql) => {
     await sql`create table too_late (id int)`;
     await sql`select pg_sleep(1)`;
-    await othersAreAnswered(app);
-    // By its end the caller has been told that it failed.
+    await queryOnce(app);
+    // When this ends, the caller has got the error.
     await sql`select pg_sleep(1)`.finally(() => ended.resolve(null));
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
@@ -79,12 +79,12 @@ Deno.test("a transaction past its deadline changes nothing, whatever it still do
   assert.equal(row!.table, null);
 });
 
-Deno.test("a transaction past its deadline is not let ask anything more", async () => {
+Deno.test("transaction: rejects statements after its deadline", async () => {
   await using app = await openApp({ databaseUrl });
   const refused = Promise.withResolvers<Error>();
   const attempt = app.database.transaction(async (sql) => {
     await sql`select pg_sleep(1)`;
-    await othersAreAnswered(app);
+    await queryOnce(app);
     await sql`select pg_sleep(1)`;
     await Promise.resolve(sql`create table never ${sql({ id: 1 })}`).catch(refused.resolve);
   });
@@ -93,7 +93,7 @@ Deno.test("a transaction past its deadline is not let ask anything more", async 
   await untilNoTransaction();
 });
 
-Deno.test("a transaction whose statement takes too long frees its connection at once", async () => {
+Deno.test("transaction: releases its connection when a statement times out", async () => {
   await using app = await openApp({ databaseUrl });
   const slow = app.database.transaction((sql) => sql`select pg_sleep(60)`);
   await assert.rejects(slow, (error: Error) => {
@@ -104,16 +104,16 @@ Deno.test("a transaction whose statement takes too long frees its connection at 
   await untilNoTransaction();
 });
 
-Deno.test("callers hear of an absent database within 2 seconds", () => {
+Deno.test("database: the deadline is below the 2 seconds in which callers get an error", () => {
   assert.ok(DEADLINE_MS < 2_000);
 });
 
-/** So that the database counts as slow, not as gone. */
-async function othersAreAnswered(app: TestApp): Promise<void> {
+/** Makes the database count as slow, not as unreachable. */
+async function queryOnce(app: TestApp): Promise<void> {
   await app.database.query((sql) => sql`select 1`);
 }
 
-/** Well before the server itself would end one that is idle, which it does after 10 s. */
+/** Waits less than the 10 s after which the server itself ends an idle transaction. */
 function untilNoTransaction(): Promise<void> {
   return until("no transaction is open", async () => {
     const open = await ask(

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { newKey } from "../support/idempotency.ts";
 import { OPERATIONS, timesDone } from "../support/payments/operations.ts";
 import { assertProblem } from "../support/problem.ts";
-import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-function isBack({ app }: RelayedPayments): Promise<void> {
-  const asks = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
-  return until("the database is back", asks);
+function untilBack({ app }: RelayedPayments): Promise<void> {
+  const responds = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
+  return until("the database is back", responds);
 }
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: a database that goes away during the call costs nothing`, async () => {
+  Deno.test(`${operation.name}: a retry completes it once after the database was lost during the call`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -36,7 +36,7 @@ for (const operation of OPERATIONS) {
     const id = problem.payment_id!;
     relay.intercept = intercept;
     proxy.mend();
-    await isBack(payments);
+    await untilBack(payments);
 
     const tooEarly = await post(prepared.path, prepared.body, headers);
     await assertProblem(tooEarly, 409, "idempotency_in_progress");
@@ -48,7 +48,7 @@ for (const operation of OPERATIONS) {
     assert.equal(relay.times(operation.call), 1, "found, not sent again");
   });
 
-  Deno.test(`${operation.name}: what nobody asks about again, the task finds out`, async () => {
+  Deno.test(`${operation.name}: the check task completes it after the database was lost and without a retry`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -65,12 +65,12 @@ for (const operation of OPERATIONS) {
     const { payment_id } = await assertProblem(answer, 503, "unavailable");
     relay.intercept = intercept;
     proxy.mend();
-    await isBack(payments);
+    await untilBack(payments);
     now += 2 * 60_000;
     const [row] = await payments.app.database.query((sql) =>
       sql`select check_at from gateway.payments where id = ${payment_id!}`
     );
-    assert.ok(row!.check_at.getTime() <= now, "the sweep comes by itself");
+    assert.ok(row!.check_at.getTime() <= now, "it is due for a check");
     await payments.check(payment_id!);
     const payment = await payments.read(payment_id!);
     const [transaction] = await payments.transactions(prepared.orderId);
@@ -81,7 +81,7 @@ for (const operation of OPERATIONS) {
   });
 }
 
-Deno.test("without a database the gateway is not called", async () => {
+Deno.test("gateway: is not called while the database is unreachable", async () => {
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
   await using payments = await openRelayed({ databaseUrl: url });

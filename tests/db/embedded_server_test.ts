@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-Deno.test("a server whose service is gone before it has begun ends all the same", async () => {
+Deno.test("embedded server: ends if the service is gone before it has started", async () => {
   await using folder = await dataFolder();
   const layout = await install(folder.path, silent);
   const { success } = await new Deno.Command(layout.leash, {
@@ -34,15 +34,15 @@ Deno.test("a server whose service is gone before it has begun ends all the same"
   assert.equal(await findServer(layout), null);
 });
 
-Deno.test("a server that cannot be started again is tried until it can", async () => {
+Deno.test("embedded server: is restarted after a crash until that succeeds", async () => {
   await using folder = await dataFolder();
   const layout = await install(folder.path, silent);
   const program = join(layout.programs, "bin/postgres");
-  const told: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const failed = Promise.withResolvers<void>();
   const server = await startServer(layout, {
     onCrash(failedRestart) {
-      told.push(failedRestart instanceof Error ? failedRestart.message : undefined);
+      reported.push(failedRestart instanceof Error ? failedRestart.message : undefined);
       if (failedRestart) failed.resolve();
     },
   });
@@ -52,30 +52,30 @@ Deno.test("a server that cannot be started again is tried until it can", async (
     await failed.promise;
     await Deno.rename(`${program}.away`, program);
     while (await findServer(layout) !== server.url) await delay(50);
-    assert.equal(told[0], undefined);
-    assert.match(told[1] ?? "", /does not start; the reason is in/);
+    assert.equal(reported[0], undefined);
+    assert.match(reported[1] ?? "", /does not start; see /);
   } finally {
     await server.stop();
   }
   assert.equal(await findServer(layout), null);
 });
 
-Deno.test("a frozen server does not keep us from ending", async () => {
+Deno.test("embedded server: stop returns while the server is frozen", async () => {
   await using folder = await dataFolder();
   const layout = await install(folder.path, silent);
   const server = await startServer(layout);
   const pid = await postmaster(layout);
   Deno.kill(pid, "SIGSTOP");
   await server.stop();
-  // It was left to its leash, which ends it once it wakes (`isAlive` wakes it).
+  // The leash ends it once it runs again (`isAlive` sends SIGCONT).
   while (isAlive(pid)) await delay(50);
 });
 
-Deno.test("two installations at once in one folder make one", async () => {
+Deno.test("embedded server: concurrent installations in one folder create one cluster", async () => {
   await using folder = await dataFolder();
-  const said: string[] = [];
-  const say = (line: string) => said.push(line);
-  const layouts = await Promise.all([1, 2, 3].map(() => install(folder.path, say)));
+  const lines: string[] = [];
+  const report = (line: string) => lines.push(line);
+  const layouts = await Promise.all([1, 2, 3].map(() => install(folder.path, report)));
   assert.deepEqual(layouts[0], layouts[2]);
-  assert.deepEqual(said.filter((line) => line.startsWith("Creating")).length, 1);
+  assert.deepEqual(lines.filter((line) => line.startsWith("Creating")).length, 1);
 });

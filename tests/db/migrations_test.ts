@@ -15,7 +15,7 @@ function migration(name: string, sql: string): Migration {
   return { name, sql, checksum: `checksum of ${sql}` };
 }
 
-Deno.test("migrations are applied once, in the order of their numbers", async () => {
+Deno.test("migrate: applies each migration once, in the order of their numbers", async () => {
   const url = await createDatabase({ template: null });
   const migrations = [
     migration("0001_first", "create table gateway.log (line text)"),
@@ -29,7 +29,7 @@ Deno.test("migrations are applied once, in the order of their numbers", async ()
   assert.deepEqual(lines.map(({ line }) => line), ["second", "third"]);
 });
 
-Deno.test("files are loaded in order, whatever their line ends", async () => {
+Deno.test("loadMigrations: returns files in order, with the same checksum for any line ends", async () => {
   const migrations = await loadMigrations();
   const names = migrations.map(({ name }) => name);
   assert.deepEqual(names, names.toSorted());
@@ -52,7 +52,7 @@ Deno.test("files are loaded in order, whatever their line ends", async () => {
   }
 });
 
-Deno.test("a migration that fails leaves nothing of itself", async () => {
+Deno.test("migrate: rolls back a migration that fails", async () => {
   const url = await createDatabase({ template: null });
   const broken = migration("0001_broken", "create table gateway.half (id int); select nonsense");
   await assert.rejects(migrate(url, [broken]), { code: "42703" });
@@ -61,7 +61,7 @@ Deno.test("a migration that fails leaves nothing of itself", async () => {
   assert.deepEqual(await migrate(url, [migration("0001_broken", "select 1")]), ["0001_broken"]);
 });
 
-Deno.test("an applied file that changed refuses to go on", async () => {
+Deno.test("migrate: fails if an applied file has changed", async () => {
   const url = await createDatabase({ template: null });
   await migrate(url, [migration("0001_a", "select 1")]);
   const changed = [migration("0001_a", "select 2"), migration("0002_b", "select 3")];
@@ -71,12 +71,12 @@ Deno.test("an applied file that changed refuses to go on", async () => {
   });
 });
 
-Deno.test("PostgreSQL older than 15 is refused", () => {
+Deno.test("migrate: rejects PostgreSQL older than 15", () => {
   assert.throws(() => refuseOldServer(14), { message: /is PostgreSQL 14; version 15 or newer/ });
   refuseOldServer(15);
 });
 
-Deno.test("everything lives in the schema gateway, beside whatever else is there", async () => {
+Deno.test("migrate: creates tables only in the schema gateway", async () => {
   const url = await createDatabase({ template: null });
   await ask(url, "create table public.api_keys (mine text)");
   await migrate(url, await loadMigrations());
@@ -91,7 +91,7 @@ Deno.test("everything lives in the schema gateway, beside whatever else is there
   assert.deepEqual(names, ["public.api_keys"]);
 });
 
-Deno.test("many processes starting at once migrate once", async () => {
+Deno.test("migrate: concurrent processes apply each migration once", async () => {
   const url = await createDatabase({ template: null });
   const env = { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x" };
   const results = await Promise.all([1, 2, 3].map(() => runTask(["migrate"], env)));
@@ -101,7 +101,7 @@ Deno.test("many processes starting at once migrate once", async () => {
   assert.deepEqual(applied.toSorted(), all);
 });
 
-Deno.test("many connections racing within a process migrate once", async () => {
+Deno.test("migrate: concurrent connections of a process apply each migration once", async () => {
   const url = await createDatabase({ template: null });
   const migrations = [
     migration("0001_a", "create table gateway.a (id int); select pg_sleep(0.05)"),
@@ -111,7 +111,7 @@ Deno.test("many connections racing within a process migrate once", async () => {
   assert.deepEqual(applied.flat().toSorted(), ["0001_a", "0002_b"]);
 });
 
-Deno.test("the service is not ready while a migration is pending", async () => {
+Deno.test("readiness: is 503 while a migration is pending", async () => {
   const url = await createDatabase();
   const migrations = [...await loadMigrations(), migration("9999_later", "select 1")];
   await using app = await openApp({ databaseUrl: url, migrations });

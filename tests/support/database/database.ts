@@ -1,4 +1,4 @@
-/** Databases for tests: each file takes a fresh copy of the migrated template. */
+/** Databases for tests: each test file gets a copy of the migrated template. */
 
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
@@ -8,11 +8,11 @@ export const TEMPLATE = "template_gateway";
 export interface NewDatabase {
   server?: string;
   name?: string;
-  /** Null: an empty one. */
+  /** Null: the database is empty. */
   template?: string | null;
 }
 
-/** The address of a new database; the server and all its databases go when the tests end. */
+/** The URL of a new database; the server is deleted with its databases when the tests end. */
 export async function createDatabase(options: NewDatabase = {}): Promise<string> {
   const { server = testServerUrl(), template = TEMPLATE } = options;
   const name = options.name ?? `test_${randomUUID().replaceAll("-", "")}`;
@@ -30,12 +30,12 @@ export async function createDatabase(options: NewDatabase = {}): Promise<string>
 function testServerUrl(): string {
   const url = Deno.env.get("TEST_SERVER_URL");
   if (!url) {
-    throw new Error("There is no test server: run the tests with `deno task test [FILE…]`.");
+    throw new Error("There is no test server. Run the tests with `deno task test [FILE…]`.");
   }
   return url;
 }
 
-/** Runs a statement, as somebody beside the service would. */
+/** Runs a statement over a connection that is not the service's. */
 export async function ask(
   url: string,
   statement: string,

@@ -1,4 +1,4 @@
-/** A PostgreSQL as Debian installs it: unlike the embedded one it comes with `pg_dump`. */
+/** A PostgreSQL installed by Debian: unlike the embedded one it includes `pg_dump`. */
 
 import { join } from "node:path";
 import { NOBODY } from "../../../db/embedded/layout.ts";
@@ -12,11 +12,11 @@ const NEEDED = ["initdb", "postgres", "pg_dump", "pg_restore"];
 
 export interface DebianPostgres extends AsyncDisposable {
   url: string;
-  /** Where its programs are. */
+  /** The folder of its programs. */
   programs: string;
 }
 
-/** Null: there is none on this machine, which is said loudly. */
+/** Null: there is none on this machine; this prints a warning. */
 export function findPrograms(versions = VERSIONS): string | null {
   const found = foldersIn(versions).map((version) => join(version, "bin"))
     .find((folder) => NEEDED.every((name) => isFile(join(folder, name))));
@@ -35,7 +35,7 @@ export async function startDebianPostgres(
   const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
   const initdb = ["-D", cluster, "-A", "trust", "-U", "postgres", "--no-sync"];
   await new Deno.Command(join(programs, "initdb"), { args: initdb, ...runAs, ...quiet }).output();
-  // A port that was free may be taken by the time the server asks for it; then it ends at once.
+  // Another process may take the free port before the server does; the server then ends at once.
   for (let attempt = 0; attempt < 3; attempt++) {
     const port = choosePort();
     const process = new Deno.Command(join(programs, "postgres"), {
@@ -57,7 +57,7 @@ export async function startDebianPostgres(
   throw new Error(`PostgreSQL does not stay up in ${cluster}`);
 }
 
-/** False: it has ended. Whoever has the port instead may be a PostgreSQL, too, with other files. */
+/** False: it has ended. Another PostgreSQL may use the port, so the data folder is compared. */
 async function takesConnections(
   url: string,
   cluster: string,

@@ -1,19 +1,19 @@
-/** A gate on a wire: what comes along passes, waits or is lost, as a test wants it. */
+/** Lets a test pass, hold or drop what is sent over a connection. */
 
 export interface Gate<T> {
-  /** Whether it may go on; while the gate is shut there is no answer. */
+  /** Resolves to whether it may pass; pending while the gate is shut. */
   pass(thing: T): Promise<boolean>;
-  /** What comes from now on waits, all of it or only what is asked for. */
+  /** Holds everything that arrives from now on, or only what `holds` selects. */
   shut(holds?: (thing: T) => boolean): void;
-  /** In the order in which it came. */
+  /** What is held, in the order of arrival. */
   waiting(): T[];
-  /** What waits goes on, and all that comes passes. */
+  /** Passes what is held, and everything that arrives later. */
   open(): void;
-  /** What waits is lost; all that comes passes. */
+  /** Drops what is held, and passes everything that arrives later. */
   lose(): void;
 }
 
-/** `onArrival` is told of everything that comes, before anything becomes of it. */
+/** `onArrival` is called for everything that arrives, before it is passed or held. */
 export function createGate<T>(onArrival: () => void): Gate<T> {
   let holds: (thing: T) => boolean = () => false;
   let waiting: { thing: T; decide: (mayPass: boolean) => void }[] = [];

@@ -1,4 +1,4 @@
-/** A database whose statements wait where a test wants two requests to meet. */
+/** A database that holds queries by name, so that a test can make two requests overlap. */
 
 import type { Database } from "../../../db/database.ts";
 import type { Held } from "../gateway/relay.ts";
@@ -6,7 +6,7 @@ import { inTime } from "../until.ts";
 
 export interface HeldDatabase {
   wrapDatabase(database: Database): Database;
-  /** Keeps the next query of this name back until it is released. */
+  /** Holds the next query of this name until it is released. */
   holdNext(name: string): Held;
 }
 
@@ -29,7 +29,7 @@ export function createHeldDatabase(): HeldDatabase {
       waiting.set(name, { arrive: arrived.resolve, held: held.promise });
       return {
         get arrived() {
-          return inTime(`"${name}" is kept back`, arrived.promise);
+          return inTime(`"${name}" is held`, arrived.promise);
         },
         release: held.resolve,
       };
@@ -37,7 +37,7 @@ export function createHeldDatabase(): HeldDatabase {
   };
 }
 
-/** Has what is written to payments undone, after a test has looked at it from outside. */
+/** Rolls back writes of payments, after the test has run `during` while they are uncommitted. */
 export function createUndoing() {
   const atWork: { during?: () => Promise<void> } = {};
   return {

@@ -1,13 +1,13 @@
-/** How many rows PostgreSQL looks at to do something: what a table keeps must not count. */
+/** Measures how many rows PostgreSQL reads for some work, which must not depend on the table size. */
 
 import { type Database, openDatabase } from "../../../db/database.ts";
 
-/** Index entries and rows of all the service's tables; nobody else may use the database meanwhile. */
+/** Index entries and rows of all tables. Nothing else may use the database meanwhile. */
 export async function rowsRead(
   databaseUrl: string,
   work: (database: Database) => Promise<unknown>,
 ): Promise<number> {
-  // One connection, for each tells what it has done only when it is asked to.
+  // One connection, because each reports its statistics only when it is told to flush them.
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
   try {
     const before = await readSoFar(database);

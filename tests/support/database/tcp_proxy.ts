@@ -1,14 +1,14 @@
-/** A wire to a server that can be cut, or go silent, and be mended. */
+/** A TCP proxy that can cut, silence, hold and restore connections. */
 
 export interface TcpProxy extends AsyncDisposable {
   port: number;
-  /** Refuses new connections and resets those there are. */
+  /** Closes all connections and refuses new ones. */
   cut(): void;
-  /** Takes connections and bytes, and passes nothing on. */
+  /** Accepts connections and bytes, and forwards nothing. */
   silence(): void;
-  /** Keeps what has this text in it back until it is mended; resolves when there is such. */
+  /** Holds packets with this text until `mend`; resolves when one arrives. */
   hold(text: string): Promise<void>;
-  /** Takes connections and closes them at once, as a server does that is not up yet. */
+  /** Accepts connections and closes them at once, as a server does that is still starting. */
   slam(): void;
   mend(): void;
 }
@@ -108,7 +108,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   return proxy;
 }
 
-/** The same database, reached through a proxy. */
+/** The same database behind a proxy. */
 export function throughProxy(databaseUrl: string): { proxy: TcpProxy; url: string } {
   const url = new URL(databaseUrl);
   const proxy = openTcpProxy({ hostname: url.hostname, port: Number(url.port) });

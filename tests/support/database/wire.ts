@@ -1,15 +1,15 @@
-/** A wire to the database with a gate in each direction. */
+/** A proxy of the database with a gate in each direction. */
 
 import type { Gate } from "./gate.ts";
 
-/** Bytes on their way, and which connection's they are. */
+/** Bytes of one connection. */
 export interface Packet {
   connection: number;
   bytes: Uint8Array;
 }
 
 export interface DatabaseWire extends AsyncDisposable {
-  /** The database, reached through the wire. */
+  /** The URL of the database behind the proxy. */
   url: string;
 }
 
@@ -44,7 +44,7 @@ export function openDatabaseWire(
       pump(near, server, connection, statements),
       pump(server, near, connection, results),
     ]).catch(() => {
-      // Whoever is at an end was killed: that is what the wire is for.
+      // A test killed the process at one end.
     });
     for (const each of both) drop(each);
   }
@@ -65,7 +65,7 @@ export function openDatabaseWire(
   };
 }
 
-/** Reads on while the gate is shut, so that all that was said is known. */
+/** Keeps reading while the gate is shut, so that the test sees everything that was sent. */
 async function pump(
   from: Deno.TcpConn,
   to: Deno.TcpConn,
@@ -80,7 +80,7 @@ async function pump(
     written = written.then(async () => {
       if (await passing) await writeAll(to, bytes);
     });
-    // Waited for at the end; until then nobody would notice.
+    // Awaited at the end; until then a rejection would count as unhandled.
     written.catch(() => {});
   }
   await written;
@@ -90,7 +90,7 @@ async function writeAll(to: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
   for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await to.write(rest));
 }
 
-/** What was said in these packets, each connection's by itself. */
+/** The text of these packets, grouped by connection. */
 export function textOf(packets: Packet[]): string {
   const byConnection = Map.groupBy(packets, ({ connection }) => connection);
   return [...byConnection.values()].map((own) => {

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { newPayment } from "../../core/payments/new_payment.ts";
+import { openDatabase, type Sql } from "../../db/database.ts";
+import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
+import { findOutcomes, listDueJobs } from "../../db/job_queries.ts";
+import { JOB_RANKS } from "../../db/jobs.ts";
+import {
+  findPayment,
+  listPayments,
+  paymentLookups,
+  paymentWrites,
+} from "../../db/payment_statements.ts";
+import { takeDue } from "../../db/webhook_deliveries.ts";
+import { ask, createDatabase } from "../support/database/database.ts";
+
+const ROWS = 3_000;
+
+const NOW = new Date("2026-03-05T00:00:00Z");
+
+const ANY = { owner: null, parents: {}, paymentType: null, status: null, before: null, limit: 10 };
+
+/** Far fewer than there are rows, and more than any of these statements needs. */
+const MAX_READ = 500;
+
+const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
+  "find a payment": (sql) => findPayment(sql, idOf(7)),
+  "find payments of notifications": (sql) =>
+    paymentLookups.run(sql, [{ order_id: "o7", transaction_id: "t7", payment_ref: null }]),
+  // Of another version than the stored one: it finds the payment and writes nothing.
+  "update a payment": (sql) =>
+    paymentWrites.run(sql, [{ ...NO_SIDE_EFFECTS, record: { ...payment(), version: 9 } }]),
+  "list payments": (sql) => listPayments(sql, ANY),
+  "list payments of a user and status": (sql) =>
+    listPayments(sql, { ...ANY, owner: "u1", status: "deny" }),
+  "list payments of a type": (sql) => listPayments(sql, { ...ANY, paymentType: "akulaku" }),
+  "list payments of an order": (sql) => listPayments(sql, { ...ANY, parents: { order_id: "o7" } }),
+  "read events": (sql) =>
+    readEventsAfter(sql, BEFORE_ALL, { names: null, resourceId: null, userId: null }, 10),
+  "read events of a user": (sql) =>
+    readEventsAfter(sql, BEFORE_ALL, { names: null, resourceId: null, userId: "u1" }, 10),
+  "read events of a rare name": (sql) =>
+    readEventsAfter(sql, BEFORE_ALL, { names: ["rare"], resourceId: null, userId: null }, 10),
+  "take due deliveries": (sql) =>
+    takeDue(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
+  "list due jobs": (sql) => listDueJobs(sql, JOB_RANKS.awaited, NOW, 10),
+  "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
+};
+
+const NO_SIDE_EFFECTS = {
+  history: [],
+  events: [],
+  refunds: [],
+  charges: [],
+  notifications: [],
+  jobs: [],
+  key: null,
+  isFenced: false,
+};
+
+function payment() {
+  return {
+    ...newPayment({ payment_type: "qris", gross_amount: 1_000, order_id: "o7" }, "u1", NOW),
+    id: idOf(7),
+  };
+}
+
+function idOf(number: number): string {
+  return `01900000-0000-7000-8000-${number.toString(16).padStart(12, "0")}`;
+}
+
+function fill(from: number, to: number): string {
+  const id = "('01900000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid";
+  const endpoint = `'${idOf(1)}'::uuid`;
+  const rows = `from generate_series(${from}, ${to}) i`;
+  return `
+    insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
+      currency, transaction_status, sent_at, created_at, updated_at)
+    select ${id}, 'u' || i % 3, 'o' || i, 't' || i,
+      case when i % 1000 = 0 then 'akulaku' else 'qris' end, 1000, 'IDR',
+      case when i % 1000 = 1 then 'deny' else 'settlement' end, now(), now(), now() ${rows};
+    insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, created_at,
+      updated_at)
+    select ${id}, ${id}, 'key', 1, false, 'succeeded', now(), now() ${rows} where i = 1 or i > 10;
+    insert into gateway.events (id, name, resource, resource_id, sequence, user_id, data, created_at)
+    select ${id}, case when i % 1000 = 0 then 'rare' else 'frequent' end, 'payment', ${id}, 1,
+      'u' || i % 3, '{}', now() ${rows};
+    insert into gateway.jobs (id, task, subject_id, payload, status, run_at, created_at, updated_at)
+    select ${id}, 'task', ${id}, '{}', case when i % 100 = 0 then 'queued' else 'succeeded' end,
+      timestamptz '2026-03-01', now(), now() ${rows};
+    insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id, sequence,
+      status, next_attempt_at, created_at)
+    select ${id}, ${endpoint}, 'frequent', ${id}, 1,
+      case when i % 100 = 0 then 'pending' else 'delivered' end, timestamptz '2026-03-01', now()
+    ${rows}`;
+}
+
+/** Index entries and rows that the connection has read and not reported yet. */
+async function readSoFar(sql: Sql): Promise<number> {
+  const [row] = await sql`
+    select sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::int
+      as count
+    from pg_class where relnamespace = 'gateway'::regnamespace`;
+  return row!.count;
+}
+
+Deno.test("planner settings: statements that were planned on small tables read few rows of large ones", async () => {
+  const url = await createDatabase();
+  const tables = ["payments", "refunds", "events", "jobs", "webhook_deliveries"];
+  for (const table of tables) {
+    await ask(url, `alter table gateway.${table} set (autovacuum_enabled = false)`);
+  }
+  await ask(url, fill(1, 10));
+  await ask(url, "analyze");
+  const early = openDatabase({ url, poolSize: 1 });
+  const late = openDatabase({ url, poolSize: 1 });
+  try {
+    for (const run of Object.values(STATEMENTS)) await early.query(run);
+    await ask(url, fill(11, ROWS));
+    for (const [name, run] of Object.entries(STATEMENTS)) {
+      for (const [when, database] of Object.entries({ early, late })) {
+        const read = await database.transaction(async (sql) => {
+          const before = await readSoFar(sql);
+          await run(sql);
+          return await readSoFar(sql) - before;
+        });
+        assert.ok(read <= MAX_READ, `${name}, planned ${when}: ${read} rows read`);
+      }
+    }
+  } finally {
+    await early.close();
+    await late.close();
+  }
+});
