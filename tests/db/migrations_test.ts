@@ -96,8 +96,8 @@ Deno.test("many processes starting at once migrate once", async () => {
   const env = { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x" };
   const results = await Promise.all([1, 2, 3].map(() => runTask(["migrate"], env)));
   for (const { code, stderr } of results) assert.equal(code, 0, stderr);
-  const applied = results.flatMap(({ stdout }) => stdout.match(/^applied .*/gm) ?? []);
-  const all = (await loadMigrations()).map(({ name }) => `applied ${name}`);
+  const applied = results.flatMap(({ stdout }) => stdout.match(/^Applied .*/gm) ?? []);
+  const all = (await loadMigrations()).map(({ name }) => `Applied ${name}`);
   assert.deepEqual(applied.toSorted(), all);
 });
 
