@@ -1,11 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  findPending,
-  loadMigrations,
-  migrate,
-  type Migration,
-  refuseOldServer,
-} from "../../db/migrations.ts";
+import { findPending, loadMigrations, migrate, type Migration, refuseOldServer } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -96,8 +90,8 @@ Deno.test("migrate: concurrent processes apply each migration once", async () =>
   const env = { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x" };
   const results = await Promise.all([1, 2, 3].map(() => runTask(["migrate"], env)));
   for (const { code, stderr } of results) assert.equal(code, 0, stderr);
-  const applied = results.flatMap(({ stdout }) => stdout.match(/^applied .*/gm) ?? []);
-  const all = (await loadMigrations()).map(({ name }) => `applied ${name}`);
+  const applied = results.flatMap(({ stdout }) => stdout.match(/^Applied .*/gm) ?? []);
+  const all = (await loadMigrations()).map(({ name }) => `Applied ${name}`);
   assert.deepEqual(applied.toSorted(), all);
 });
 
