@@ -5,7 +5,13 @@ import { askService } from "../support/client.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
-import { postgresRuns, preparedFolder, runTask, type Service, startService } from "../support/service.ts";
+import {
+  postgresRuns,
+  preparedFolder,
+  runTask,
+  type Service,
+  startService,
+} from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { findPending, loadMigrations, migrate, type Migration, refuseOldServer } from "../../db/migrations.ts";
+import {
+  findPending,
+  loadMigrations,
+  migrate,
+  type Migration,
+  refuseOldServer,
+} from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
