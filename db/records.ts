@@ -38,8 +38,11 @@ export async function listHistory(sql: Sql, resourceId: string): Promise<History
 }
 
 /** Null stands for any value. */
+/** The user a query is restricted to; null: no restriction. */
+export type OwnerFilter = string | null;
+
 export interface RecordFilter {
-  owner: string | null;
+  owner: OwnerFilter;
   status: string | null;
   /** Only records created before this one. */
   before: string | null;

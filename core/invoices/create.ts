@@ -113,8 +113,9 @@ async function claimInvoice(
       if (isUsable) return { kind: "resume", invoice: earlier.record!, request };
       replaces = earlier;
     } catch (error) {
-      const isTaken = codeOf(error) === UNIQUE_VIOLATION && constraintOf(error) === INVOICE_NUMBER;
-      if (!isTaken) throw error;
+      const isNumberTaken = codeOf(error) === UNIQUE_VIOLATION &&
+        constraintOf(error) === INVOICE_NUMBER;
+      if (!isNumberTaken) throw error;
       if (input.invoice_number !== undefined) {
         throw invalidField("invoice_number", "is already used by another invoice");
       }

@@ -240,22 +240,22 @@ function buildChange(
   reported: ReportedTransaction,
   { step, to, refunds, now }: Findings,
 ): PaymentChange | null {
-  const isTaken = step === "forward" || step === "revived" || step === "same";
-  const state = isTaken ? to : knownState(current);
+  const isApplied = step === "forward" || step === "revived" || step === "same";
+  const state = isApplied ? to : knownState(current);
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {
       reserved_amount: sumByStatus(refunds.all, "pending"),
-      refunded_amount: isTaken || step === "duplicate"
+      refunded_amount: isApplied || step === "duplicate"
         ? to.refunded ?? current.refunded_amount
         : Math.max(current.refunded_amount, sumByStatus(refunds.all, "succeeded")),
     },
-    ...isTaken && takenMembers(current, report, reported, to, now),
+    ...isApplied && takenMembers(current, report, reported, to, now),
     ...step === "duplicate" && missingFields(current, reportedFields(report, reported)),
   };
   const checkAt = report.followUp?.run_at ??
     checkTime({ ...current, ...set }, state, refunds.all, now);
   const isDue = current.check_at !== null && current.check_at <= now;
-  if (isTaken || isDue || (checkAt === null) !== (current.check_at === null)) {
+  if (isApplied || isDue || (checkAt === null) !== (current.check_at === null)) {
     set.check_at = checkAt;
   }
   const isEmpty = Object.keys(set).length === 0 && refunds.changed.length === 0;
@@ -266,7 +266,7 @@ function buildChange(
     refunds: refunds.changed,
     key: report.key,
     notification: report.notification && finished(report.notification, current, step),
-    ...isTaken && {
+    ...isApplied && {
       transition: {
         to: { status: to.status, fraud: to.fraud },
         events: states.eventsOf(knownState(current), to, current.paid_at !== null),
