@@ -37,10 +37,10 @@ export async function listHistory(sql: Sql, resourceId: string): Promise<History
     from gateway.history where resource_id = ${resourceId} order by id`;
 }
 
-/** Null stands for any value. */
 /** The user a query is restricted to; null: no restriction. */
 export type OwnerFilter = string | null;
 
+/** Null stands for any value. */
 export interface RecordFilter {
   owner: OwnerFilter;
   status: string | null;
