@@ -203,8 +203,8 @@ Deno.test("payment of an invoice created outside the service: is visible to staf
   const { body } = sentInvoices(invoices)[0]!;
   const order_id = "from-the-dashboard";
   const { metadata: _, ...request } = { ...body, order_id, invoice_number: order_id };
-  const elsewhere = await invoices.sandbox.post("/v1/invoices", request);
-  await invoices.sandbox.control(`invoices/${elsewhere.id}/pay`);
+  const external = await invoices.sandbox.post("/v1/invoices", request);
+  await invoices.sandbox.control(`invoices/${external.id}/pay`);
   await invoices.runSchedule();
   const seen: Json[] = await (await invoices.get("/payments/", invoices.staff)).json();
   assert.deepEqual(seen.map((each) => [each.order_id, each.is_paid]), [[order_id, true]]);
@@ -327,12 +327,12 @@ Deno.test("invoice with an unknown outcome: does not adopt a cheaper invoice wit
   const { invoice_id } = await assertProblem(lost, 502, "gateway_unreachable");
   await invoices.advance(6 * MINUTE);
   const { body } = sentInvoices(invoices)[0]!;
-  const elsewhere = await sandbox.call("POST", "/v1/invoices", {
+  const external = await sandbox.call("POST", "/v1/invoices", {
     ...body,
     item_details: [{ description: "A sweet", price: CHEAP, quantity: 1 }],
   });
-  assert.equal(elsewhere.http, 201);
-  await sandbox.control(`invoices/${elsewhere.body.id}/pay`);
+  assert.equal(external.http, 201);
+  await sandbox.control(`invoices/${external.body.id}/pay`);
   await invoices.runSchedule();
   const invoice = await invoices.find(invoice_id!);
   assert.deepEqual([invoice.status, invoice.gateway_invoice_id], ["pending", null]);

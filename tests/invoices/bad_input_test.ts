@@ -271,10 +271,10 @@ Deno.test("invoice: of concurrent requests for one order id at two instances one
       first.post("/invoices/", request, newKey()),
       second.post("/charge/", { payment_type: "gopay", gross_amount: 1_000, order_id }),
     ]);
-    const made = answers.filter(({ status }) => status === 201);
-    assert.equal(made.length, 1, `round ${round}`);
+    const created = answers.filter(({ status }) => status === 201);
+    assert.equal(created.length, 1, `round ${round}`);
     for (const each of answers) {
-      if (each !== made[0]) await assertProblem(each, 400, "duplicate_order");
+      if (each !== created[0]) await assertProblem(each, 400, "duplicate_order");
     }
   }
   const sent = [first, second].flatMap(({ relay }) => relay.asked());

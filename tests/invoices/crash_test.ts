@@ -315,7 +315,8 @@ Deno.test("invoices and subscriptions: the service is killed during the call and
     const row = await rowOf(service, operation);
     assert.deepEqual([row?.status, row?.gateway_id], ["pending", null]);
   }
-  // The customer got the link elsewhere, and pays. Repeating the call with its key returns the invoice.
+  // The customer received the link by other means, and pays. Repeating the call with its key
+  // returns the invoice.
   const { order_id } = operations[0]!.body;
   const sentInvoice = service.passed.find(({ body }) => body.includes(order_id))!;
   const { body: invoiceAtGateway } = await sandbox.call(

@@ -171,11 +171,11 @@ Deno.test("invoice creation: INVOICE_PAYMENTS limits the payment methods of the 
 
 Deno.test("invoice creation: 200 concurrent invoices get distinct numbers and order ids, each sent once", async () => {
   await using invoices = await openInvoices();
-  const made = await Promise.all(Array.from({ length: 200 }, () => invoices.create()));
+  const created = await Promise.all(Array.from({ length: 200 }, () => invoices.create()));
   for (const name of ["id", "invoice_number", "order_id", "gateway_invoice_id"] as const) {
-    assert.equal(new Set(made.map((invoice) => invoice[name])).size, 200, name);
+    assert.equal(new Set(created.map((invoice) => invoice[name])).size, 200, name);
   }
-  for (const { order_id, invoice_number } of made) {
+  for (const { order_id, invoice_number } of created) {
     assert.match(order_id, /^[A-Za-z0-9_~.-]{1,36}$/);
     assert.ok(invoice_number.length <= 40);
   }
@@ -208,12 +208,12 @@ Deno.test("invoice creation: of 30 concurrent requests for one invoice_number on
   const ask = (n: number) =>
     post("/invoices/", { ...invoiceDue(now()), invoice_number: "the-one", order_id: order(n) });
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
-  const made = answers.findIndex(({ status }) => status === 201);
+  const created = answers.findIndex(({ status }) => status === 201);
   for (const [n, answer] of answers.entries()) {
-    if (n !== made) await assertProblem(answer, 400, "validation_error");
+    if (n !== created) await assertProblem(answer, 400, "validation_error");
   }
   assert.equal(relay.times(CREATE), 1);
-  for (const n of answers.keys()) if (n !== made) await invoices.create({ order_id: order(n) });
+  for (const n of answers.keys()) if (n !== created) await invoices.create({ order_id: order(n) });
 });
 
 Deno.test("invoice creation: fails if the gateway rejects it, and the caller can reuse order_id and invoice_number", async () => {
@@ -227,7 +227,7 @@ Deno.test("invoice creation: fails if the gateway rejects it, and the caller can
   const problem = await assertProblem(refused, 400, "gateway_validation");
   const { id } = await invoices.find(problem.invoice_id!);
   assert.deepEqual([problem.outcome, problem.order_id], ["refused", names.order_id]);
-  assert.match(problem.detail!, /customer_details\.name is odd/);
+  assert.match(problem.detail!, /customer_details\.name is unusual/);
   const failed = await invoices.find(id);
   assert.deepEqual([failed.status, failed.gateway_invoice_id], ["failed", null]);
   assert.deepEqual(await invoices.transitions(id), [">pending create", "pending>failed create"]);
@@ -235,9 +235,9 @@ Deno.test("invoice creation: fails if the gateway rejects it, and the caller can
   await assertProblem(await invoices.void(id), 400, "invalid_state");
 
   await assertDuplicateOrder(await post("/invoices/", request, {}, bob), names.order_id);
-  const made = await parseInvoice(await post("/invoices/", request));
-  assert.notEqual(made.id, id);
-  assert.deepEqual([made.status, made.invoice_number], ["sent", names.invoice_number]);
+  const created = await parseInvoice(await post("/invoices/", request));
+  assert.notEqual(created.id, id);
+  assert.deepEqual([created.status, created.invoice_number], ["sent", names.invoice_number]);
   await assertDuplicateOrder(
     await post("/invoices/", { ...request, invoice_number: null }),
     names.order_id,
@@ -296,9 +296,9 @@ Deno.test("invoice creation: fails with duplicate_order if the gateway already h
   await using invoices = await openInvoices({ databaseUrl });
   const order_id = randomUUID();
   await invoices.create({ order_id: randomUUID() });
-  const { metadata: _, ...elsewhere } = sentInvoices(invoices)[0]!.body;
-  const made = await invoices.sandbox.call("POST", "/v1/invoices", { ...elsewhere, order_id });
-  assert.equal(made.http, 201);
+  const { metadata: _, ...external } = sentInvoices(invoices)[0]!.body;
+  const created = await invoices.sandbox.call("POST", "/v1/invoices", { ...external, order_id });
+  assert.equal(created.http, 201);
   const refused = await invoices.post("/invoices/", { ...invoiceDue(invoices.now()), order_id });
   const { invoice_id } = await refused.clone().json();
   await assertDuplicateOrder(refused, order_id);
@@ -317,7 +317,7 @@ Deno.test("invoice creation: an Idempotency-Key creates one invoice and replays 
   assert.ok(isReplayed(again));
   assert.equal(again.headers.get("location"), `/invoices/${invoice.id}/`);
   assert.deepEqual(await parseInvoice(again), invoice);
-  const other = { ...request, customer_name: "Somebody else" };
+  const other = { ...request, customer_name: "Another customer" };
   await assertProblem(await post("/invoices/", other, key), 422, "idempotency_key_reused");
   assert.equal(relay.times(CREATE), 1);
 });
@@ -436,9 +436,9 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
     credential: "api_key",
     keyPrefix: null,
   } as const;
-  const { body: made } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
-  assert.equal(InvoiceSchema.parse(made).status, "sent");
-  const { id } = made;
+  const { body: created } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
+  assert.equal(InvoiceSchema.parse(created).status, "sent");
+  const { id } = created;
   assert.deepEqual(await getInvoiceStatus(app.deps, caller, id), await invoices.find(id));
 
   const { body: voided } = await voidInvoice(app.deps, caller, id, "wrong", null);
@@ -471,16 +471,16 @@ async function readPage(invoices: TestInvoices, path: string, key?: string) {
 }
 
 async function createMany(invoices: TestInvoices, count: number): Promise<Invoice[]> {
-  const made: Invoice[] = [];
-  for (let n = 0; n < count; n++) made.unshift(await invoices.create());
-  return made;
+  const created: Invoice[] = [];
+  for (let n = 0; n < count; n++) created.unshift(await invoices.create());
+  return created;
 }
 
 Deno.test("invoice list: returns complete invoices in pages, newest first, and new invoices do not shift pages", async () => {
   await using invoices = await openInvoices();
   assert.deepEqual(await readPage(invoices, "/invoices"), { page: [], ids: [], next: null });
-  const made = await createMany(invoices, 5);
-  assert.deepEqual((await readPage(invoices, "/invoices/")).page, made);
+  const created = await createMany(invoices, 5);
+  assert.deepEqual((await readPage(invoices, "/invoices/")).page, created);
   const seen: string[][] = [];
   for (let next: string | null = "/invoices/?limit=2"; next !== null;) {
     const read = await readPage(invoices, next);
@@ -489,14 +489,14 @@ Deno.test("invoice list: returns complete invoices in pages, newest first, and n
     // New invoices must not shift the next pages.
     await invoices.create();
   }
-  const ids = made.map(({ id }) => id);
+  const ids = created.map(({ id }) => id);
   assert.deepEqual(seen, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
 });
 
 Deno.test("invoice list: filters by status, and keeps the filter in the next link", async () => {
   await using invoices = await openInvoices();
-  const made = await createMany(invoices, 6);
-  const voided = [made[0]!, made[2]!, made[5]!].map(({ id }) => id);
+  const created = await createMany(invoices, 6);
+  const voided = [created[0]!, created[2]!, created[5]!].map(({ id }) => id);
   for (const id of voided) assert.equal((await invoices.void(id)).status, 200);
   const first = await readPage(invoices, "/invoices/?status=void&limit=2");
   assert.deepEqual(first.ids, voided.slice(0, 2));

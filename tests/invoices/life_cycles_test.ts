@@ -504,9 +504,9 @@ Deno.test("invoice void: 10 concurrent voids make one transition and one event",
 Deno.test("invoice void: concurrent overdue checks, syncs and voids send one event", async () => {
   await using invoices = await openInvoices();
   const { deps } = invoices.app;
-  const made = await Promise.all(Array.from({ length: 8 }, () => invoices.create()));
+  const created = await Promise.all(Array.from({ length: 8 }, () => invoices.create()));
   await invoices.advance(4 * DAY);
-  for (const [index, invoice] of made.entries()) {
+  for (const [index, invoice] of created.entries()) {
     if (index % 2) await voidAtGateway(invoices, invoice);
   }
   await Promise.all([
@@ -514,14 +514,14 @@ Deno.test("invoice void: concurrent overdue checks, syncs and voids send one eve
       await checkOverdueInvoices(deps);
       await invoices.runJobs();
     }),
-    ...made.flatMap(({ id }) => [
+    ...created.flatMap(({ id }) => [
       checkInvoiceStatus(deps, id),
       checkInvoiceStatus(deps, id),
       invoices.void(id),
     ]),
   ]);
   await invoices.runJobs();
-  for (const invoice of made) {
+  for (const invoice of created) {
     assert.equal((await invoices.find(invoice.id)).status, "void");
     assert.deepEqual(await readEventNames(invoices, invoice), [
       "invoice_created",
@@ -532,9 +532,9 @@ Deno.test("invoice void: concurrent overdue checks, syncs and voids send one eve
 
 Deno.test("scheduled check: finds every state after days without notifications and a gateway outage", async () => {
   await using invoices = await openInvoices();
-  const made = [];
-  for (let n = 0; n < 6; n++) made.push(await invoices.create());
-  const [paid, second, voided, late, ,] = made as [Invoice, Invoice, Invoice, Invoice];
+  const created = [];
+  for (let n = 0; n < 6; n++) created.push(await invoices.create());
+  const [paid, second, voided, late, ,] = created as [Invoice, Invoice, Invoice, Invoice];
   await invoices.pay(paid);
   const started = await invoices.pay(second, { only_start: true });
   await voidAtGateway(invoices, voided);
@@ -543,12 +543,12 @@ Deno.test("scheduled check: finds every state after days without notifications a
   await invoices.sandbox.fault("invoice_get", "error_500", { count: 1_000 });
   await invoices.advance(HOUR);
   await invoices.runSchedule();
-  for (const { id } of made) assert.equal((await invoices.find(id)).status, "sent");
+  for (const { id } of created) assert.equal((await invoices.find(id)).status, "sent");
   await invoices.sandbox.control("faults", undefined, "DELETE");
   await invoices.advance(4 * DAY);
   await invoices.pay(late);
   await invoices.runSchedule();
-  const states = await Promise.all(made.map(async ({ id }) => (await invoices.find(id)).status));
+  const states = await Promise.all(created.map(async ({ id }) => (await invoices.find(id)).status));
   assert.deepEqual(states, ["paid", "paid", "void", "paid", "overdue", "overdue"]);
   for (const invoice of [paid, second, late]) await assertPaid(invoices, invoice);
   assert.deepEqual(await readEventNames(invoices, voided), ["invoice_created", "invoice_voided"]);

@@ -60,12 +60,12 @@ function assertSentTimes(invoices: TestInvoices, { id }: Invoice, times: number)
 }
 
 async function assertCreated(invoices: TestInvoices, { id }: Invoice): Promise<Invoice> {
-  const made = await invoices.find(id);
-  assert.equal(made.status, "sent");
-  assert.equal((await invoices.atGateway(made)).order_id, made.order_id);
-  assert.ok(made.payment_link_url?.endsWith(made.gateway_invoice_id!));
-  assert.deepEqual(await readEventNames(invoices, made), ["invoice_created"]);
-  return made;
+  const created = await invoices.find(id);
+  assert.equal(created.status, "sent");
+  assert.equal((await invoices.atGateway(created)).order_id, created.order_id);
+  assert.ok(created.payment_link_url?.endsWith(created.gateway_invoice_id!));
+  assert.deepEqual(await readEventNames(invoices, created), ["invoice_created"]);
+  return created;
 }
 
 for (const loss of LOSSES) {
@@ -227,11 +227,11 @@ Deno.test("invoice creation: another instance resends it if the first one crashe
   await checkOverdueInvoices(other.app.deps);
   await runDueJobs(other.app);
   const [{ id }] = await (await other.get("/invoices/")).json();
-  const made = await crashing.find(id);
-  assert.equal(made.status, "sent");
+  const created = await crashing.find(id);
+  assert.equal(created.status, "sent");
   held.release();
-  assert.equal((await parseInvoice(await answer)).gateway_invoice_id, made.gateway_invoice_id);
-  assert.deepEqual(await readEventNames(crashing, made), ["invoice_created"]);
+  assert.equal((await parseInvoice(await answer)).gateway_invoice_id, created.gateway_invoice_id);
+  assert.deepEqual(await readEventNames(crashing, created), ["invoice_created"]);
 });
 
 Deno.test("invoice creation: a rejection of the resent request does not fail the invoice", async () => {
@@ -290,12 +290,12 @@ Deno.test("invoice creation: fails if the gateway is rate limiting, and a retry 
   assert.equal(busy.headers.get("retry-after"), "7");
   const { outcome, order_id } = await assertProblem(busy, 400, "gateway_rate_limited");
   assert.equal(outcome, "refused");
-  const made = await parseInvoice(await invoices.post("/invoices/", request, key));
-  assert.equal(made.order_id, order_id);
+  const created = await parseInvoice(await invoices.post("/invoices/", request, key));
+  assert.equal(created.order_id, order_id);
   const sent = sentInvoices(invoices).map(({ body }) => [body.order_id, body.invoice_number]);
   assert.deepEqual(sent, [
-    [order_id, made.invoice_number],
-    [order_id, made.invoice_number],
+    [order_id, created.invoice_number],
+    [order_id, created.invoice_number],
   ]);
 });
 

@@ -303,7 +303,7 @@ async function readState({ app }: TestPayments, id: string): Promise<Json> {
   return { ...row };
 }
 
-/** Columns that a trusted notification may change without harm. */
+/** Columns on which no decision depends, or that belong to the reported state. */
 const IGNORED_COLUMNS = [
   ...["version", "updated_at", "check_at", "paid_at"],
   ...["status_code", "status_message", "settlement_time"],

@@ -414,7 +414,7 @@ Deno.test("notification: is unmatched and answered with 200 if the gateway does 
   await using payments = await openPayments({ databaseUrl });
   const unknown = {
     id: randomUUID(),
-    order_id: `nobodys-${randomUUID()}`,
+    order_id: `unknown-${randomUUID()}`,
     transaction_id: randomUUID(),
     gross_amount: "10000.00",
     payment_type: "gopay",
@@ -468,7 +468,7 @@ const UNSIGNED: Record<string, Json> = {
     account_id: randomUUID(),
     account_status: "ENABLED",
     status_code: "200",
-    signature_key: "whatever",
+    signature_key: "invalid",
   },
 };
 

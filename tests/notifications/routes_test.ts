@@ -254,8 +254,8 @@ Deno.test("notification: too many rejected requests from an address get 429, sig
   await assertProblem(response, 429, "rate_limited");
 
   for (let i = 0; i < 10; i++) await notify(payments, valid);
-  const elsewhere = { address: "203.0.113.2" };
-  assert.deepEqual(await statuses([FORGED, FORGED], elsewhere), [403, 403]);
+  const otherAddress = { address: "203.0.113.2" };
+  assert.deepEqual(await statuses([FORGED, FORGED], otherAddress), [403, 403]);
   const remoteAddr = { transport: "tcp", hostname: "203.0.113.1", port: 1 } as const;
   const ownRequest = new Request("http://localhost/me/", {
     headers: { Authorization: `Bearer ${payments.key}` },
@@ -519,8 +519,8 @@ Deno.test("notification routes: work under BASE_PATH, including Link", async () 
   for (const payment of charged) {
     await notify(payments, pendingNotification(payment), { basePath: "/pay" });
   }
-  const elsewhere = await send(payments, JSON.stringify(pendingNotification(charged[0])));
-  await assertProblem(elsewhere, 404, "not_found");
+  const outsideBasePath = await send(payments, JSON.stringify(pendingNotification(charged[0])));
+  await assertProblem(outsideBasePath, 404, "not_found");
 
   const [page, rest] = await listPages(payments, staff, "/pay/notifications/?limit=1");
   assert.deepEqual([page!.length, rest!.length], [1, 1]);

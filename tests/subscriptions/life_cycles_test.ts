@@ -514,7 +514,7 @@ Deno.test("sync: stores the other charges if the gateway lists one it does not k
 
 Deno.test("sync: skips subscriptions that were disabled or cancelled over a week ago", async () => {
   await using subscriptions = await openSubscriptions();
-  const [kept, disabled, cancelled, ended] = [
+  const [active, disabled, cancelled, ended] = [
     await subscriptions.create(),
     await subscriptions.create(),
     await subscriptions.create(),
@@ -522,7 +522,7 @@ Deno.test("sync: skips subscriptions that were disabled or cancelled over a week
   ];
   await subscriptions.actAndParse(disabled.id, "disable");
   await subscriptions.actAndParse(cancelled.id, "cancel");
-  const all = [kept, disabled, cancelled, ended];
+  const all = [active, disabled, cancelled, ended];
   const statusChecks = () => all.map((each) => subscriptions.statusChecks(each));
   await subscriptions.advance(6 * DAY);
   await subscriptions.sync();

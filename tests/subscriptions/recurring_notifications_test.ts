@@ -68,20 +68,20 @@ async function createWithLostResponse(subscriptions: TestSubscriptions, headers 
 
 /** The gateway's notification about the subscription that it created last. */
 async function lastCreated(subscriptions: TestSubscriptions): Promise<Json> {
-  const made = await subscriptions.createdAtGateway();
-  assert.ok(made.length > 0);
-  return made.at(-1);
+  const created = await subscriptions.createdAtGateway();
+  assert.ok(created.length > 0);
+  return created.at(-1);
 }
 
 async function assertAdopted(
   subscriptions: TestSubscriptions,
   id: string,
-  made: Json,
+  created: Json,
 ): Promise<Subscription> {
   const adopted = await subscriptions.stored(id);
   assert.equal(adopted.status, "active");
-  assert.equal(adopted.gateway_subscription_id, made.id);
-  assert.equal(secondOf(adopted.next_execution_at), secondOf(made.schedule.next_execution_at));
+  assert.equal(adopted.gateway_subscription_id, created.id);
+  assert.equal(secondOf(adopted.next_execution_at), secondOf(created.schedule.next_execution_at));
   assert.deepEqual(namesOf(await subscriptions.readEvents(id)), ["subscription_created"]);
   return adopted;
 }
@@ -108,16 +108,18 @@ Deno.test("recurring notification: of an unknown subscription stores nothing and
 Deno.test("recurring notification: of any shape is answered with 200 and changes nothing", async () => {
   await using subscriptions = await openSubscriptions();
   const before = await countRows(subscriptions);
-  const odd = [null, 5, "x", [], [[]], {}, true, "\0", "\ud800", "x".repeat(10_000), { id: "x" }];
+  const unusual = [null, 5, "x", [], [[]], {}, true, "\0", "\ud800", "x".repeat(10_000), {
+    id: "x",
+  }];
   await sendHints(
     subscriptions,
-    ...odd.map((subscription) => ({ event_name: "subscription.charge", subscription })),
-    ...odd.map((id) => ({ subscription: { id } })),
-    ...odd.map((metadata) => ({ subscription: { id: "x", metadata } })),
-    ...odd.map((subscription_ref) => ({
+    ...unusual.map((subscription) => ({ event_name: "subscription.charge", subscription })),
+    ...unusual.map((id) => ({ subscription: { id } })),
+    ...unusual.map((metadata) => ({ subscription: { id: "x", metadata } })),
+    ...unusual.map((subscription_ref) => ({
       subscription: { id: "x", metadata: { subscription_ref } },
     })),
-    ...odd.map((schedule) => ({ id: "x", schedule })),
+    ...unusual.map((schedule) => ({ id: "x", schedule })),
   );
   assert.deepEqual(await countRows(subscriptions), before);
 });
@@ -202,24 +204,24 @@ Deno.test("subscription with an unknown outcome: is adopted when the gateway's n
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "recurring";
   const { id } = await createWithLostResponse(subscriptions);
-  const made = await lastCreated(subscriptions);
+  const created = await lastCreated(subscriptions);
   await subscriptions.runJobs();
   await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, made);
+  await assertAdopted(subscriptions, id, created);
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
 Deno.test("subscription with an unknown outcome: is adopted although a check is already queued", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await createWithLostResponse(subscriptions);
-  const made = await lastCreated(subscriptions);
+  const created = await lastCreated(subscriptions);
   // The job that the create request queued has not run yet.
   assert.equal((await jobsOf(subscriptions.app, id)).length, 1);
-  await sendHints(subscriptions, made);
+  await sendHints(subscriptions, created);
   await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, made);
+  await assertAdopted(subscriptions, id, created);
 });
 
 Deno.test("subscription with an unknown outcome: is not sent again minutes later, and is adopted", async (t) => {
@@ -252,10 +254,10 @@ Deno.test("subscription with an unknown outcome: is not sent again minutes later
     },
   );
   await t.step("the gateway's notification makes the service adopt it", async () => {
-    const made = await lastCreated(subscriptions);
-    await sendHints(subscriptions, made);
+    const created = await lastCreated(subscriptions);
+    await sendHints(subscriptions, created);
     await subscriptions.runJobs();
-    await assertAdopted(subscriptions, id, made);
+    await assertAdopted(subscriptions, id, created);
   });
   await t.step("a retry with the same key then returns it", async () => {
     assert.equal((await parseSubscription(await again(), 201)).id, id);
@@ -270,8 +272,8 @@ Deno.test("subscription creation: a retry within the life of the gateway's key i
   const { id, headers, request } = await createWithLostResponse(subscriptions);
   await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  const made = await parseSubscription(await post("/subscriptions/", request, headers), 201);
-  assert.deepEqual([made.id, made.status], [id, "active"]);
+  const created = await parseSubscription(await post("/subscriptions/", request, headers), 201);
+  assert.deepEqual([created.id, created.status], [id, "active"]);
   const sent = relay.received.filter(({ method }) => method === "POST");
   assert.equal(sent.length, 2);
   assert.equal(sent[0]!.body, sent[1]!.body);
@@ -318,12 +320,12 @@ Deno.test("subscription creation: a notification before the response leads to on
   const request = await subscriptions.request();
   const creating = post("/subscriptions/", request, headers);
   await held.arrived;
-  const made = await lastCreated(subscriptions);
-  await sendHints(subscriptions, made, made);
+  const created = await lastCreated(subscriptions);
+  await sendHints(subscriptions, created, created);
   await subscriptions.runJobs();
   held.release();
   const { id } = await parseSubscription(await creating, 201);
-  await assertAdopted(subscriptions, id, made);
+  await assertAdopted(subscriptions, id, created);
   assert.equal(
     (await parseSubscription(await post("/subscriptions/", request, headers), 201)).id,
     id,
@@ -380,15 +382,15 @@ Deno.test("subscription with an unknown outcome: is adopted and charged if the f
   const { id } = await createWithLostResponse(subscriptions);
   await subscriptions.advance(10 * MINUTE);
   await subscriptions.runJobs();
-  const made = await lastCreated(subscriptions);
+  const created = await lastCreated(subscriptions);
   subscriptions.delivery = "both";
   // Both notifications of the cycle arrive before any job runs.
-  await subscriptions.advanceToNextCycle({ gateway_subscription_id: made.id } as Subscription);
+  await subscriptions.advanceToNextCycle({ gateway_subscription_id: created.id } as Subscription);
   await subscriptions.runJobs();
   await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
   const adopted = await subscriptions.stored(id);
-  assert.equal(adopted.gateway_subscription_id, made.id);
+  assert.equal(adopted.gateway_subscription_id, created.id);
   await assertAllCharged(subscriptions, adopted, 1);
   assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
     "subscription_created",

@@ -42,7 +42,7 @@ async function readPage(subscriptions: TestSubscriptions, path: string, key?: st
 
 async function createMany(subscriptions: TestSubscriptions, count: number): Promise<string[]> {
   const ids = [];
-  for (let made = 0; made < count; made++) ids.unshift((await subscriptions.create()).id);
+  for (let created = 0; created < count; created++) ids.unshift((await subscriptions.create()).id);
   return ids;
 }
 
@@ -352,8 +352,8 @@ Deno.test("subscription creation: fails if the gateway is rate limiting, and a r
   assert.equal(refused.headers.get("retry-after"), "7");
   const problem = await assertProblem(refused, 400, "gateway_rate_limited");
   assert.equal(problem.outcome, "refused");
-  const made = await parseSubscription(await post("/subscriptions/", request, headers), 201);
-  assert.notEqual(made.id, problem.subscription_id);
+  const created = await parseSubscription(await post("/subscriptions/", request, headers), 201);
+  assert.notEqual(created.id, problem.subscription_id);
   assert.equal((await subscriptions.stored(problem.subscription_id!)).status, "failed");
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });

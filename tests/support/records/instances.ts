@@ -125,7 +125,10 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
   return instances;
 }
 
-/** A deadlock counts even if it was retried: rows are locked in one order. Runs after all connections are closed. */
+/**
+ * A deadlock counts even if it was retried: rows are locked in one order. Call this after all
+ * connections are closed: sessions may report their statistics only when they end.
+ */
 async function assertNoDeadlock(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   try {
