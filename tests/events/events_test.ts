@@ -15,7 +15,7 @@ import { openApp, type TestApp } from "../support/app.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createUndoing } from "../support/database/held_database.ts";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
@@ -68,7 +68,7 @@ Deno.test("subscriber: gets each event with the resource as it was at commit, as
   await using payments = await openPayments({ events });
   const { app } = payments;
   const payment = await payments.charge("gopay");
-  const { id } = await notified(payments, telling(payment, "settlement"));
+  const { id } = await notifyAndRead(payments, buildNotification(payment, "settlement"));
   assert.equal(handled.length, 0, "the request itself calls no subscriber");
   await runDueJobs(app);
   await runDueJobs(app);

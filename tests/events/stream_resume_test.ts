@@ -11,7 +11,7 @@ import {
   type StreamMessage,
   writeEvent,
 } from "../support/events/event_stream.ts";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
@@ -66,8 +66,11 @@ async function makeManyEvents(payments: TestPayments): Promise<void> {
   await Promise.all(Array.from({ length: 6 }, async () => {
     for (let i = 0; i < 6; i++) {
       const payment = await payments.charge("gopay");
-      const bodies = [telling(payment, "settlement"), telling(payment, "pending")];
-      await Promise.all(bodies.map((body) => notified(payments, body)));
+      const bodies = [
+        buildNotification(payment, "settlement"),
+        buildNotification(payment, "pending"),
+      ];
+      await Promise.all(bodies.map((body) => notifyAndRead(payments, body)));
     }
   }));
 }

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { askService } from "../support/client.ts";
 import { ask } from "../support/database/database.ts";
 import { follow, listAll, parseMessage, serveApp } from "../support/events/event_stream.ts";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { dataFolder } from "../support/project.ts";
@@ -19,7 +19,7 @@ async function openWithStaff(options: Parameters<typeof openPayments>[0] = {}) {
 }
 
 async function settle(payments: TestPayments, id: string): Promise<void> {
-  await notified(payments, telling(await payments.read(id), "settlement"));
+  await notifyAndRead(payments, buildNotification(await payments.read(id), "settlement"));
 }
 
 Deno.test("event stream: sends events as `GET /events/` lists them, with id and name", async () => {

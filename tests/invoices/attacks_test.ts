@@ -6,31 +6,31 @@ import {
   type Invoice,
   invoiceDue,
   MINUTE,
-  namesTold,
   openInvoices,
   parseInvoice,
+  readEventNames,
   sentInvoices,
   type TestInvoices,
 } from "../support/records/invoices.ts";
-import { notified, notify, sign } from "../support/gateway/notifications.ts";
+import { notify, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 
 const CHEAP = 1_000;
 
-/** That nobody takes it for paid, now or when the clock has seen to it. */
-async function assertUnpaid(invoices: TestInvoices, { id }: Invoice, says = ""): Promise<void> {
-  await invoices.work();
+/** Fails if the invoice is paid now, or after the scheduled checks ran. */
+async function assertUnpaid(invoices: TestInvoices, { id }: Invoice, message = ""): Promise<void> {
+  await invoices.runJobs();
   await invoices.advance(HOUR);
-  await invoices.tick();
+  await invoices.runSchedule();
   const invoice = await invoices.find(id);
-  assert.deepEqual([invoice.status, invoice.paid_at], ["sent", null], says);
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created"], says);
+  assert.deepEqual([invoice.status, invoice.paid_at], ["sent", null], message);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created"], message);
 }
 
-/** A cheap payment of Bob's own, and the settlement that the gateway told of it. */
-async function paidCheaply(invoices: TestInvoices, bob: string, more: Json = {}) {
+/** A cheap payment of Bob, and the gateway's settlement notification for it. */
+async function payCheaply(invoices: TestInvoices, bob: string, more: Json = {}) {
   const body = { payment_type: "gopay", gross_amount: CHEAP, ...more };
   const payment = await parsePayment(await invoices.post("/charge/", body, {}, bob), 201);
   await invoices.sandbox.control(`transactions/${payment.transaction_id}/pay`);
@@ -39,10 +39,10 @@ async function paidCheaply(invoices: TestInvoices, bob: string, more: Json = {})
   return { payment, settlement };
 }
 
-Deno.test("what nobody signed pays nothing, whatever it says", async () => {
+Deno.test("invoice: stays unpaid if a notification has no valid signature", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
-  const told = {
+  const body = {
     order_id: invoice.order_id,
     status_code: "200",
     gross_amount: invoice.total_amount,
@@ -53,16 +53,16 @@ Deno.test("what nobody signed pays nothing, whatever it says", async () => {
   };
   const asked = invoices.relay.received.length;
   for (const key of ["", "SB-Mid-client-sandbox", "wrong"]) {
-    await assertProblem(await notify(invoices, sign(told, key)), 403, "signature_invalid");
+    await assertProblem(await notify(invoices, sign(body, key)), 403, "signature_invalid");
   }
-  assert.equal(invoices.relay.received.length, asked, "not even the gateway is asked");
+  assert.equal(invoices.relay.received.length, asked, "the gateway is not called");
   await assertUnpaid(invoices, invoice);
 });
 
-Deno.test("a signature for the invoice's own order and amount is still no payment of it", async () => {
+Deno.test("invoice: stays unpaid if a validly signed notification names an unknown transaction", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
-  const told = sign({
+  const body = sign({
     order_id: invoice.order_id,
     status_code: "200",
     gross_amount: invoice.total_amount,
@@ -71,19 +71,19 @@ Deno.test("a signature for the invoice's own order and amount is still no paymen
     payment_type: "gopay",
     metadata: { midtrans_invoice_id: invoice.gateway_invoice_id },
   });
-  assert.equal((await notified(invoices, told)).status, "unmatched");
-  const { transaction_id: _, ...nameless } = told;
-  assert.equal((await notified(invoices, nameless)).status, "unmatched");
+  assert.equal((await notifyAndRead(invoices, body)).status, "unmatched");
+  const { transaction_id: _, ...withoutId } = body;
+  assert.equal((await notifyAndRead(invoices, withoutId)).status, "unmatched");
   await assertUnpaid(invoices, invoice);
 });
 
-Deno.test("what is told of a cheap payment cannot be turned into one of an invoice", async () => {
+Deno.test("invoice: stays unpaid if the notification of another, cheaper payment is altered to name it", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const invoice = await invoices.create();
   const started = await invoices.pay(invoice, { only_start: true });
-  const { payment, settlement } = await paidCheaply(invoices, bob);
-  // Of all this the signature covers the order, the code and the amount.
+  const { payment, settlement } = await payCheaply(invoices, bob);
+  // The signature covers only the order id, the status code and the amount.
   const forgeries: Json[] = [
     { metadata: { midtrans_invoice_id: invoice.gateway_invoice_id } },
     { metadata: { invoice_ref: invoice.id, midtrans_invoice_id: invoice.gateway_invoice_id } },
@@ -107,22 +107,22 @@ Deno.test("what is told of a cheap payment cannot be turned into one of an invoi
   }
 });
 
-Deno.test("a cheap invoice that was paid cannot pass for another one", async () => {
+Deno.test("invoice: stays unpaid if the notification of another, cheaper invoice is altered to name it", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
-  const dear = await invoices.create();
+  const expensive = await invoices.create();
   const items = [{ description: "A sweet", price: CHEAP, quantity: 1 }];
   const cheap = await invoices.create({ items }, {}, bob);
   await invoices.pay(cheap);
   const settlement = invoices.sandbox.hooks.at(-1)!.body;
-  const metadata = { ...settlement.metadata, midtrans_invoice_id: dear.gateway_invoice_id };
+  const metadata = { ...settlement.metadata, midtrans_invoice_id: expensive.gateway_invoice_id };
   assert.equal((await notify(invoices, { ...settlement, metadata })).status, 200);
-  await assertUnpaid(invoices, dear);
-  assert.equal((await invoices.find(cheap.id)).status, "paid", "it is what it is");
-  assert.deepEqual(await invoices.paymentsOf(dear), []);
+  await assertUnpaid(invoices, expensive);
+  assert.equal((await invoices.find(cheap.id)).status, "paid", "the cheap invoice itself is paid");
+  assert.deepEqual(await invoices.paymentsOf(expensive), []);
 });
 
-Deno.test("no charge can bear the marks of an invoice", async () => {
+Deno.test("charge and invoice: reject metadata and order ids reserved for an existing invoice", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const bob = await invoices.app.createKey({ userId: "bob" });
@@ -148,7 +148,7 @@ Deno.test("no charge can bear the marks of an invoice", async () => {
   assert.equal(invoices.relay.times("POST /v2/charge"), 0);
 });
 
-Deno.test("a cheap charge under whatever looks like the invoice pays nothing but itself", async () => {
+Deno.test("invoice: stays unpaid if a cheaper charge uses its ids as order id, metadata or custom fields", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const bob = await invoices.app.createKey({ userId: "bob" });
@@ -162,7 +162,7 @@ Deno.test("a cheap charge under whatever looks like the invoice pays nothing but
     `${invoice.order_id}.`,
   ];
   for (const order_id of orders) {
-    const { payment } = await paidCheaply(invoices, bob, {
+    const { payment } = await payCheaply(invoices, bob, {
       order_id,
       invoice_id: invoice.id,
       metadata: { invoice_id: invoice.id, invoice_number: invoice.invoice_number },
@@ -175,7 +175,7 @@ Deno.test("a cheap charge under whatever looks like the invoice pays nothing but
   assert.deepEqual(await invoices.paymentsOf(invoice), []);
 });
 
-Deno.test("a cheap transaction made elsewhere that names the invoice, or has its order, does not pay it", async () => {
+Deno.test("invoice: stays unpaid if a cheaper transaction created outside the service names it or uses its order id", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const { sandbox } = invoices;
@@ -187,25 +187,25 @@ Deno.test("a cheap transaction made elsewhere that names the invoice, or has its
   await sandbox.paid("gopay", { transaction_details: { gross_amount: CHEAP, order_id } });
   await assertUnpaid(invoices, named);
   await assertUnpaid(invoices, ordered);
-  // And the customer can still pay what is due.
+  // The customer can still pay the amount due.
   for (const invoice of [named, ordered]) {
     await invoices.pay(invoice);
-    await invoices.work();
+    await invoices.runJobs();
     assert.equal((await invoices.find(invoice.id)).status, "paid");
-    assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_paid"]);
+    assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_paid"]);
   }
 });
 
-Deno.test("what pays an invoice that was made elsewhere is nobody's: staff alone see it", async () => {
+Deno.test("payment of an invoice created outside the service: is visible to staff only", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   await invoices.create();
   const { body } = sentInvoices(invoices)[0]!;
   const order_id = "from-the-dashboard";
   const { metadata: _, ...request } = { ...body, order_id, invoice_number: order_id };
-  const elsewhere = await invoices.sandbox.post("/v1/invoices", request);
-  await invoices.sandbox.control(`invoices/${elsewhere.id}/pay`);
-  await invoices.tick();
+  const external = await invoices.sandbox.post("/v1/invoices", request);
+  await invoices.sandbox.control(`invoices/${external.id}/pay`);
+  await invoices.runSchedule();
   const seen: Json[] = await (await invoices.get("/payments/", invoices.staff)).json();
   assert.deepEqual(seen.map((each) => [each.order_id, each.is_paid]), [[order_id, true]]);
   const payment = await invoices.get(`/payments/${seen[0].id}/`, invoices.staff);
@@ -213,18 +213,18 @@ Deno.test("what pays an invoice that was made elsewhere is nobody's: staff alone
   assert.deepEqual(await (await invoices.get("/payments/")).json(), []);
 });
 
-Deno.test("an invoice under an order that is used elsewhere gets nobody that order's payment", async () => {
-  for (const isToldFirst of [true, false]) {
+Deno.test("invoice: does not link a payment created outside the service under the same order id", async () => {
+  for (const isNotifiedFirst of [true, false]) {
     await using invoices = await openInvoices();
     const { now, post, sandbox } = invoices;
-    if (isToldFirst) invoices.connect();
+    if (isNotifiedFirst) invoices.connect();
     const order_id = "from-elsewhere";
     const details = { order_id, gross_amount: CHEAP };
     const { transaction_id } = await sandbox.charge("bca", { transaction_details: details });
     const answer = await post("/invoices/", { ...invoiceDue(now()), order_id });
     invoices.connect();
     await sandbox.control(`transactions/${transaction_id}/pay`);
-    await invoices.tick();
+    await invoices.runSchedule();
     const seen = async (): Promise<Json[]> => {
       const list: Json[] = await (await invoices.get("/payments/")).json();
       return list.filter(({ gross_amount }) => gross_amount === `${CHEAP}.00`);
@@ -234,19 +234,19 @@ Deno.test("an invoice under an order that is used elsewhere gets nobody that ord
       await assertProblem(answer, 400, "duplicate_order");
       continue;
     }
-    // Nor does it pass for what paid the invoice, when that was paid and nobody told of it.
+    // The other payment is also not linked once the invoice is paid without a notification.
     const invoice = await parseInvoice(answer);
     await assertUnpaid(invoices, invoice);
     sandbox.receiver.answer = () => new Response("OK");
     await invoices.pay(invoice);
     await invoices.advance(HOUR);
-    await invoices.tick();
+    await invoices.runSchedule();
     assert.equal((await invoices.find(invoice.id)).status, "paid");
     assert.deepEqual(await seen(), []);
   }
 });
 
-Deno.test("payments that come to nothing leave the invoice as it is", async () => {
+Deno.test("invoice: stays sent if its payments are denied or expire", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -263,8 +263,8 @@ Deno.test("payments that come to nothing leave the invoice as it is", async () =
   }
 });
 
-/** How an answer about an invoice may be about another one. */
-const OTHERWISE: Record<string, Json> = {
+/** Responses that do not match the invoice. */
+const MISMATCHES: Record<string, Json> = {
   "a smaller amount": { gross_amount: CHEAP },
   "a larger amount": { gross_amount: 999_999_999 },
   "no amount": { gross_amount: null },
@@ -273,12 +273,12 @@ const OTHERWISE: Record<string, Json> = {
   "another number": { invoice_number: "another" },
   "another id": { id: "0123456789abcdef01234567" },
   "no id": { id: null },
-  "a state that is none": { status: "settled" },
+  "an unknown state": { status: "settled" },
   "no state": { status: null },
 };
 
-for (const [name, difference] of Object.entries(OTHERWISE)) {
-  Deno.test(`an answer with ${name} is not about the invoice, even if it says paid`, async () => {
+for (const [name, difference] of Object.entries(MISMATCHES)) {
+  Deno.test(`invoice check: rejects a response with ${name}, even if its status is paid`, async () => {
     await using invoices = await openInvoices();
     const invoice = await invoices.create();
     alterInvoices(invoices, (answer) => ({ ...answer, status: "paid", ...difference }));
@@ -287,13 +287,13 @@ for (const [name, difference] of Object.entries(OTHERWISE)) {
     });
     await assertUnpaid(invoices, invoice);
     const alerts = invoices.app.logged().filter(({ event }) => event === "invoice_differs");
-    assert.ok(alerts.length > 0, "somebody is told");
+    assert.ok(alerts.length > 0, "the difference is logged");
     assert.equal(alerts[0]!.invoice_id, invoice.id);
   });
 
-  // To an invoice that has no id yet any is its own.
+  // An invoice without a gateway id accepts any id.
   if (name === "another id") continue;
-  Deno.test(`an invoice whose making is answered with ${name} is not taken for made`, async () => {
+  Deno.test(`invoice creation: has an unknown outcome if the response has ${name}`, async () => {
     await using invoices = await openInvoices();
     alterInvoices(invoices, (answer) => ({ ...answer, ...difference }));
     const answer = await invoices.post("/invoices/", invoiceDue(invoices.now()));
@@ -304,11 +304,11 @@ for (const [name, difference] of Object.entries(OTHERWISE)) {
       [invoice.status, invoice.gateway_invoice_id, invoice.payment_link_url],
       ["pending", null, null],
     );
-    assert.deepEqual(await namesTold(invoices, invoice), []);
+    assert.deepEqual(await readEventNames(invoices, invoice), []);
   });
 }
 
-Deno.test("an invoice that the gateway no longer knows keeps its state, and raises an alert", async () => {
+Deno.test("invoice check: keeps the state and logs an alert if the gateway no longer knows the invoice", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   invoices.relay.intercept = () =>
@@ -318,7 +318,7 @@ Deno.test("an invoice that the gateway no longer knows keeps its state, and rais
   assert.ok(events.includes("invoice_unknown_to_gateway"));
 });
 
-Deno.test("an unanswered invoice does not take a cheaper one with its order for its own", async () => {
+Deno.test("invoice with an unknown outcome: does not adopt a cheaper invoice with the same order id", async () => {
   await using invoices = await openInvoices();
   const { now, post, sandbox } = invoices;
   invoices.connect();
@@ -327,19 +327,19 @@ Deno.test("an unanswered invoice does not take a cheaper one with its order for 
   const { invoice_id } = await assertProblem(lost, 502, "gateway_unreachable");
   await invoices.advance(6 * MINUTE);
   const { body } = sentInvoices(invoices)[0]!;
-  const elsewhere = await sandbox.call("POST", "/v1/invoices", {
+  const external = await sandbox.call("POST", "/v1/invoices", {
     ...body,
     item_details: [{ description: "A sweet", price: CHEAP, quantity: 1 }],
   });
-  assert.equal(elsewhere.http, 201);
-  await sandbox.control(`invoices/${elsewhere.body.id}/pay`);
-  await invoices.tick();
+  assert.equal(external.http, 201);
+  await sandbox.control(`invoices/${external.body.id}/pay`);
+  await invoices.runSchedule();
   const invoice = await invoices.find(invoice_id!);
   assert.deepEqual([invoice.status, invoice.gateway_invoice_id], ["pending", null]);
-  assert.deepEqual(await namesTold(invoices, invoice), []);
+  assert.deepEqual(await readEventNames(invoices, invoice), []);
 });
 
-Deno.test("a charge under the order of a failed invoice does not bring it back", async () => {
+Deno.test("failed invoice: stays failed if a charge with its order id is paid", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const { now, post } = invoices;
@@ -350,7 +350,7 @@ Deno.test("a charge under the order of a failed invoice does not bring it back",
   const refused = await assertProblem(await post("/invoices/", request), 400, "duplicate_order");
   const { transaction_id, id } = await invoices.charge("gopay", { order_id: "an-order" });
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  await invoices.tick();
+  await invoices.runSchedule();
   const failed = await parseInvoice(await invoices.get(`/invoices/${refused.invoice_id}/`), 200);
   assert.deepEqual([failed.status, failed.paid_at], ["failed", null]);
   const payment = await invoices.read(id);

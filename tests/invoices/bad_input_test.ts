@@ -4,10 +4,10 @@ import { createDatabase } from "../support/database/database.ts";
 import { fc } from "../support/fast_check.ts";
 import { newKey } from "../support/idempotency.ts";
 import {
+  CREATE,
   DAY,
   dayOf,
   invoiceDue,
-  MAKING,
   openInvoices,
   parseInvoice,
   type TestInvoices,
@@ -17,7 +17,7 @@ import type { Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 
-const MOST = 99_999_999;
+const MAX_ITEM_VALUE = 99_999_999;
 const MAX_AMOUNT = 9_999_999_999_999;
 
 const item = (more: Json = {}): Json => ({
@@ -29,17 +29,17 @@ const item = (more: Json = {}): Json => ({
 const items = (more: Json): Json => ({ items: [item(more)] });
 const itemsOf = (count: number): Json => ({ items: Array.from({ length: count }, () => item()) });
 
-/** The fields that are complained about. */
-async function refused({ now, post }: TestInvoices, more: Json): Promise<string[]> {
+/** The fields named in the validation error. */
+async function rejectedFields({ now, post }: TestInvoices, more: Json): Promise<string[]> {
   const response = await post("/invoices/", { ...invoiceDue(now()), ...more });
   const { errors } = await assertProblem(response, 400, "validation_error");
   for (const { message } of errors!) assert.notEqual(message, "");
   return errors!.map(({ field }) => field);
 }
 
-/** One step over each bound, and the field that is to be named. */
-const OVER: Record<string, [field: string, more: Json][]> = {
-  "no name, or one of 41": [
+/** Values just beyond each limit, and the field that the error has to name. */
+const BEYOND_LIMITS: Record<string, [field: string, more: Json][]> = {
+  "a missing, empty or multi-line customer_name, or one of 41 characters": [
     ["customer_name", { customer_name: undefined }],
     ["customer_name", { customer_name: null }],
     ["customer_name", { customer_name: "" }],
@@ -48,13 +48,13 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["customer_name", { customer_name: "half \ud83d" }],
     ["customer_name", { customer_name: 7 }],
   ],
-  "an e-mail address that is none": [
+  "an invalid customer_email": [
     ["customer_email", { customer_email: "budi" }],
     ["customer_email", { customer_email: "" }],
     ["customer_email", { customer_email: `${"x".repeat(250)}@x.example` }],
     ["customer_email", { customer_email: ["budi@shop.example"] }],
   ],
-  "a phone with a leading 0, too long, or no number": [
+  "an invalid customer_phone": [
     ["customer_phone", { customer_phone: "08123456789" }],
     ["customer_phone", { customer_phone: "+08123456789" }],
     ["customer_phone", { customer_phone: "6".repeat(16) }],
@@ -62,7 +62,7 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["customer_phone", { customer_phone: "call me" }],
     ["customer_phone", { customer_phone: 628123456789 }],
   ],
-  "a due date that is over, or no date": [
+  "a due_date in the past, or one that is not a date": [
     ["due_date", { due_date: undefined }],
     ["due_date", { due_date: dayOf(Date.now() - DAY) }],
     ["due_date", { due_date: "2020-01-01" }],
@@ -77,7 +77,7 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["due_date", { due_date: "" }],
     ["due_date", { due_date: 4_102_358_400_000 }],
   ],
-  "no items, or too many": [
+  "no items, or more than 100": [
     ["items", { items: undefined }],
     ["items", { items: null }],
     ["items", { items: [] }],
@@ -85,7 +85,7 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["items", { items: "coffee" }],
     ["items", itemsOf(101)],
   ],
-  "items that are none": [
+  "invalid items": [
     ["items.0", { items: ["coffee"] }],
     ["items.1", { items: [item(), 7] }],
     ["items.0.description", items({ description: undefined })],
@@ -94,9 +94,9 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["items.0.item_id", items({ item_id: "x".repeat(31) })],
     ["items.0.item_id", items({ item_id: 7 })],
   ],
-  "a price or a quantity beyond the limit, or in pieces": [
+  "a price or quantity that is not a whole number within the limits": [
     ["items.0.price", items({ price: undefined })],
-    ["items.0.price", items({ price: MOST + 1 })],
+    ["items.0.price", items({ price: MAX_ITEM_VALUE + 1 })],
     ["items.0.price", items({ price: -1 })],
     ["items.0.price", items({ price: 0.5 })],
     ["items.0.price", items({ price: 1_000.01 })],
@@ -106,16 +106,18 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["items.0.quantity", items({ quantity: 0 })],
     ["items.0.quantity", items({ quantity: -1 })],
     ["items.0.quantity", items({ quantity: 1.5 })],
-    ["items.0.quantity", items({ quantity: MOST + 1 })],
+    ["items.0.quantity", items({ quantity: MAX_ITEM_VALUE + 1 })],
     ["items.0.quantity", items({ quantity: "2" })],
   ],
-  "a total of nothing, or beyond the limit": [
+  "a total of 0, or above the limit": [
     ["items", items({ price: 0 })],
-    ["items", items({ price: MOST, quantity: MOST })],
+    ["items", items({ price: MAX_ITEM_VALUE, quantity: MAX_ITEM_VALUE })],
     ["items", { items: [item({ price: 10_000_000, quantity: 1_000_000 })] }],
-    ["items", { items: Array(100).fill(item({ price: MOST, quantity: MOST })) }],
+    ["items", {
+      items: Array(100).fill(item({ price: MAX_ITEM_VALUE, quantity: MAX_ITEM_VALUE })),
+    }],
   ],
-  "an order id of 37, or of what a path cannot hold": [
+  "an order_id of 37 characters, or with characters that a path cannot contain": [
     ["order_id", { order_id: "x".repeat(37) }],
     ["order_id", { order_id: "" }],
     ["order_id", { order_id: "no spaces" }],
@@ -125,7 +127,7 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["order_id", { order_id: ".." }],
     ["order_id", { order_id: 7 }],
   ],
-  "a number of 41, an id of 37, notes of 1001": [
+  "an invoice_number of 41, a customer_id of 37, or notes of 1001 characters": [
     ["invoice_number", { invoice_number: "x".repeat(41) }],
     ["invoice_number", { invoice_number: "" }],
     ["invoice_number", { invoice_number: "a\u0000b" }],
@@ -135,7 +137,7 @@ const OVER: Record<string, [field: string, more: Json][]> = {
     ["notes", { notes: "a\u0000b" }],
     ["notes", { notes: { text: "x" } }],
   ],
-  "metadata that is no object, too much, or ours": [
+  "metadata that is not an object, too large, or has a reserved key": [
     ["metadata", { metadata: "x" }],
     ["metadata", { metadata: [1] }],
     ["metadata", { metadata: { long: "x".repeat(15_000) } }],
@@ -148,21 +150,25 @@ const OVER: Record<string, [field: string, more: Json][]> = {
   ],
 };
 
-for (const [name, cases] of Object.entries(OVER)) {
-  Deno.test(`${name}: the field is named, and nothing is written or sent`, async () => {
+for (const [name, cases] of Object.entries(BEYOND_LIMITS)) {
+  Deno.test(`invoice: rejects ${name} by field, without storing or sending anything`, async () => {
     await using invoices = await openInvoices();
     for (const [field, more] of cases) {
-      assert.deepEqual(await refused(invoices, more), [field], JSON.stringify(more).slice(0, 80));
+      assert.deepEqual(
+        await rejectedFields(invoices, more),
+        [field],
+        JSON.stringify(more).slice(0, 80),
+      );
     }
     assert.equal(invoices.relay.received.length, 0);
     assert.deepEqual(await (await invoices.get("/invoices/", invoices.staff)).json(), []);
   });
 }
 
-Deno.test("all that is wrong is said at once", async () => {
+Deno.test("invoice: reports all invalid fields at once", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const wrong = { customer_name: "", due_date: "soon", items: [item({ price: -1, quantity: 0 })] };
-  assert.deepEqual((await refused(invoices, wrong)).sort(), [
+  assert.deepEqual((await rejectedFields(invoices, wrong)).sort(), [
     "customer_name",
     "due_date",
     "items.0.price",
@@ -170,8 +176,8 @@ Deno.test("all that is wrong is said at once", async () => {
   ]);
 });
 
-/** Right up to each bound: what passes here the gateway takes as well. */
-const JUST_RIGHT: Json[] = [
+/** Values just within each limit. The gateway accepts them, too. */
+const WITHIN_LIMITS: Json[] = [
   { customer_name: "x".repeat(40) },
   { customer_name: "Ñandú 💳 'quoted' \"twice\" <b>" },
   { customer_email: `${"x".repeat(245)}@x.example` },
@@ -184,21 +190,21 @@ const JUST_RIGHT: Json[] = [
   itemsOf(100),
   items({ description: "x".repeat(150), item_id: "y".repeat(30) }),
   items({ price: 1, quantity: 1 }),
-  items({ price: MOST, quantity: 1 }),
-  items({ price: 1, quantity: MOST }),
+  items({ price: MAX_ITEM_VALUE, quantity: 1 }),
+  items({ price: 1, quantity: MAX_ITEM_VALUE }),
   { items: [item({ price: 0 }), item({ price: 1 })] },
-  // 99,999,999 times 99,999, and the rest.
-  { items: [item({ price: MOST, quantity: 99_999 }), item({ price: 99_999 })] },
+  // 99,999,999 times 99,999, plus the remainder up to the limit.
+  { items: [item({ price: MAX_ITEM_VALUE, quantity: 99_999 }), item({ price: 99_999 })] },
   { notes: "x".repeat(1000) },
   { notes: "two\nlines\tand\r\nmore" },
   { metadata: {} },
   { metadata: { anything: [1, { deep: null }] } },
-  { unheard_of: true, status: "paid", paid_at: "2026-01-01T00:00:00Z", total_amount: 1 },
+  { unknown_field: true, status: "paid", paid_at: "2026-01-01T00:00:00Z", total_amount: 1 },
 ];
 
-Deno.test("what is just within the bounds is taken, here and at the gateway", async () => {
+Deno.test("invoice: accepts values just within the limits, as does the gateway", async () => {
   await using invoices = await openInvoices({ databaseUrl });
-  for (const more of JUST_RIGHT) {
+  for (const more of WITHIN_LIMITS) {
     const invoice = await invoices.create(more);
     assert.equal(invoice.status, "sent", JSON.stringify(more));
     const { gross_amount } = await invoices.atGateway(invoice);
@@ -211,45 +217,48 @@ Deno.test("what is just within the bounds is taken, here and at the gateway", as
   assert.deepEqual([invoice.order_id, invoice.invoice_number], [order_id, invoice_number]);
 });
 
-Deno.test("today is early enough, in Western Indonesia, and its last second too late", async () => {
+Deno.test("invoice: accepts today in Western Indonesia as due date, except in the last second of the day", async () => {
   let time = Date.parse("2031-05-05T16:59:58.000Z");
   await using invoices = await openInvoices({ databaseUrl, now: () => time });
   const today = { due_date: dayOf(time) };
   assert.equal(today.due_date, "2031-05-05");
   assert.equal((await invoices.create(today)).status, "sent");
   time += 1_000;
-  const refused = await invoices.post("/invoices/", { ...invoiceDue(time), ...today });
-  const { errors } = await assertProblem(refused, 400, "validation_error");
+  const response = await invoices.post("/invoices/", { ...invoiceDue(time), ...today });
+  const { errors } = await assertProblem(response, 400, "validation_error");
   assert.deepEqual(errors!.map(({ field }) => field), ["due_date"]);
   time += 2_000;
   assert.equal((await invoices.create({ due_date: dayOf(time) })).due_date, "2031-05-06");
   assert.equal((await invoices.create({ due_date: dayOf(time + DAY) })).due_date, "2031-05-07");
 });
 
-Deno.test("the largest total is exact to the last rupiah", async () => {
+Deno.test("invoice: the largest total is exact to one rupiah", async () => {
   await using invoices = await openInvoices({ databaseUrl });
-  const most = [item({ price: MOST, quantity: 99_999 }), item({ price: 1_000_000 })];
+  const most = [item({ price: MAX_ITEM_VALUE, quantity: 99_999 }), item({ price: 1_000_000 })];
   const sum = most.reduce((total, { price, quantity }) => total + price * quantity, 0);
   const rest = MAX_AMOUNT - sum;
-  assert.ok(rest > 0 && rest <= MOST, `${rest}`);
+  assert.ok(rest > 0 && rest <= MAX_ITEM_VALUE, `${rest}`);
   const invoice = await invoices.create({ items: [...most, item({ price: rest })] });
   assert.equal(invoice.total_amount, `${MAX_AMOUNT}.00`);
-  assert.deepEqual(await refused(invoices, { items: [...most, item({ price: rest + 1 })] }), [
-    "items",
-  ]);
+  assert.deepEqual(
+    await rejectedFields(invoices, { items: [...most, item({ price: rest + 1 })] }),
+    [
+      "items",
+    ],
+  );
 });
 
-Deno.test("10,000 items are too many, or too long, but never too much for us", async () => {
+Deno.test("invoice: rejects 10,000 items as too many, or as too large a body", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
   const short = { items: Array(10_000).fill({ description: "a" }) };
-  assert.deepEqual(await refused(invoices, short), ["items"]);
+  assert.deepEqual(await rejectedFields(invoices, short), ["items"]);
   const long = { ...invoiceDue(now()), ...itemsOf(10_000) };
   await assertProblem(await post("/invoices/", long), 413, "payload_too_large");
-  assert.equal(relay.times(MAKING), 0);
+  assert.equal(relay.times(CREATE), 0);
 });
 
-Deno.test("two with one order id at once, from two callers at two instances: one is made", async () => {
+Deno.test("invoice: of concurrent requests for one order id at two instances one succeeds", async () => {
   await using first = await openInvoices();
   await using second = await openInvoices({ databaseUrl: first.databaseUrl });
   const bob = await second.app.createKey({ userId: "bob" });
@@ -262,18 +271,18 @@ Deno.test("two with one order id at once, from two callers at two instances: one
       first.post("/invoices/", request, newKey()),
       second.post("/charge/", { payment_type: "gopay", gross_amount: 1_000, order_id }),
     ]);
-    const made = answers.filter(({ status }) => status === 201);
-    assert.equal(made.length, 1, `round ${round}`);
+    const created = answers.filter(({ status }) => status === 201);
+    assert.equal(created.length, 1, `round ${round}`);
     for (const each of answers) {
-      if (each !== made[0]) await assertProblem(each, 400, "duplicate_order");
+      if (each !== created[0]) await assertProblem(each, 400, "duplicate_order");
     }
   }
   const sent = [first, second].flatMap(({ relay }) => relay.asked());
-  assert.equal(sent.length, 10, "the others were never sent");
+  assert.equal(sent.length, 10, "the rejected requests are not sent");
 });
 
-/** A request with every member; each of them may be spoiled. */
-const WHOLE = (): Json => ({
+/** A request with all fields, any of which a test may replace. */
+const fullRequest = (): Json => ({
   ...invoiceDue(Date.now()),
   items: [item({ item_id: "a" }), item()],
   customer_phone: "628123456789",
@@ -284,14 +293,14 @@ const WHOLE = (): Json => ({
   metadata: { a: { b: 1 } },
 });
 
-const PLACES: (string | number)[][] = [
-  ...Object.keys(WHOLE()).map((name) => [name]),
+const FIELD_PATHS: (string | number)[][] = [
+  ...Object.keys(fullRequest()).map((name) => [name]),
   ["items", 0],
   ...["item_id", "description", "price", "quantity"].map((name) => ["items", 1, name]),
   ["metadata", "a"],
 ];
 
-Deno.test("a request with one member spoiled is made, or refused by that member's name, and by us", async () => {
+Deno.test("invoice: with one field replaced by random input, succeeds or names that field in the error", async () => {
   await using invoices = await openInvoices();
   const value = fc.oneof<unknown[]>(
     fc.anything(),
@@ -310,26 +319,27 @@ Deno.test("a request with one member spoiled is made, or refused by that member'
       -0,
     ),
   );
-  const property = fc.asyncProperty(fc.constantFrom(...PLACES), value, async (place, value) => {
-    const request = WHOLE();
-    const [last, ...way] = place.toReversed();
-    const holder = way.toReversed().reduce((inner, name) => inner[name], request);
+  const property = fc.asyncProperty(fc.constantFrom(...FIELD_PATHS), value, async (path, value) => {
+    const request = fullRequest();
+    const [last, ...parents] = path.toReversed();
+    const holder = parents.toReversed().reduce((inner, name) => inner[name], request);
     holder[last!] = asJson(value);
     const response = await invoices.post("/invoices/", request);
     if (response.status === 201) return void await parseInvoice(response);
-    const isTaken = (await response.clone().json()).code === "duplicate_order";
-    if (isTaken && place[0] === "order_id") return;
+    const isDuplicate = (await response.clone().json()).code === "duplicate_order";
+    if (isDuplicate && path[0] === "order_id") return;
     const { errors } = await assertProblem(response, 400, "validation_error");
     for (const { field } of errors!) {
-      const where = place.join(".");
-      const isThere = `${field}.`.startsWith(`${where}.`) || `${where}.`.startsWith(`${field}.`);
-      assert.ok(isThere, `${where} was spoiled, ${field} is blamed`);
+      const replaced = path.join(".");
+      const isSameField = `${field}.`.startsWith(`${replaced}.`) ||
+        `${replaced}.`.startsWith(`${field}.`);
+      assert.ok(isSameField, `${replaced} was replaced, the error names ${field}`);
     }
   });
   await fc.assert(property, { numRuns: 800 });
 });
 
-/** As it can be sent. */
+/** The value after serialization to JSON. */
 function asJson(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value));
@@ -338,7 +348,7 @@ function asJson(value: unknown): unknown {
   }
 }
 
-Deno.test("a body that is none, or of another type", async () => {
+Deno.test("invoice: rejects a body that is not a JSON object, and an invalid void reason", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, key, post } = invoices;
   const send = (body: string, type = "application/json", path = "/invoices/") =>
@@ -364,7 +374,7 @@ Deno.test("a body that is none, or of another type", async () => {
   assert.equal((await parseInvoice(await post(path, { reason }), 200)).void_reason, reason);
 });
 
-Deno.test("a list with a query that makes no sense says what is wrong with it", async () => {
+Deno.test("invoice list: names the invalid query parameter", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const queries: [query: string, field: string][] = [
     ["status=settled", "status"],
@@ -384,7 +394,7 @@ Deno.test("a list with a query that makes no sense says what is wrong with it", 
   }
 });
 
-Deno.test("what is no method of a path says which are", async () => {
+Deno.test("invoice routes: answer an unsupported method with 405 and the allowed methods", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, key } = invoices;
   const { id } = await invoices.create();

@@ -21,7 +21,7 @@ import {
 } from "../support/crash/record_installation.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import {
-  assertOneStory,
+  assertConsistent,
   invoiceRequest,
   subscriptionRequest,
 } from "../support/records/requests.ts";
@@ -98,7 +98,7 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
         recover: (retryAll) => recover(service, { operations, isCalled, retryAll }),
       });
       for (const operation of operations) await assertDone(service, operation);
-      await assertMadeOnce(service);
+      await assertCreatedOnce(service);
     }
   });
 }
@@ -231,7 +231,7 @@ async function assertNothingLeft(
 ): Promise<void> {
   const row = await rowOf(service, operation);
   if (!row) return assert.equal(isCalled, false, "the record is inserted before the call");
-  const names = await assertOneStory(service.database, operation.table, row.id);
+  const names = await assertConsistent(service.database, operation.table, row.id);
   if (row.gateway_id === null) return assert.deepEqual([row.status, names], ["pending", []]);
   await assertAgrees(service, operation, row);
   assert.equal(new Set(names).size, names.length, `${names}`);
@@ -244,7 +244,7 @@ async function assertDone(service: RecordInstallation, operation: RecordOperatio
   assert.equal(row.status, operation.ends, operation.path);
   assert.equal(row.intent, null);
   await assertAgrees(service, operation, row);
-  const names = await assertOneStory(service.database, operation.table, row.id);
+  const names = await assertConsistent(service.database, operation.table, row.id);
   assert.deepEqual(names, operation.events, operation.path);
 }
 
@@ -252,11 +252,11 @@ async function assertDone(service: RecordInstallation, operation: RecordOperatio
  * The gateway sends a notification for each subscription it creates. It accepts the order id of an
  * invoice once, so invoices need no check.
  */
-async function assertMadeOnce({ sandbox }: RecordInstallation): Promise<void> {
+async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void> {
   await sandbox.settled();
-  const made = sandbox.hooks.map(({ body }) => body)
+  const created = sandbox.hooks.map(({ body }) => body)
     .filter(({ event_name, name }) => event_name === undefined && name !== undefined);
-  const names = made.map(({ name }) => name);
+  const names = created.map(({ name }) => name);
   assert.ok(names.length > 0);
   assert.equal(new Set(names).size, names.length);
 }
@@ -295,7 +295,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
       await retry(service, operation);
       await assertDone(service, operation);
     }
-    await assertMadeOnce(service);
+    await assertCreatedOnce(service);
   });
 }
 
@@ -315,7 +315,8 @@ Deno.test("invoices and subscriptions: the service is killed during the call and
     const row = await rowOf(service, operation);
     assert.deepEqual([row?.status, row?.gateway_id], ["pending", null]);
   }
-  // The customer got the link elsewhere, and pays. Repeating the call with its key returns the invoice.
+  // The customer received the link by other means, and pays. Repeating the call with its key
+  // returns the invoice.
   const { order_id } = operations[0]!.body;
   const sentInvoice = service.passed.find(({ body }) => body.includes(order_id))!;
   const { body: invoiceAtGateway } = await sandbox.call(

@@ -14,12 +14,12 @@ import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
   alterInvoices,
+  CREATE,
   type Invoice,
   invoiceDue,
-  MAKING,
-  namesTold,
   openInvoices,
   parseInvoice,
+  readEventNames,
   sentInvoices,
   type TestInvoices,
   TOTAL,
@@ -28,13 +28,13 @@ import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-async function assertTaken(response: Response, orderId: string): Promise<void> {
+async function assertDuplicateOrder(response: Response, orderId: string): Promise<void> {
   const problem = await assertProblem(response, 400, "duplicate_order");
   assert.deepEqual([problem.order_id, problem.outcome], [orderId, "refused"]);
 }
 
-/** The gateway refuses the next one outright. */
-function refuseNext({ relay }: TestInvoices): void {
+/** The gateway rejects the next invoice as invalid. */
+function rejectNextInvoice({ relay }: TestInvoices): void {
   const { intercept } = relay;
   relay.intercept = (request, pass) => {
     if (!(request.method === "POST" && request.target === "/v1/invoices")) {
@@ -45,7 +45,7 @@ function refuseNext({ relay }: TestInvoices): void {
   };
 }
 
-Deno.test("an invoice is made with its link and its paper, and can be read at its Location", async () => {
+Deno.test("invoice creation: returns the payment link and PDF, and a Location that can be read", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { get, now, post } = invoices;
   const order_id = randomUUID();
@@ -105,7 +105,7 @@ Deno.test("an invoice is made with its link and its paper, and can be read at it
   assert.deepEqual(await parseInvoice(await get(`/invoices/${id}`), 200), invoice);
 });
 
-Deno.test("what is left out is null, never an empty text", async () => {
+Deno.test("invoice: omitted fields are null, and are not sent to the gateway", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const given = { customer_email: null, customer_phone: null, notes: null, metadata: null };
   const invoice = await invoices.create(given);
@@ -126,8 +126,8 @@ Deno.test("what is left out is null, never an empty text", async () => {
   assert.ok(!("notes" in sent));
 });
 
-Deno.test("the gateway is sent what it wants: days of Western Indonesia with their time, a link", async () => {
-  // Late in the evening in London it is the next day there.
+Deno.test("invoice creation: sends the gateway local dates with the time of Western Indonesia, and a payment link", async () => {
+  // 20:15 UTC is already the next day in Western Indonesia.
   const start = Date.parse("2031-01-31T20:15:30.900Z");
   await using invoices = await openInvoices({ databaseUrl, now: () => start });
   const invoice = await invoices.create({ due_date: "2031-02-01", customer_id: "c-1" });
@@ -157,7 +157,7 @@ Deno.test("the gateway is sent what it wants: days of Western Indonesia with the
   assert.equal((await invoices.atGateway(invoice)).gross_amount, TOTAL);
 });
 
-Deno.test("INVOICE_PAYMENTS says by which channels invoices can be paid", async () => {
+Deno.test("invoice creation: INVOICE_PAYMENTS limits the payment methods of the link", async () => {
   await using invoices = await openInvoices({
     databaseUrl,
     env: { INVOICE_PAYMENTS: "gopay,bca_va" },
@@ -169,20 +169,20 @@ Deno.test("INVOICE_PAYMENTS says by which channels invoices can be paid", async 
   });
 });
 
-Deno.test("200 that are made at once have 200 numbers and 200 orders, and each was sent once", async () => {
+Deno.test("invoice creation: 200 concurrent invoices get distinct numbers and order ids, each sent once", async () => {
   await using invoices = await openInvoices();
-  const made = await Promise.all(Array.from({ length: 200 }, () => invoices.create()));
+  const created = await Promise.all(Array.from({ length: 200 }, () => invoices.create()));
   for (const name of ["id", "invoice_number", "order_id", "gateway_invoice_id"] as const) {
-    assert.equal(new Set(made.map((invoice) => invoice[name])).size, 200, name);
+    assert.equal(new Set(created.map((invoice) => invoice[name])).size, 200, name);
   }
-  for (const { order_id, invoice_number } of made) {
+  for (const { order_id, invoice_number } of created) {
     assert.match(order_id, /^[A-Za-z0-9_~.-]{1,36}$/);
     assert.ok(invoice_number.length <= 40);
   }
-  assert.equal(invoices.relay.times(MAKING), 200);
+  assert.equal(invoices.relay.times(CREATE), 200);
 });
 
-Deno.test("an invoice number is taken for good, for everybody: the field is named", async () => {
+Deno.test("invoice creation: rejects an invoice_number that any user ever used, even for a voided invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, now, post, relay } = invoices;
   const bob = await app.createKey({ userId: "bob" });
@@ -198,55 +198,58 @@ Deno.test("an invoice number is taken for good, for everybody: the field is name
     );
     assert.deepEqual(errors!.map(({ field }) => field), ["invoice_number"]);
   }
-  assert.equal(relay.times(MAKING), 1);
+  assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("of 30 who want a number at once one gets it; the others' orders stay free", async () => {
+Deno.test("invoice creation: of 30 concurrent requests for one invoice_number one succeeds, and the other order ids stay free", async () => {
   await using invoices = await openInvoices();
   const { now, post, relay } = invoices;
   const order = (n: number) => `of-30-${n}`;
   const ask = (n: number) =>
     post("/invoices/", { ...invoiceDue(now()), invoice_number: "the-one", order_id: order(n) });
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
-  const made = answers.findIndex(({ status }) => status === 201);
+  const created = answers.findIndex(({ status }) => status === 201);
   for (const [n, answer] of answers.entries()) {
-    if (n !== made) await assertProblem(answer, 400, "validation_error");
+    if (n !== created) await assertProblem(answer, 400, "validation_error");
   }
-  assert.equal(relay.times(MAKING), 1);
-  for (const n of answers.keys()) if (n !== made) await invoices.create({ order_id: order(n) });
+  assert.equal(relay.times(CREATE), 1);
+  for (const n of answers.keys()) if (n !== created) await invoices.create({ order_id: order(n) });
 });
 
-Deno.test("one that the gateway refuses is failed, and leaves order and number to its caller", async () => {
+Deno.test("invoice creation: fails if the gateway rejects it, and the caller can reuse order_id and invoice_number", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, now, post } = invoices;
   const bob = await app.createKey({ userId: "bob" });
   const names = { order_id: randomUUID(), invoice_number: `N-${randomUUID()}`.slice(0, 40) };
   const request = { ...invoiceDue(now()), ...names };
-  refuseNext(invoices);
+  rejectNextInvoice(invoices);
   const refused = await post("/invoices/", request);
   const problem = await assertProblem(refused, 400, "gateway_validation");
   const { id } = await invoices.find(problem.invoice_id!);
   assert.deepEqual([problem.outcome, problem.order_id], ["refused", names.order_id]);
-  assert.match(problem.detail!, /customer_details\.name is odd/);
+  assert.match(problem.detail!, /customer_details\.name is unusual/);
   const failed = await invoices.find(id);
   assert.deepEqual([failed.status, failed.gateway_invoice_id], ["failed", null]);
   assert.deepEqual(await invoices.transitions(id), [">pending create", "pending>failed create"]);
-  assert.deepEqual(await namesTold(invoices, failed), []);
+  assert.deepEqual(await readEventNames(invoices, failed), []);
   await assertProblem(await invoices.void(id), 400, "invalid_state");
 
-  await assertTaken(await post("/invoices/", request, {}, bob), names.order_id);
-  const made = await parseInvoice(await post("/invoices/", request));
-  assert.notEqual(made.id, id);
-  assert.deepEqual([made.status, made.invoice_number], ["sent", names.invoice_number]);
-  await assertTaken(await post("/invoices/", { ...request, invoice_number: null }), names.order_id);
+  await assertDuplicateOrder(await post("/invoices/", request, {}, bob), names.order_id);
+  const created = await parseInvoice(await post("/invoices/", request));
+  assert.notEqual(created.id, id);
+  assert.deepEqual([created.status, created.invoice_number], ["sent", names.invoice_number]);
+  await assertDuplicateOrder(
+    await post("/invoices/", { ...request, invoice_number: null }),
+    names.order_id,
+  );
 });
 
-Deno.test("a refusal is answered again to its key", async () => {
+Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
   const key = newKey();
   const request = invoiceDue(now());
-  refuseNext(invoices);
+  rejectNextInvoice(invoices);
   const first = await assertProblem(
     await post("/invoices/", request, key),
     400,
@@ -257,31 +260,31 @@ Deno.test("a refusal is answered again to its key", async () => {
   const { instance: _, ...replayed } = await assertProblem(again, 400, "gateway_validation");
   const { instance: __, ...original } = first;
   assert.deepEqual(replayed, original);
-  assert.equal(relay.times(MAKING), 1);
+  assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("payments and invoices share their order ids", async () => {
+Deno.test("order ids: payments and invoices cannot use the same one", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post, relay } = invoices;
   const [billed, charged] = [randomUUID(), randomUUID()];
   await create({ order_id: billed });
   await charge("gopay", { order_id: charged });
-  const chargeOf = { payment_type: "gopay", gross_amount: 1_000, order_id: billed };
-  await assertTaken(await post("/charge/", chargeOf), billed);
-  const billOf = { ...invoiceDue(now()), order_id: charged };
-  await assertTaken(await post("/invoices/", billOf), charged);
-  assert.deepEqual([relay.times(MAKING), relay.times("POST /v2/charge")], [1, 1]);
+  const chargeRequest = { payment_type: "gopay", gross_amount: 1_000, order_id: billed };
+  await assertDuplicateOrder(await post("/charge/", chargeRequest), billed);
+  const invoiceRequest = { ...invoiceDue(now()), order_id: charged };
+  await assertDuplicateOrder(await post("/invoices/", invoiceRequest), charged);
+  assert.deepEqual([relay.times(CREATE), relay.times("POST /v2/charge")], [1, 1]);
 });
 
-Deno.test("an order id goes from a failed invoice to a charge, and from a failed charge to an invoice", async () => {
+Deno.test("order ids: a failed invoice releases its id to a charge, and a failed charge to an invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post } = invoices;
   const [billed, charged] = [randomUUID(), randomUUID()];
-  refuseNext(invoices);
+  rejectNextInvoice(invoices);
   const bill = { ...invoiceDue(now()), order_id: billed };
   await assertProblem(await post("/invoices/", bill), 400, "gateway_validation");
   assert.equal((await charge("gopay", { order_id: billed })).order_id, billed);
-  await assertTaken(await post("/invoices/", bill), billed);
+  await assertDuplicateOrder(await post("/invoices/", bill), billed);
 
   const tooShort = { custom_expiry: { expiry_duration: 1, unit: "second" } };
   const refused = { payment_type: "gopay", gross_amount: 1_000, order_id: charged, ...tooShort };
@@ -289,20 +292,20 @@ Deno.test("an order id goes from a failed invoice to a charge, and from a failed
   assert.equal((await create({ order_id: charged })).order_id, charged);
 });
 
-Deno.test("an order id that is taken at the gateway is a failed invoice, and duplicate_order", async () => {
+Deno.test("invoice creation: fails with duplicate_order if the gateway already has the order id", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const order_id = randomUUID();
   await invoices.create({ order_id: randomUUID() });
-  const { metadata: _, ...elsewhere } = sentInvoices(invoices)[0]!.body;
-  const made = await invoices.sandbox.call("POST", "/v1/invoices", { ...elsewhere, order_id });
-  assert.equal(made.http, 201);
+  const { metadata: _, ...external } = sentInvoices(invoices)[0]!.body;
+  const created = await invoices.sandbox.call("POST", "/v1/invoices", { ...external, order_id });
+  assert.equal(created.http, 201);
   const refused = await invoices.post("/invoices/", { ...invoiceDue(invoices.now()), order_id });
   const { invoice_id } = await refused.clone().json();
-  await assertTaken(refused, order_id);
+  await assertDuplicateOrder(refused, order_id);
   assert.equal((await invoices.find(invoice_id)).status, "failed");
 });
 
-Deno.test("a key makes one invoice, and answers with it again", async () => {
+Deno.test("invoice creation: an Idempotency-Key creates one invoice and replays its response", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
   const key = newKey();
@@ -314,12 +317,12 @@ Deno.test("a key makes one invoice, and answers with it again", async () => {
   assert.ok(isReplayed(again));
   assert.equal(again.headers.get("location"), `/invoices/${invoice.id}/`);
   assert.deepEqual(await parseInvoice(again), invoice);
-  const other = { ...request, customer_name: "Somebody else" };
+  const other = { ...request, customer_name: "Another customer" };
   await assertProblem(await post("/invoices/", other, key), 422, "idempotency_key_reused");
-  assert.equal(relay.times(MAKING), 1);
+  assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("of 20 with one key at once one makes an invoice", async () => {
+Deno.test("invoice creation: 20 concurrent requests with one Idempotency-Key create one invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
   const key = newKey();
@@ -333,10 +336,10 @@ Deno.test("of 20 with one key at once one makes an invoice", async () => {
     else await assertProblem(answer, 409, "idempotency_in_progress");
   }
   assert.equal(ids.size, 1);
-  assert.equal(relay.times(MAKING), 1);
+  assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("an invoice is voided with its reason, at the gateway too, and once", async () => {
+Deno.test("invoice void: voids at the gateway with the reason, once, and sends an event", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { relay } = invoices;
   const invoice = await invoices.create();
@@ -359,13 +362,13 @@ Deno.test("an invoice is voided with its reason, at the gateway too, and once", 
   ]);
   const path = `PATCH /v1/invoices/${invoice.gateway_invoice_id}/void`;
   assert.equal(relay.times(path), 1);
-  const [created, told] = await invoices.told(invoice.id);
-  assert.deepEqual([created!.name, told!.name], ["invoice_created", "invoice_voided"]);
+  const [created, voidedEvent] = await invoices.readEvents(invoice.id);
+  assert.deepEqual([created!.name, voidedEvent!.name], ["invoice_created", "invoice_voided"]);
   assert.deepEqual(created!.data, { ...invoice, notification_id: null });
-  assert.deepEqual(told!.data, { ...voided, notification_id: null });
+  assert.deepEqual(voidedEvent!.data, { ...voided, notification_id: null });
 });
 
-Deno.test("a reason can be left out, and so can the body", async () => {
+Deno.test("invoice void: accepts a missing reason and a missing body", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   for (const body of [undefined, {}, { reason: null }]) {
     const { id } = await invoices.create();
@@ -374,7 +377,7 @@ Deno.test("a reason can be left out, and so can the body", async () => {
   }
 });
 
-Deno.test("with a key a void is answered again", async () => {
+Deno.test("invoice void: replays the response for the same Idempotency-Key", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { id } = await invoices.create();
   const key = newKey();
@@ -386,20 +389,20 @@ Deno.test("with a key a void is answered again", async () => {
   await assertProblem(other, 422, "idempotency_key_reused");
 });
 
-Deno.test("neither a draft nor what is paid in part can be voided", async () => {
+Deno.test("invoice void: rejects a draft and a partially paid invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   for (const status of ["draft", "partial"]) {
     alterInvoices(invoices, (answer) => ({ ...answer, status }));
     const invoice = await invoices.create();
     const problem = await assertProblem(await invoices.void(invoice.id), 400, "invalid_state");
     assert.equal(problem.invoice_status, status);
-    assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created"]);
+    assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created"]);
   }
   assert.ok(!invoices.relay.asked().some((call) => call.startsWith("PATCH")));
 });
 
-/** What the gateway calls the states of its invoices, and what they are here. */
-const WORDS: [said: string, status: Invoice["status"]][] = [
+/** The gateway's invoice states, and those of the service. */
+const GATEWAY_STATES: [gatewayStatus: string, status: Invoice["status"]][] = [
   ["draft", "draft"],
   ["pending", "sent"],
   ["published", "sent"],
@@ -413,10 +416,10 @@ const WORDS: [said: string, status: Invoice["status"]][] = [
   ["canceled", "void"],
 ];
 
-for (const [said, status] of WORDS) {
-  Deno.test(`the gateway's ${said} is ${status} here`, async () => {
+for (const [gatewayStatus, status] of GATEWAY_STATES) {
+  Deno.test(`invoice: maps the gateway's ${gatewayStatus} to ${status}`, async () => {
     await using invoices = await openInvoices({ databaseUrl });
-    alterInvoices(invoices, (answer) => ({ ...answer, status: said }));
+    alterInvoices(invoices, (answer) => ({ ...answer, status: gatewayStatus }));
     const invoice = await invoices.create();
     assert.equal(invoice.status, status);
     assert.equal(invoice.is_overdue, status === "overdue");
@@ -424,7 +427,7 @@ for (const [said, status] of WORDS) {
   });
 }
 
-Deno.test("the verbs of the service: createInvoice, getInvoiceStatus, voidInvoice", async () => {
+Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, and reject other users", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, now } = invoices;
   const caller = {
@@ -433,9 +436,9 @@ Deno.test("the verbs of the service: createInvoice, getInvoiceStatus, voidInvoic
     credential: "api_key",
     keyPrefix: null,
   } as const;
-  const { body: made } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
-  assert.equal(InvoiceSchema.parse(made).status, "sent");
-  const { id } = made;
+  const { body: created } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
+  assert.equal(InvoiceSchema.parse(created).status, "sent");
+  const { id } = created;
   assert.deepEqual(await getInvoiceStatus(app.deps, caller, id), await invoices.find(id));
 
   const { body: voided } = await voidInvoice(app.deps, caller, id, "wrong", null);
@@ -463,37 +466,37 @@ async function readPage(invoices: TestInvoices, path: string, key?: string) {
   const page = Page.parse(await response.json());
   const link = response.headers.get("link");
   const next = link === null ? null : link.match(/^<([^<>\s]+)>; rel="next"$/)?.[1];
-  assert.notEqual(next, undefined, `a link as it should be: ${link}`);
+  assert.notEqual(next, undefined, `a valid Link header: ${link}`);
   return { page, ids: page.map(({ id }) => id), next: next ?? null };
 }
 
 async function createMany(invoices: TestInvoices, count: number): Promise<Invoice[]> {
-  const made: Invoice[] = [];
-  for (let n = 0; n < count; n++) made.unshift(await invoices.create());
-  return made;
+  const created: Invoice[] = [];
+  for (let n = 0; n < count; n++) created.unshift(await invoices.create());
+  return created;
 }
 
-Deno.test("a list holds the whole invoices, newest first, a page at a time", async () => {
+Deno.test("invoice list: returns complete invoices in pages, newest first, and new invoices do not shift pages", async () => {
   await using invoices = await openInvoices();
   assert.deepEqual(await readPage(invoices, "/invoices"), { page: [], ids: [], next: null });
-  const made = await createMany(invoices, 5);
-  assert.deepEqual((await readPage(invoices, "/invoices/")).page, made);
+  const created = await createMany(invoices, 5);
+  assert.deepEqual((await readPage(invoices, "/invoices/")).page, created);
   const seen: string[][] = [];
   for (let next: string | null = "/invoices/?limit=2"; next !== null;) {
     const read = await readPage(invoices, next);
     seen.push(read.ids);
     next = read.next;
-    // What comes meanwhile shifts nothing.
+    // New invoices must not shift the next pages.
     await invoices.create();
   }
-  const ids = made.map(({ id }) => id);
+  const ids = created.map(({ id }) => id);
   assert.deepEqual(seen, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
 });
 
-Deno.test("a list is filtered by status, and its link keeps the filter", async () => {
+Deno.test("invoice list: filters by status, and keeps the filter in the next link", async () => {
   await using invoices = await openInvoices();
-  const made = await createMany(invoices, 6);
-  const voided = [made[0]!, made[2]!, made[5]!].map(({ id }) => id);
+  const created = await createMany(invoices, 6);
+  const voided = [created[0]!, created[2]!, created[5]!].map(({ id }) => id);
   for (const id of voided) assert.equal((await invoices.void(id)).status, 200);
   const first = await readPage(invoices, "/invoices/?status=void&limit=2");
   assert.deepEqual(first.ids, voided.slice(0, 2));
@@ -507,38 +510,38 @@ Deno.test("a list is filtered by status, and its link keeps the filter", async (
   }
 });
 
-Deno.test("an invoice is its owner's: nobody else can see, void or list it, but staff can", async () => {
+Deno.test("invoice: another user can neither read, void nor list it; staff can", async () => {
   await using invoices = await openInvoices();
   const { app, get, post, relay, staff } = invoices;
   const bob = await app.createKey({ userId: "bob" });
-  const alices = await invoices.create();
-  const bobs = await invoices.create({}, {}, bob);
+  const ofAlice = await invoices.create();
+  const ofBob = await invoices.create({}, {}, bob);
   const calls = relay.received.length;
   const notFound = async (response: Response): Promise<Json> => {
     const { instance: _, ...problem } = await assertProblem(response, 404, "not_found");
     return problem;
   };
-  const nobodys = randomUUID();
-  const expected = await notFound(await get(`/invoices/${nobodys}/`, bob));
-  for (const id of [alices.id, nobodys, "order-1", alices.order_id, alices.gateway_invoice_id]) {
+  const unknown = randomUUID();
+  const expected = await notFound(await get(`/invoices/${unknown}/`, bob));
+  for (const id of [ofAlice.id, unknown, "order-1", ofAlice.order_id, ofAlice.gateway_invoice_id]) {
     assert.deepEqual(await notFound(await get(`/invoices/${id}/`, bob)), expected);
     const voiding = await post(`/invoices/${id}/void/`, { reason: "mine" }, newKey(), bob);
     assert.deepEqual(await notFound(voiding), expected);
   }
-  assert.equal(relay.received.length, calls, "the gateway heard nothing");
-  assert.deepEqual(await invoices.find(alices.id), alices);
+  assert.equal(relay.received.length, calls, "the gateway is not called");
+  assert.deepEqual(await invoices.find(ofAlice.id), ofAlice);
 
-  assert.deepEqual((await readPage(invoices, "/invoices/")).page, [alices]);
-  assert.deepEqual((await readPage(invoices, "/invoices/", bob)).page, [bobs]);
-  assert.deepEqual((await readPage(invoices, "/invoices/", staff)).page, [bobs, alices]);
+  assert.deepEqual((await readPage(invoices, "/invoices/")).page, [ofAlice]);
+  assert.deepEqual((await readPage(invoices, "/invoices/", bob)).page, [ofBob]);
+  assert.deepEqual((await readPage(invoices, "/invoices/", staff)).page, [ofBob, ofAlice]);
   const first = await readPage(invoices, "/invoices/?limit=1", staff);
   assert.deepEqual((await readPage(invoices, first.next!, bob)).page, []);
-  const voiding = await post(`/invoices/${alices.id}/void/`, { reason: "by us" }, {}, staff);
+  const voiding = await post(`/invoices/${ofAlice.id}/void/`, { reason: "by us" }, {}, staff);
   assert.equal((await parseInvoice(voiding, 200)).status, "void");
-  assert.equal((await invoices.find(alices.id)).void_reason, "by us");
+  assert.equal((await invoices.find(ofAlice.id)).void_reason, "by us");
 });
 
-Deno.test("without a credential there are no invoices", async () => {
+Deno.test("invoice routes: reject a request without a valid credential", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, now, relay } = invoices;
   const { id } = await invoices.create();
@@ -563,7 +566,7 @@ Deno.test("without a credential there are no invoices", async () => {
   assert.equal(relay.received.length, asked);
 });
 
-Deno.test("under BASE_PATH Location and Link lead where the app is", async () => {
+Deno.test("invoice routes: Location and Link include BASE_PATH", async () => {
   await using invoices = await openInvoices({ env: { BASE_PATH: "/pay" } });
   const { get, now, post } = invoices;
   for (let n = 0; n < 2; n++) {
@@ -578,7 +581,7 @@ Deno.test("under BASE_PATH Location and Link lead where the app is", async () =>
   assert.equal((await readPage(invoices, next!)).page.length, 1);
 });
 
-Deno.test("what happened to an invoice is among the events that staff read", async () => {
+Deno.test("events: staff can read the events of an invoice", async () => {
   await using invoices = await openInvoices();
   const { get, staff } = invoices;
   const { id } = await invoices.create();
@@ -587,14 +590,14 @@ Deno.test("what happened to an invoice is among the events that staff read", asy
     const response = await get(`/events/?resource_id=${id}&${query}`, staff);
     return z.array(EventSchema).parse(await response.json());
   };
-  await until("both are there to be read", async () => (await read("")).length === 2);
-  assert.deepEqual(await read("order=oldest_first"), await invoices.told(id));
+  await until("both events are listed", async () => (await read("")).length === 2);
+  assert.deepEqual(await read("order=oldest_first"), await invoices.readEvents(id));
   assert.equal((await read("name=invoice_voided")).length, 1);
   assert.deepEqual(await read("name=invoice_paid"), []);
   await assertProblem(await get("/events/"), 403, "forbidden");
 });
 
-Deno.test("a payment made by a charge has no invoice", async () => {
+Deno.test("payment: a charge has no invoice_id", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const response = await invoices.post("/charge/", { payment_type: "gopay", gross_amount: 1 });
   const payment = await parsePayment(response, 201);

@@ -8,30 +8,30 @@ import {
   HOUR,
   type Invoice,
   MINUTE,
-  namesTold,
   openInvoices,
   parseInvoice,
+  readEventNames,
   type TestInvoices,
 } from "../support/records/invoices.ts";
 import { newKey } from "../support/idempotency.ts";
-import { notified, notify, sign } from "../support/gateway/notifications.ts";
+import { notify, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import { permutations } from "../support/permutations.ts";
 import { parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 
-/** That it is paid, told once, and by one payment that is the owner's. */
+/** Fails unless the invoice is paid, with one event each and one paid payment of its owner. */
 async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invoice> {
   const invoice = await invoices.find(id);
   assert.equal(invoice.status, "paid");
   assert.notEqual(invoice.paid_at, null);
   assert.deepEqual([invoice.is_overdue, invoice.void_reason], [false, null]);
-  const told = await invoices.told(id);
-  const paid = told.filter(({ name }) => name === "invoice_paid");
+  const invoiceEvents = await invoices.readEvents(id);
+  const paid = invoiceEvents.filter(({ name }) => name === "invoice_paid");
   assert.equal(paid.length, 1);
   const { notification_id: _, ...data } = paid[0]!.data;
   assert.deepEqual({ ...data, updated_at: null }, { ...invoice, updated_at: null });
-  assert.equal(told.filter(({ name }) => name === "invoice_created").length, 1);
+  assert.equal(invoiceEvents.filter(({ name }) => name === "invoice_created").length, 1);
   const settled = (await invoices.paymentsOf(invoice)).filter(({ is_paid }) => is_paid);
   assert.equal(settled.length, 1);
   assert.equal(settled[0]!.gross_amount, invoice.total_amount);
@@ -40,23 +40,23 @@ async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invo
   return invoice;
 }
 
-/** The gateway voids it without us, as by its dashboard. */
-async function voidElsewhere({ sandbox }: TestInvoices, invoice: Invoice): Promise<void> {
+/** Voids the invoice at the gateway directly, as its dashboard does. */
+async function voidAtGateway({ sandbox }: TestInvoices, invoice: Invoice): Promise<void> {
   const path = `/v1/invoices/${invoice.gateway_invoice_id}/void`;
   assert.equal((await sandbox.call("PATCH", path, { void_reason: "dashboard" })).http, 200);
 }
 
-const check = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gateway_invoice_id}`;
-const voiding = ({ gateway_invoice_id }: Invoice) =>
+const checkCall = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gateway_invoice_id}`;
+const voidCall = ({ gateway_invoice_id }: Invoice) =>
   `PATCH /v1/invoices/${gateway_invoice_id}/void`;
 
-Deno.test("an invoice is paid by itself: its payment is the owner's, and the notification is named", async () => {
+Deno.test("invoice payment: marks the invoice paid, and the event names the notification and the owner's payment", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   const { order_id, transaction_id } = await invoices.pay(invoice, { payment_type: "qris" });
   assert.equal(order_id, invoice.order_id);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
   assert.deepEqual(await invoices.transitions(invoice.id), [
     ">pending create",
@@ -69,16 +69,18 @@ Deno.test("an invoice is paid by itself: its payment is the owner's, and the not
     [transaction_id, "settlement", "qris"],
   );
   assert.equal(payment!.subscription_id, null);
-  const [created, paid] = await invoices.told(invoice.id);
+  const [created, paid] = await invoices.readEvents(invoice.id);
   assert.deepEqual([created!.name, paid!.name], ["invoice_created", "invoice_paid"]);
   const { notification_id } = paid!.data;
-  const told = await invoices.app.database.query((sql) => findNotification(sql, notification_id!));
-  assert.deepEqual([told?.payment_id, told?.status], [payment!.id, "processed"]);
+  const notification = await invoices.app.database.query((sql) =>
+    findNotification(sql, notification_id!)
+  );
+  assert.deepEqual([notification?.payment_id, notification?.status], [payment!.id, "processed"]);
   const bob = await invoices.app.createKey({ userId: "bob" });
   assert.equal((await invoices.get(`/payments/${payment!.id}/`, bob)).status, 404);
 });
 
-Deno.test("a draft is sent, and then paid", async () => {
+Deno.test("draft invoice: becomes sent and then paid", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   let isDraft = true;
@@ -87,10 +89,10 @@ Deno.test("a draft is sent, and then paid", async () => {
   assert.equal(invoice.status, "draft");
   isDraft = false;
   await invoices.advance(HOUR);
-  await invoices.tick();
+  await invoices.runSchedule();
   assert.equal((await invoices.find(invoice.id)).status, "sent");
   await invoices.pay(invoice);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
   assert.deepEqual(await invoices.transitions(invoice.id), [
     ">pending create",
@@ -100,43 +102,43 @@ Deno.test("a draft is sent, and then paid", async () => {
   ]);
 });
 
-Deno.test("with every webhook lost the clock finds out that an invoice was paid, and by what", async () => {
+Deno.test("scheduled check: finds a paid invoice and its payment if every notification was lost", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const { transaction_id } = await invoices.pay(invoice);
   await invoices.advance(HOUR);
-  await invoices.tick();
+  await invoices.runSchedule();
   const paid = await assertPaid(invoices, invoice);
   const [payment] = await invoices.paymentsOf(invoice);
   assert.equal(payment!.transaction_id, transaction_id);
-  assert.equal((await invoices.told(invoice.id)).at(-1)!.data.notification_id, null);
-  // What was lost comes after all.
+  assert.equal((await invoices.readEvents(invoice.id)).at(-1)!.data.notification_id, null);
+  // The lost notifications arrive late.
   for (const { body } of invoices.sandbox.hooks) {
-    assert.notEqual((await notified(invoices, body)).status, "processed");
+    assert.notEqual((await notifyAndRead(invoices, body)).status, "processed");
   }
-  await invoices.tick();
+  await invoices.runSchedule();
   assert.deepEqual(await invoices.find(invoice.id), paid);
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("only the last webhook is lost: the pending payment is found settled, and the invoice paid", async () => {
+Deno.test("scheduled check: finds a settled payment and its paid invoice if only the last notification was lost", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   await invoices.pay(invoice, { only_start: true });
-  await invoices.work();
+  await invoices.runJobs();
   assert.equal((await invoices.paymentsOf(invoice))[0]!.transaction_status, "pending");
   assert.equal((await invoices.find(invoice.id)).status, "sent");
   await invoices.sandbox.fault("pay", "webhook_lost");
   await invoices.sandbox.control(`transactions/${invoice.order_id}/pay`);
-  await invoices.work();
+  await invoices.runJobs();
   assert.equal((await invoices.find(invoice.id)).status, "sent");
   await invoices.advance(10 * MINUTE);
-  await invoices.tick();
+  await invoices.runSchedule();
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("a payment that was over here and paid in the last second is found with its invoice", async () => {
+Deno.test("scheduled check: finds a payment that was reported expired but was paid, and its invoice", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -144,47 +146,47 @@ Deno.test("a payment that was over here and paid in the last second is found wit
   const { sandbox } = invoices;
   sandbox.receiver.answer = () => new Response("OK");
   await sandbox.control(`transactions/${transaction_id}/pay`);
-  // What the service was told before that is that nobody had paid.
+  // The service received an expire notification before the payment.
   const { body } = sandbox.hooks[0]!;
   const expired = sign({ ...body, status_code: "202", transaction_status: "expire" });
-  assert.equal((await notified(invoices, expired)).status, "processed");
+  assert.equal((await notifyAndRead(invoices, expired)).status, "processed");
   assert.equal((await invoices.paymentsOf(invoice))[0]!.is_expired, true);
   await invoices.advance(HOUR);
-  await invoices.tick();
+  await invoices.runSchedule();
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("a gateway whose invoice follows its transaction by a moment is asked again soon", async () => {
+Deno.test("invoice payment: is checked again soon if the gateway's invoice lags behind its transaction", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   await invoices.advance(2 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   let isBehind = true;
   alterInvoices(invoices, (answer) => isBehind ? { ...answer, status: "pending" } : answer);
   await invoices.pay(invoice);
-  await invoices.work();
+  await invoices.runJobs();
   assert.equal((await invoices.find(invoice.id)).status, "sent");
   isBehind = false;
   await invoices.advance(5 * MINUTE);
-  await invoices.tick();
+  await invoices.runSchedule();
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("past its day an invoice is overdue, can be paid still, and is paid then", async () => {
+Deno.test("overdue invoice: can still be paid after its due date", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   await invoices.advance(2 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   assert.equal((await invoices.find(invoice.id)).status, "sent");
   await invoices.advance(2 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   const overdue = await invoices.find(invoice.id);
   assert.deepEqual([overdue.status, overdue.is_overdue, overdue.paid_at], ["overdue", true, null]);
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created"]);
   await invoices.pay(invoice);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
   assert.deepEqual((await invoices.transitions(invoice.id)).slice(2), [
     "sent>overdue check_invoice_status",
@@ -192,64 +194,64 @@ Deno.test("past its day an invoice is overdue, can be paid still, and is paid th
   ]);
 });
 
-Deno.test("overdue ones go on being asked for: a payment months later is found without a webhook", async () => {
+Deno.test("overdue invoice: is still checked, so a payment months later is found without a notification", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   for (let month = 1; month <= 3; month++) {
     await invoices.advance(30 * DAY);
-    await invoices.tick();
+    await invoices.runSchedule();
     assert.equal((await invoices.find(invoice.id)).status, "overdue");
   }
   await invoices.pay(invoice);
   await invoices.advance(7 * HOUR);
-  await invoices.tick();
+  await invoices.runSchedule();
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("one that was paid on its last day is never overdue, though nobody told of it", async () => {
+Deno.test("invoice: does not become overdue if it was paid on its last day, even without a notification", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   await invoices.advance(2 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   await invoices.pay(invoice);
   await invoices.advance(2 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   await assertPaid(invoices, invoice);
   assert.ok(!(await invoices.transitions(invoice.id)).some((step) => step.includes("overdue")));
 });
 
-Deno.test("an overdue invoice is voided", async () => {
+Deno.test("overdue invoice: can be voided", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   await invoices.advance(4 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   const voided = await parseInvoice(await invoices.void(invoice.id, { reason: "too late" }), 200);
   assert.deepEqual([voided.status, voided.is_overdue], ["void", false]);
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_voided"]);
 });
 
-Deno.test("one that was paid before it was voided is paid, and whoever voids it is told", async () => {
+Deno.test("invoice void: is rejected with invoice_status paid if the invoice was already paid", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   await invoices.pay(invoice);
   const refused = await invoices.void(invoice.id, { reason: "too late" });
   const problem = await assertProblem(refused, 400, "invalid_state");
   assert.deepEqual([problem.outcome, problem.invoice_status], ["refused", "paid"]);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_paid"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_paid"]);
 });
 
-Deno.test("one that was voided and then paid, for the customer had begun to, is paid", async () => {
+Deno.test("voided invoice: becomes paid if the customer completes a payment started before", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
   assert.equal((await invoices.void(invoice.id, { reason: "no more" })).status, 200);
-  await invoices.work();
+  await invoices.runJobs();
   assert.equal((await invoices.find(invoice.id)).status, "void");
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
   assert.deepEqual((await invoices.transitions(invoice.id)).slice(2), [
     "sent>void void",
@@ -257,81 +259,85 @@ Deno.test("one that was voided and then paid, for the customer had begun to, is 
   ]);
 });
 
-Deno.test("one that was voided and then paid is found out even if every webhook is lost", async () => {
+Deno.test("voided invoice: a payment completed afterwards is found even if every notification is lost", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
   assert.equal((await invoices.void(invoice.id)).status, 200);
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  // As long as what the customer began can be paid, and a while more.
+  // Checks run for as long as the started payment can be paid, and some hours more.
   for (let hours = 0; hours < 30; hours += 3) {
     await invoices.advance(3 * HOUR);
-    await invoices.tick();
+    await invoices.runSchedule();
   }
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("the customer pays while the void is on its way there: it is paid", async () => {
+Deno.test("invoice void: is rejected if the customer pays before the gateway receives it", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
-  const held = invoices.relay.holdNext(voiding(invoice));
+  const held = invoices.relay.holdNext(voidCall(invoice));
   const answer = invoices.void(invoice.id, { reason: "too late" });
   await held.arrived;
   await invoices.pay(invoice);
-  await invoices.work();
+  await invoices.runJobs();
   held.release();
   await assertProblem(await answer, 400, "invalid_state");
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
-  assert.ok(!(await namesTold(invoices, invoice)).includes("invoice_voided"));
+  assert.ok(!(await readEventNames(invoices, invoice)).includes("invoice_voided"));
 });
 
-Deno.test("the customer pays while the void's answer is on its way back: it is paid", async () => {
+Deno.test("invoice void: the invoice is paid if the customer pays before the void's response arrives", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
-  const held = invoices.relay.holdAnswer(voiding(invoice));
+  const held = invoices.relay.holdAnswer(voidCall(invoice));
   const answer = invoices.void(invoice.id, { reason: "no more" });
   await held.arrived;
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  await invoices.work();
+  await invoices.runJobs();
   held.release();
-  assert.equal((await parseInvoice(await answer, 200)).status, "paid", "as it ended");
-  await invoices.work();
+  assert.equal(
+    (await parseInvoice(await answer, 200)).status,
+    "paid",
+    "the response has the current status",
+  );
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("an answer that was overtaken by a void does not bring the invoice back", async () => {
+Deno.test("invoice check: a response older than a void does not undo the void", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
-  const held = invoices.relay.holdAnswer(check(invoice));
+  const held = invoices.relay.holdAnswer(checkCall(invoice));
   const checked = checkInvoiceStatus(invoices.app.deps, invoice.id);
   await held.arrived;
   assert.equal((await invoices.void(invoice.id)).status, 200);
   held.release();
   await checked;
   assert.equal((await invoices.find(invoice.id)).status, "void");
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_voided"]);
 });
 
-Deno.test("an answer that was overtaken by the payment does not undo it", async () => {
+Deno.test("invoice check: a response older than a payment does not undo the payment", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   await invoices.advance(4 * DAY);
-  const held = invoices.relay.holdAnswer(check(invoice));
+  const held = invoices.relay.holdAnswer(checkCall(invoice));
   const checked = checkInvoiceStatus(invoices.app.deps, invoice.id);
   await held.arrived;
   await invoices.pay(invoice);
-  await invoices.work();
+  await invoices.runJobs();
   held.release();
   assert.deepEqual(await checked, { status: "paid" });
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("a void whose answer is lost is found out, once, with its reason", async () => {
+Deno.test("invoice void: is completed once, with its reason, if the gateway's response is lost", async () => {
   for (const isRetried of [true, false]) {
     await using invoices = await openInvoices();
     const invoice = await invoices.create();
@@ -345,15 +351,18 @@ Deno.test("a void whose answer is lost is found out, once, with its reason", asy
       assert.equal((await parseInvoice(again, 200)).status, "void");
     }
     await invoices.advance(2 * MINUTE);
-    await invoices.tick();
+    await invoices.runSchedule();
     const voided = await invoices.find(invoice.id);
     assert.deepEqual([voided.status, voided.void_reason], ["void", "A"]);
-    assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
-    assert.equal(invoices.relay.times(voiding(invoice)), 1);
+    assert.deepEqual(await readEventNames(invoices, invoice), [
+      "invoice_created",
+      "invoice_voided",
+    ]);
+    assert.equal(invoices.relay.times(voidCall(invoice)), 1);
   }
 });
 
-Deno.test("a void that never arrived leaves the invoice as it was, for another try", async () => {
+Deno.test("invoice void: leaves the invoice sent if the request never arrived, and can be retried", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const key = newKey();
@@ -361,22 +370,22 @@ Deno.test("a void that never arrived leaves the invoice as it was, for another t
   const lost = await invoices.void(invoice.id, { reason: "A" }, key);
   assert.equal((await assertProblem(lost, 502, "gateway_unreachable")).outcome, "unknown");
   await invoices.advance(2 * MINUTE);
-  await invoices.tick();
+  await invoices.runSchedule();
   const left = await invoices.find(invoice.id);
   assert.deepEqual([left.status, left.void_reason], ["sent", null]);
   const again = await invoices.void(invoice.id, { reason: "A" }, key);
   assert.equal((await parseInvoice(again, 200)).void_reason, "A");
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_voided"]);
 });
 
-Deno.test("a second try on the link is a payment of its own, and pays the invoice", async () => {
+Deno.test("invoice payment: a second attempt on the link is a separate payment and pays the invoice", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   const first = await invoices.pay(invoice, { only_start: true });
   const second = await invoices.pay(invoice, { payment_type: "gopay" });
   assert.notEqual(first.order_id, second.order_id);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
   const states = async () =>
     (await invoices.paymentsOf(invoice)).map((payment) => [
@@ -389,12 +398,12 @@ Deno.test("a second try on the link is a payment of its own, and pays the invoic
     [second.transaction_id, second.order_id, "settlement"],
   ]);
   await invoices.advance(2 * DAY);
-  await invoices.tick();
+  await invoices.runSchedule();
   assert.equal((await states())[0]![2], "expire");
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("a customer who pays twice pays the invoice once; both payments are there to be refunded", async () => {
+Deno.test("invoice payment: a customer who pays twice gets one paid event, and the second payment can be refunded", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -402,78 +411,82 @@ Deno.test("a customer who pays twice pays the invoice once; both payments are th
   const second = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
   for (const { transaction_id } of [first, second]) {
     await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-    await invoices.work();
+    await invoices.runJobs();
   }
   assert.equal((await invoices.find(invoice.id)).status, "paid");
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_paid"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_paid"]);
   const paid = await invoices.paymentsOf(invoice);
   assert.deepEqual(paid.map(({ is_paid }) => is_paid), [true, true]);
   const refund = await invoices.post(`/payments/${paid[1]!.id}/refund/`, { reason: "twice" });
   assert.equal(refund.status, 200, await refund.clone().text());
   await invoices.sandbox.settled();
-  await invoices.work();
+  await invoices.runJobs();
   const refunded = await parsePayment(await invoices.get(`/payments/${paid[1]!.id}/`), 200);
   assert.equal(refunded.transaction_status, "refund");
   assert.equal((await invoices.find(invoice.id)).status, "paid");
 });
 
-Deno.test("with a fee of the customer's on top it is paid, and the payment is of the invoice's amount", async () => {
+Deno.test("invoice payment: a customer fee does not change the amount of the payment", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`, { fee: 4_000 });
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
 });
 
-/** What a second try on the link makes the gateway tell, and how it ends. */
-const TOLD = ["pending", "pending", "settlement", "expire"];
+/** The notifications of a first attempt on the link that expires, and of a second that is paid. */
+const STATUSES = ["pending", "pending", "settlement", "expire"];
 
-Deno.test("however often and in whatever order the webhooks come, it ends the same", async () => {
+Deno.test("notifications of an invoice: lead to the same end in any order and with repeats", async () => {
   await using invoices = await openInvoices();
   const { sandbox } = invoices;
-  for (const [number, order] of permutations([...TOLD.keys()]).entries()) {
+  for (const [number, order] of permutations([...STATUSES.keys()]).entries()) {
     sandbox.hooks.length = 0;
     const invoice = await invoices.create();
     await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
     await invoices.pay(invoice, { payment_type: "gopay" });
     await sandbox.control(`transactions/${invoice.order_id}/expire`);
     const hooks = sandbox.hooks.map(({ body }) => body);
-    assert.deepEqual(hooks.map(({ transaction_status }) => transaction_status), TOLD);
+    assert.deepEqual(hooks.map(({ transaction_status }) => transaction_status), STATUSES);
     for (const [index, each] of order.entries()) {
       assert.equal((await notify(invoices, hooks[each])).status, 200);
-      // Once more, and the jobs now or later: it must not matter.
+      // Repeats and the moment at which jobs run must not matter.
       if ((number + index) % 2) assert.equal((await notify(invoices, hooks[each])).status, 200);
-      if ((number + index) % 3 === 0) await invoices.work();
+      if ((number + index) % 3 === 0) await invoices.runJobs();
     }
-    await invoices.work();
-    const says = order.map((each) => TOLD[each]).join();
-    assert.equal((await invoices.find(invoice.id)).status, "paid", says);
-    assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_paid"], says);
+    await invoices.runJobs();
+    const message = order.map((each) => STATUSES[each]).join();
+    assert.equal((await invoices.find(invoice.id)).status, "paid", message);
+    assert.deepEqual(
+      await readEventNames(invoices, invoice),
+      ["invoice_created", "invoice_paid"],
+      message,
+    );
     const payments = await invoices.paymentsOf(invoice);
     const states = payments.map(({ transaction_status }) => transaction_status);
-    assert.deepEqual(states.sort(), ["expire", "settlement"], says);
+    assert.deepEqual(states.sort(), ["expire", "settlement"], message);
   }
 });
 
-Deno.test("ten times the same at once, and looks from everywhere: it is paid once", async () => {
+Deno.test("notifications of an invoice: with concurrent repeats and checks, the invoice is paid once", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   await invoices.pay(invoice);
   const bodies = invoices.sandbox.hooks.map(({ body }) => body);
-  const tell = (body: Json) => notify(invoices, body);
+  const send = (body: Json) => notify(invoices, body);
   const answers = await Promise.all([
-    ...Array.from({ length: 10 }, () => bodies.map(tell)).flat(),
+    ...Array.from({ length: 10 }, () => bodies.map(send)).flat(),
     ...Array.from({ length: 5 }, () => checkInvoiceStatus(invoices.app.deps, invoice.id)),
   ]);
   for (const answer of answers) if (answer instanceof Response) assert.equal(answer.status, 200);
-  await invoices.work();
+  await invoices.runJobs();
   await assertPaid(invoices, invoice);
   assert.equal((await invoices.paymentsOf(invoice)).length, 1);
 });
 
-Deno.test("ten voids at once: one void, told once", async () => {
+Deno.test("invoice void: 10 concurrent voids make one transition and one event", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const answers = await Promise.all(
@@ -484,56 +497,59 @@ Deno.test("ten voids at once: one void, told once", async () => {
     else await assertProblem(answer, 400, "invalid_state");
   }
   assert.ok(answers.some(({ status }) => status === 200));
-  assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
+  assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_voided"]);
   assert.equal((await invoices.transitions(invoice.id)).length, 3);
 });
 
-Deno.test("overdue looks, syncs and voids all at once: one void event", async () => {
+Deno.test("invoice void: concurrent overdue checks, syncs and voids send one event", async () => {
   await using invoices = await openInvoices();
   const { deps } = invoices.app;
-  const made = await Promise.all(Array.from({ length: 8 }, () => invoices.create()));
+  const created = await Promise.all(Array.from({ length: 8 }, () => invoices.create()));
   await invoices.advance(4 * DAY);
-  for (const [index, invoice] of made.entries()) {
-    if (index % 2) await voidElsewhere(invoices, invoice);
+  for (const [index, invoice] of created.entries()) {
+    if (index % 2) await voidAtGateway(invoices, invoice);
   }
   await Promise.all([
     ...Array.from({ length: 3 }, async () => {
       await checkOverdueInvoices(deps);
-      await invoices.work();
+      await invoices.runJobs();
     }),
-    ...made.flatMap(({ id }) => [
+    ...created.flatMap(({ id }) => [
       checkInvoiceStatus(deps, id),
       checkInvoiceStatus(deps, id),
       invoices.void(id),
     ]),
   ]);
-  await invoices.work();
-  for (const invoice of made) {
+  await invoices.runJobs();
+  for (const invoice of created) {
     assert.equal((await invoices.find(invoice.id)).status, "void");
-    assert.deepEqual(await namesTold(invoices, invoice), ["invoice_created", "invoice_voided"]);
+    assert.deepEqual(await readEventNames(invoices, invoice), [
+      "invoice_created",
+      "invoice_voided",
+    ]);
   }
 });
 
-Deno.test("after days without webhooks and a gateway that was away every end is known", async () => {
+Deno.test("scheduled check: finds every state after days without notifications and a gateway outage", async () => {
   await using invoices = await openInvoices();
-  const made = [];
-  for (let n = 0; n < 6; n++) made.push(await invoices.create());
-  const [paid, second, voided, late, ,] = made as [Invoice, Invoice, Invoice, Invoice];
+  const created = [];
+  for (let n = 0; n < 6; n++) created.push(await invoices.create());
+  const [paid, second, voided, late, ,] = created as [Invoice, Invoice, Invoice, Invoice];
   await invoices.pay(paid);
-  const begun = await invoices.pay(second, { only_start: true });
-  await voidElsewhere(invoices, voided);
-  await invoices.sandbox.control(`transactions/${begun.transaction_id}/pay`);
-  // The first run comes to nothing; that is no reason for there to be no other.
+  const started = await invoices.pay(second, { only_start: true });
+  await voidAtGateway(invoices, voided);
+  await invoices.sandbox.control(`transactions/${started.transaction_id}/pay`);
+  // The first run fails. Later runs must still happen.
   await invoices.sandbox.fault("invoice_get", "error_500", { count: 1_000 });
   await invoices.advance(HOUR);
-  await invoices.tick();
-  for (const { id } of made) assert.equal((await invoices.find(id)).status, "sent");
+  await invoices.runSchedule();
+  for (const { id } of created) assert.equal((await invoices.find(id)).status, "sent");
   await invoices.sandbox.control("faults", undefined, "DELETE");
   await invoices.advance(4 * DAY);
   await invoices.pay(late);
-  await invoices.tick();
-  const states = await Promise.all(made.map(async ({ id }) => (await invoices.find(id)).status));
+  await invoices.runSchedule();
+  const states = await Promise.all(created.map(async ({ id }) => (await invoices.find(id)).status));
   assert.deepEqual(states, ["paid", "paid", "void", "paid", "overdue", "overdue"]);
   for (const invoice of [paid, second, late]) await assertPaid(invoices, invoice);
-  assert.deepEqual(await namesTold(invoices, voided), ["invoice_created", "invoice_voided"]);
+  assert.deepEqual(await readEventNames(invoices, voided), ["invoice_created", "invoice_voided"]);
 });

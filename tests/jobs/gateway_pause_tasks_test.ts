@@ -5,7 +5,7 @@ import { expireStalePayments } from "../../core/payments/expire_stale_payments.t
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { notify, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notify } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { savedCard } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -82,7 +82,7 @@ async function openBusy(): Promise<Busy> {
   ahead += 20 * MINUTE;
 
   relay.intercept = () => new Response("busy", { status: 503 });
-  assert.equal((await notify(relayed, telling(looked, "cancel"))).status, 200);
+  assert.equal((await notify(relayed, buildNotification(looked, "cancel"))).status, 200);
   relay.intercept = (_, pass) => pass();
   const charge = { payment_type: "gopay", gross_amount: 44_000 };
   for (

@@ -5,7 +5,13 @@ import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { sign as signatureOf } from "../../sandbox/transactions/signature.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
-import { hookOf, notified, notify, sign, telling } from "../support/gateway/notifications.ts";
+import {
+  buildNotification,
+  findSentNotification,
+  notify,
+  notifyAndRead,
+  sign,
+} from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import {
@@ -18,20 +24,20 @@ import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
 
-/** The codes that the gateway signs. */
+/** The status codes that the gateway signs. */
 const CODES = ["200", "201", "202", "407"];
 
-/** That a payment is as unpaid as before, whatever its state is called, and nobody heard otherwise. */
-async function assertUnpaid(payments: TestPayments, { id }: Payment, says = ""): Promise<void> {
+/** Fails if the payment is paid in any way, or an event says so. */
+async function assertUnpaid(payments: TestPayments, { id }: Payment, message = ""): Promise<void> {
   const { transaction_status, is_paid, captured_amount, net_amount } = await payments.read(id);
-  assert.deepEqual([is_paid, captured_amount, net_amount], [false, null, "0.00"], says);
-  assert.ok(!["settlement", "capture", "refund"].includes(transaction_status), says);
+  assert.deepEqual([is_paid, captured_amount, net_amount], [false, null, "0.00"], message);
+  assert.ok(!["settlement", "capture", "refund"].includes(transaction_status), message);
   const events = await payments.events(id);
-  assert.ok(!events.includes("payment_settled") && !events.includes("payment_refunded"), says);
+  assert.ok(!events.includes("payment_settled") && !events.includes("payment_refunded"), message);
 }
 
-/** All that is known of a payment and was told of it, but for when it was last written. */
-async function known(payments: TestPayments, { id }: Payment): Promise<Json> {
+/** The payment with its transitions and events, without the time of its last write. */
+async function snapshot(payments: TestPayments, { id }: Payment): Promise<Json> {
   const { updated_at: _, ...payment } = await payments.read(id);
   return {
     payment,
@@ -40,11 +46,11 @@ async function known(payments: TestPayments, { id }: Payment): Promise<Json> {
   };
 }
 
-/** Taken or refused, but never a mistake of ours. */
-async function send(payments: TestPayments, body: Json, says = ""): Promise<number> {
+/** Sends a notification that may be accepted or rejected, but must not cause a server error. */
+async function send(payments: TestPayments, body: Json, message = ""): Promise<number> {
   const response = await notify(payments, body);
   const text = await response.text();
-  assert.ok([200, 400, 403].includes(response.status), `${says}: ${response.status} ${text}`);
+  assert.ok([200, 400, 403].includes(response.status), `${message}: ${response.status} ${text}`);
   return response.status;
 }
 
@@ -53,12 +59,12 @@ async function sendText({ app }: TestPayments, body: BodyInit): Promise<Response
   return await app.request("/notification/", { method: "POST", headers, body });
 }
 
-Deno.test("no answer that a caller ever gets has anything in it that a notification could be signed with", async () => {
+Deno.test("responses: contain nothing that a notification could be signed with", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox, relay } = payments;
   const answers: string[] = [];
-  const keep = async (asking: Promise<Response>): Promise<Json> => {
-    const answer = await asking;
+  const collect = async (request: Promise<Response>): Promise<Json> => {
+    const answer = await request;
     const text = await answer.text();
     answers.push(JSON.stringify([...answer.headers]), text);
     return JSON.parse(text);
@@ -72,43 +78,51 @@ Deno.test("no answer that a caller ever gets has anything in it that a notificat
     return new Response(text, { status: answer.status, headers: answer.headers });
   };
   const act = (id: string, action: string, body?: Json) =>
-    keep(payments.post(`/payments/${id}/${action}/`, body, { "Idempotency-Key": id + action }));
+    collect(payments.post(`/payments/${id}/${action}/`, body, { "Idempotency-Key": id + action }));
 
   for (const kind of CHARGE_KINDS) {
     const charged = await payments.charge(kind);
     const { id, order_id, transaction_id, gross_amount } = charged;
     answers.push(JSON.stringify(charged));
     orders.push({ order_id, amounts: new Set([gross_amount, "40000.00"]) });
-    const check = () => keep(payments.get(`/payments/${id}/check_status/`));
+    const check = () => collect(payments.get(`/payments/${id}/check_status/`));
     await check();
-    await keep(payments.get(`/payments/${id}/`));
+    await collect(payments.get(`/payments/${id}/`));
     await act(id, "capture", { amount: 40_000 });
     const isCard = kind.startsWith("card");
     if (!isCard) await sandbox.control(`transactions/${transaction_id}/pay`);
     else if (kind === "card") await sandbox.control(`transactions/${transaction_id}/settle`);
     await check();
-    // Most of these are refused, by us or by the gateway: errors are answers, too.
+    // Most of these are rejected by the service or the gateway. Error responses are checked, too.
     for (const action of ["cancel", "expire", "refund", "refund"]) await act(id, action);
     await check();
-    await keep(payments.post("/charge/", { payment_type: "gopay", gross_amount: 1, order_id }));
-    await keep(
-      notify(payments, { ...telling(charged, "settlement"), signature_key: "a".repeat(128) }),
+    await collect(payments.post("/charge/", { payment_type: "gopay", gross_amount: 1, order_id }));
+    await collect(
+      notify(payments, {
+        ...buildNotification(charged, "settlement"),
+        signature_key: "a".repeat(128),
+      }),
     );
-    await keep(notify(payments, telling(charged, "settlement", { status_code: "201" })));
+    await collect(
+      notify(payments, buildNotification(charged, "settlement", { status_code: "201" })),
+    );
   }
-  const waiting = await payments.charge("bca");
-  orders.push({ order_id: waiting.order_id, amounts: new Set([waiting.gross_amount]) });
-  for (const action of ["cancel", "check_status"]) await act(waiting.id, action);
-  const cancelled = await payments.get(`/payments/${waiting.id}/check_status/`);
-  await keep(Promise.resolve(cancelled));
-  await keep(payments.get("/payments/?limit=100"));
-  await keep(payments.get("/notifications/"));
-  await keep(payments.get("/events/"));
+  const pending = await payments.charge("bca");
+  orders.push({ order_id: pending.order_id, amounts: new Set([pending.gross_amount]) });
+  for (const action of ["cancel", "check_status"]) await act(pending.id, action);
+  const cancelled = await payments.get(`/payments/${pending.id}/check_status/`);
+  await collect(Promise.resolve(cancelled));
+  await collect(payments.get("/payments/?limit=100"));
+  await collect(payments.get("/notifications/"));
+  await collect(payments.get("/events/"));
 
-  assert.ok(signaturesSeen >= CHARGE_KINDS.length, "the gateway gave us signatures to lose");
+  assert.ok(signaturesSeen >= CHARGE_KINDS.length, "the gateway's responses contain signatures");
   assert.ok(answers.length > CHARGE_KINDS.length * 10);
   const all = answers.join("\n");
-  assert.ok(all.includes(`"gateway_response":{"status_code":"200"`), "the gateway's own words");
+  assert.ok(
+    all.includes(`"gateway_response":{"status_code":"200"`),
+    "the gateway's response is returned",
+  );
   for (const { order_id, amounts } of orders) {
     for (const amount of amounts) {
       for (const code of CODES) assertNotIn(all, signatureOf(order_id, code, amount, SERVER_KEY));
@@ -118,19 +132,22 @@ Deno.test("no answer that a caller ever gets has anything in it that a notificat
   assert.doesNotMatch(all, /[0-9a-f]{100}/i);
 });
 
-/** Neither as it is, nor a good part of it, nor in another guise. */
+/** Fails if the text contains the signature, half of it, or another encoding of it. */
 function assertNotIn(text: string, signature: string): void {
   const bytes = Uint8Array.fromHex(signature);
-  for (const guise of [signature, signature.toUpperCase()]) {
-    assert.ok(!text.includes(guise.slice(0, 32)) && !text.includes(guise.slice(-32)));
+  for (const encoding of [signature, signature.toUpperCase()]) {
+    assert.ok(!text.includes(encoding.slice(0, 32)) && !text.includes(encoding.slice(-32)));
   }
   assert.ok(!text.includes(bytes.toBase64().slice(0, 40)));
   assert.ok(!text.includes(bytes.toBase64({ alphabet: "base64url" }).slice(0, 40)));
 }
 
-/** What the gateway can have signed: anything, a code of its own, an amount with two decimals. */
-function readingsOf(text: string): string[] {
-  const readings: string[] = [];
+/**
+ * The positions at which a signed text can be split into an order id, a code and an amount with two
+ * decimals.
+ */
+function splitsOf(text: string): string[] {
+  const splits: string[] = [];
   for (let at = 1; at + 3 < text.length; at++) {
     const [code, amount] = [text.slice(at, at + 3), text.slice(at + 3)];
     const [whole = "", fraction = "", ...more] = amount.split(".");
@@ -138,12 +155,12 @@ function readingsOf(text: string): string[] {
       [...whole].every((digit) => "0123456789".includes(digit));
     const hasCents = amount.includes(".") && more.length === 0 && fraction.length === 2 &&
       [...fraction].every((digit) => "0123456789".includes(digit));
-    if (CODES.includes(code) && isWhole && hasCents) readings.push(`${at}`);
+    if (CODES.includes(code) && isWhole && hasCents) splits.push(`${at}`);
   }
-  return readings;
+  return splits;
 }
 
-Deno.test("a signed text that could be another order's is told apart, as trying all readings does", async () => {
+Deno.test("isAmbiguous: finds every signed text that can be split in another way", async () => {
   const digits = fc.constantFrom("0", "1", "2", "4", "7", "20", "200", "201", "202", "407");
   const piece: Arbitrary<string> = fc.oneof(
     digits,
@@ -156,7 +173,7 @@ Deno.test("a signed text that could be another order's is told apart, as trying 
     fc.constantFrom(".00", ".00", ".00", ".0", "", ".50", ".000"),
     (order, code, amount, cents) => {
       const [orderId, grossAmount] = [order.join(""), amount.join("") + cents];
-      const others = readingsOf(orderId + code + grossAmount)
+      const others = splitsOf(orderId + code + grossAmount)
         .filter((at) => at !== String(orderId.length));
       const expected = others.length > 0;
       assert.equal(isAmbiguous(orderId, code, grossAmount), expected);
@@ -166,7 +183,7 @@ Deno.test("a signed text that could be another order's is told apart, as trying 
   await fc.assert(property, { numRuns: 20_000 });
 });
 
-Deno.test("of two orders with the same signed text neither speaks for the other, however it is cut", async () => {
+Deno.test("isAmbiguous: is true for every other way to split the signed text of an order", async () => {
   const amount = fc.integer({ min: 1, max: 9_999_999_999_999 });
   const property = fc.asyncProperty(
     fc.string({ minLength: 1, maxLength: 50, unit: fc.constantFrom(..."A-20.14~7_") }),
@@ -174,7 +191,7 @@ Deno.test("of two orders with the same signed text neither speaks for the other,
     fc.oneof(amount, fc.integer({ min: 1, max: 5_000 })),
     (order, code, gross) => {
       const text = `${order}${code}${gross}.00`;
-      // Every way to put it to us that does not differ from what was signed by a single character.
+      // Every other way to split the signed text.
       for (let from = 1; from < text.length; from++) {
         if (from === order.length) continue;
         for (const length of [3]) {
@@ -190,69 +207,82 @@ Deno.test("of two orders with the same signed text neither speaks for the other,
   await fc.assert(property, { numRuns: 5_000 });
 });
 
-Deno.test("an order id that runs on into code and amount lends its signature to no other order", async () => {
+Deno.test("forged notification: an order id that continues into code and amount cannot sign for another order", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox, relay } = payments;
-  /** What becomes of the helper, and the code that the gateway signs it with. */
-  const fates = [
+  /**
+   * The status of the attacker's payment, the code the gateway signs it with, and the control that
+   * leads there.
+   */
+  const outcomes = [
     ["pending", "201", null],
     ["settlement", "200", "pay"],
     ["expire", "202", "expire"],
     ["deny", "202", "deny"],
   ] as const;
-  for (const [status, code, fate] of fates) {
+  for (const [status, code, control] of outcomes) {
     for (const between of ["", "7", "0", "200"]) {
       const order_id = `o${randomUUID().slice(0, 13)}-`;
       // `o…` + `200` + `7` `201` `1000.00` is `o…2007` + `201` + `1000.00`.
       const gross_amount = Number(`${between}${code}1000`);
-      const kind = fate === "deny" ? "gopay" : "bca";
+      const kind = control === "deny" ? "gopay" : "bca";
       const target = await payments.charge("bca", { order_id, gross_amount });
-      const helper = await payments.charge(kind, {
+      const attacker = await payments.charge(kind, {
         order_id: `${order_id}200${between}`,
         gross_amount: 1000,
       });
-      if (fate) await sandbox.control(`transactions/${helper.transaction_id}/${fate}`);
-      const { signature_key } = await hookOf(payments, helper.order_id, status);
+      if (control) await sandbox.control(`transactions/${attacker.transaction_id}/${control}`);
+      const { signature_key } = await findSentNotification(payments, attacker.order_id, status);
       const amounts = [`${between}${code}1000.00`, `${gross_amount}.00`];
-      const forged = telling(target, "settlement", { gross_amount: amounts[0] });
-      assert.equal(forged.signature_key, signature_key, "the attacker did his sums");
+      const forged = buildNotification(target, "settlement", { gross_amount: amounts[0] });
+      assert.equal(forged.signature_key, signature_key, "both have the same signature");
       const asked = relay.times("GET /v2/:id/status");
       assert.equal(await send(payments, forged), 200);
-      assert.ok(relay.times("GET /v2/:id/status") > asked, "the gateway was asked");
+      assert.ok(relay.times("GET /v2/:id/status") > asked, "the gateway is called");
       await assertUnpaid(payments, target, `${status} ${between}`);
     }
   }
 });
 
-Deno.test("a code or an amount that takes up the rest of an order id is no use, and no mistake of ours", async () => {
+Deno.test("forged notification: a status code that continues the order id pays nothing and causes no server error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
-  const words = ["constructor", "toString", "__proto__", "hasOwnProperty", "valueOf", "2", "200."];
-  for (const word of words) {
+  const suffixes = [
+    "constructor",
+    "toString",
+    "__proto__",
+    "hasOwnProperty",
+    "valueOf",
+    "2",
+    "200.",
+  ];
+  for (const suffix of suffixes) {
     const order_id = `o${randomUUID().slice(0, 13)}-`;
     const target = await payments.charge("bca", { order_id, gross_amount: 20_044_000 });
-    const helper = await payments.charge("bca", { order_id: order_id + word });
-    await sandbox.control(`transactions/${helper.transaction_id}/pay`);
-    const { signature_key } = await hookOf(payments, helper.order_id, "settlement");
-    const forged = telling(target, "settlement", {
-      status_code: word,
+    const attacker = await payments.charge("bca", { order_id: order_id + suffix });
+    await sandbox.control(`transactions/${attacker.transaction_id}/pay`);
+    const { signature_key } = await findSentNotification(payments, attacker.order_id, "settlement");
+    const forged = buildNotification(target, "settlement", {
+      status_code: suffix,
       gross_amount: "20044000.00",
     });
-    assert.equal(forged.signature_key, signature_key, word);
-    await send(payments, forged, word);
-    await assertUnpaid(payments, target, word);
+    assert.equal(forged.signature_key, signature_key, suffix);
+    await send(payments, forged, suffix);
+    await assertUnpaid(payments, target, suffix);
   }
 });
 
-Deno.test("what is not signed of an unpaid order's own notification can be changed at will, and pays nothing", async () => {
+Deno.test("forged notification: changed unsigned fields of a pending notification pay nothing", async () => {
   await using payments = await openPayments({ databaseUrl });
   const target = await payments.charge("bca");
   const paid = await payments.paid("gopay");
-  const pending = await hookOf(payments, target.order_id, "pending");
+  const pending = await findSentNotification(payments, target.order_id, "pending");
   const changes: Json[] = [];
-  const spelled = (word: string) => [word, word.toUpperCase(), ` ${word}`, word.replace("e", "е")];
+  const spellings = (
+    text: string,
+  ) => [text, text.toUpperCase(), ` ${text}`, text.replace("e", "е")];
   for (const status of [...PAYMENT_STATUSES, "partial_settlement", "paid", "success", "200"]) {
-    for (const transaction_status of spelled(status)) {
+    for (const transaction_status of spellings(status)) {
       changes.push({ transaction_status });
       for (const fraud_status of ["accept", "ACCEPT", "challenge", "deny", null, "x"]) {
         changes.push({ transaction_status, fraud_status });
@@ -280,46 +310,47 @@ Deno.test("what is not signed of an unpaid order's own notification can be chang
     await send(payments, { ...pending, ...change }, JSON.stringify(change));
   }
   await assertUnpaid(payments, target);
-  const { payment, events } = await known(payments, target);
+  const { payment, events } = await snapshot(payments, target);
   assert.equal(payment.transaction_status, "pending");
   assert.deepEqual(payment.refunds, []);
   assert.deepEqual(events, ["payment_received"]);
   assert.deepEqual(await payments.read(paid.id), paid);
 });
 
-Deno.test("the signature of a state that is over makes nothing paid", async () => {
+Deno.test("forged notification: the signature of an ended payment pays nothing", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   for (
-    const [fate, control] of [["expire", "expire"], ["cancel", null], ["deny", "deny"]] as const
+    const [status, control] of [["expire", "expire"], ["cancel", null], ["deny", "deny"]] as const
   ) {
     const target = await payments.charge("gopay");
     if (control) await sandbox.control(`transactions/${target.transaction_id}/${control}`);
     else await payments.post(`/payments/${target.id}/cancel/`);
-    const over = await hookOf(payments, target.order_id, fate);
-    // Not even with the code of a look, which a cancelled one shares with a paid one.
-    const looked = await sandbox.status(target.transaction_id!);
+    const endedNotification = await findSentNotification(payments, target.order_id, status);
+    // The signature of a status response pays nothing either, although its code is the same for
+    // cancelled and paid.
+    const statusResponse = await sandbox.status(target.transaction_id!);
     for (const isKnown of [false, true]) {
       if (isKnown) await payments.refresh(target.id);
-      for (const signed of isKnown ? [over, looked] : [over]) {
+      for (const signed of isKnown ? [endedNotification, statusResponse] : [endedNotification]) {
         for (const transaction_status of ["settlement", "capture", "partial_refund", "refund"]) {
           const forged = { ...signed, transaction_status, fraud_status: "accept" };
           assert.equal(await send(payments, forged), 200);
-          await assertUnpaid(payments, target, `${fate} ${transaction_status}`);
+          await assertUnpaid(payments, target, `${status} ${transaction_status}`);
         }
       }
     }
-    assert.equal((await payments.read(target.id)).transaction_status, fate);
+    assert.equal((await payments.read(target.id)).transaction_status, status);
   }
 });
 
-Deno.test("a paid order's notification pays no other order, by whichever of its ids", async () => {
+Deno.test("forged notification: the notification of a paid order pays no other order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const target = await payments.charge("bca");
-  const helper = await payments.charge("bca");
-  await sandbox.control(`transactions/${helper.transaction_id}/pay`);
-  const paid = await hookOf(payments, helper.order_id, "settlement");
+  const attacker = await payments.charge("bca");
+  await sandbox.control(`transactions/${attacker.transaction_id}/pay`);
+  const paid = await findSentNotification(payments, attacker.order_id, "settlement");
   const { transaction_id, order_id, id } = target;
   const metadata = { payment_ref: id };
   const replays: [Json, number][] = [
@@ -337,8 +368,14 @@ Deno.test("a paid order's notification pays no other order, by whichever of its 
   }
 });
 
-/** A charge whose answer is lost: the gateway has it, and the payment waits to hear of it. */
-async function waiting(payments: TestPayments, kind: Json = "bca"): Promise<[Payment, Json]> {
+/**
+ * A charge whose response is lost: the gateway has the transaction, the payment has no transaction
+ * id yet.
+ */
+async function chargeWithLostResponse(
+  payments: TestPayments,
+  kind: Json = "bca",
+): Promise<[Payment, Json]> {
   const order_id = randomUUID();
   await payments.sandbox.fault("charge", "answer_lost");
   const base = { order_id, gross_amount: 44_000 };
@@ -355,10 +392,13 @@ async function waiting(payments: TestPayments, kind: Json = "bca"): Promise<[Pay
   return [payment, hook.body];
 }
 
-/** Every way to push another's transaction under a payment that waits; each time it is found again. */
-async function assertTakesOnlyItsOwn(payments: TestPayments, transaction_id: string) {
+/**
+ * Fails if a payment without a transaction id takes over another transaction, or is not found
+ * afterwards.
+ */
+async function assertKeepsItsTransaction(payments: TestPayments, transaction_id: string) {
   for (const transaction_status of ["pending", "expire", "settlement"]) {
-    const [target, pending] = await waiting(payments);
+    const [target, pending] = await chargeWithLostResponse(payments);
     await send(payments, { ...pending, transaction_id, transaction_status }, transaction_status);
     await assertUnpaid(payments, target, transaction_id);
     const found = await payments.refresh(target.id);
@@ -368,32 +408,32 @@ async function assertTakesOnlyItsOwn(payments: TestPayments, transaction_id: str
   }
 }
 
-Deno.test("a payment that waits for its first answer is not given another payment's transaction", async () => {
+Deno.test("forged notification: a payment without a transaction id does not take over another payment's transaction", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const helper = await payments.paid("gopay");
-  await assertTakesOnlyItsOwn(payments, helper.transaction_id!);
-  assert.deepEqual(await payments.read(helper.id), helper);
+  const attacker = await payments.paid("gopay");
+  await assertKeepsItsTransaction(payments, attacker.transaction_id!);
+  assert.deepEqual(await payments.read(attacker.id), attacker);
 });
 
-Deno.test("a payment that waits for its first answer is not given a paid transaction from outside", async () => {
+Deno.test("forged notification: a payment without a transaction id does not take over a paid transaction created outside the service", async () => {
   await using payments = await openPayments({ databaseUrl });
   const order_id = randomUUID();
   const foreign = await payments.sandbox.paid("bca", { transaction_details: { order_id } });
-  await assertTakesOnlyItsOwn(payments, foreign.transaction_id);
+  await assertKeepsItsTransaction(payments, foreign.transaction_id);
 });
 
-Deno.test("a payment that waits for its first answer is not given a transaction that nobody has", async () => {
+Deno.test("forged notification: a payment without a transaction id does not take over an unknown transaction", async () => {
   await using payments = await openPayments({ databaseUrl });
-  await assertTakesOnlyItsOwn(payments, randomUUID());
+  await assertKeepsItsTransaction(payments, randomUUID());
 });
 
-Deno.test("a payment that waits is not paid by its own pending notification", async () => {
+Deno.test("forged notification: a payment without a transaction id is not paid by its changed pending notification", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const transaction_status of ["settlement", "capture", "refund"]) {
     for (
       const change of [{}, { transaction_id: null }, { metadata: null }, { payment_type: "x" }]
     ) {
-      const [target, pending] = await waiting(payments);
+      const [target, pending] = await chargeWithLostResponse(payments);
       const forged = { ...pending, transaction_status, fraud_status: "accept", ...change };
       assert.equal(await send(payments, forged, JSON.stringify(change)), 200);
       await assertUnpaid(payments, target, transaction_status);
@@ -401,26 +441,33 @@ Deno.test("a payment that waits is not paid by its own pending notification", as
   }
 });
 
-Deno.test("a transaction from outside is nobody's: it pays no order, whatever it says it was made for", async () => {
+Deno.test("forged notification: a transaction created outside the service pays no order that its metadata names", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const target = await payments.charge("bca");
-  const [unanswered] = await waiting(payments);
+  const [unanswered] = await chargeWithLostResponse(payments);
   for (const { id } of [target, unanswered]) {
     const foreign = await sandbox.paid("bca", {
       transaction_details: { order_id: randomUUID() },
       metadata: { payment_ref: id },
     });
-    const told = await notified(payments, await hookOf(payments, foreign.order_id, "settlement"));
-    assert.equal(told.status, "processed");
-    assert.ok(told.payment_id !== target.id && told.payment_id !== unanswered.id);
-    await assertProblem(await payments.get(`/payments/${told.payment_id}/`), 404, "not_found");
+    const notification = await notifyAndRead(
+      payments,
+      await findSentNotification(payments, foreign.order_id, "settlement"),
+    );
+    assert.equal(notification.status, "processed");
+    assert.ok(notification.payment_id !== target.id && notification.payment_id !== unanswered.id);
+    await assertProblem(
+      await payments.get(`/payments/${notification.payment_id}/`),
+      404,
+      "not_found",
+    );
   }
   await assertUnpaid(payments, target);
   await assertUnpaid(payments, unanswered);
 });
 
-Deno.test("a card's money that is only held is not made taken by its notification", async () => {
+Deno.test("forged notification: an authorized card payment is not captured by its changed notification", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   for (const transaction_status of ["capture", "settlement"]) {
@@ -428,7 +475,7 @@ Deno.test("a card's money that is only held is not made taken by its notificatio
     const target = await payments.charge("card_3ds", { token_id, authorize: true });
     assert.equal(target.transaction_status, "pending");
     await sandbox.control(`transactions/${target.transaction_id}/three_ds`, { result: "success" });
-    const held = await hookOf(payments, target.order_id, "authorize");
+    const held = await findSentNotification(payments, target.order_id, "authorize");
     assert.equal(held.status_code, "200");
     assert.equal(await send(payments, { ...held, transaction_status }), 200);
     await assertUnpaid(payments, target, transaction_status);
@@ -437,7 +484,7 @@ Deno.test("a card's money that is only held is not made taken by its notificatio
   }
 });
 
-Deno.test("refunds that only a notification tells of are not believed, whatever else it tells", async () => {
+Deno.test("forged notification: refunds in a notification are not trusted", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const invented = {
@@ -456,20 +503,20 @@ Deno.test("refunds that only a notification tells of are not believed, whatever 
   ) {
     const target = await payments.charge(kind);
     await sandbox.control(`transactions/${target.transaction_id}/${control}`);
-    const told = await hookOf(payments, target.order_id, status);
-    assert.equal(await send(payments, { ...told, ...invented }), 200);
-    const { payment, events } = await known(payments, target);
+    const notification = await findSentNotification(payments, target.order_id, status);
+    assert.equal(await send(payments, { ...notification, ...invented }), 200);
+    const { payment, events } = await snapshot(payments, target);
     assert.deepEqual([payment.refund_amount, payment.refunds], ["0.00", []], status);
     assert.ok(!events.includes("payment_refunded"), status);
   }
-  const [target, pending] = await waiting(payments);
+  const [target, pending] = await chargeWithLostResponse(payments);
   assert.equal(await send(payments, { ...pending, ...invented }), 200);
-  const { payment, events } = await known(payments, target);
+  const { payment, events } = await snapshot(payments, target);
   assert.deepEqual([payment.refund_amount, payment.refunds], ["0.00", []]);
   assert.ok(!events.includes("payment_refunded"));
 });
 
-Deno.test("where and how a customer pays is not to be had from a notification", async () => {
+Deno.test("forged notification: payment details in a notification are not trusted", async () => {
   await using payments = await openPayments({ databaseUrl });
   const misleading = {
     bank: "bni",
@@ -492,9 +539,9 @@ Deno.test("where and how a customer pays is not to be had from a notification", 
   for (
     const kind of ["bca", { payment_type: "gopay" }, { payment_type: "cstore", store: "indomaret" }]
   ) {
-    const [target, pending] = await waiting(payments, kind);
+    const [target, pending] = await chargeWithLostResponse(payments, kind);
     assert.equal(await send(payments, { ...pending, ...misleading }), 200);
-    const shown = JSON.stringify((await known(payments, target)).payment);
+    const shown = JSON.stringify((await snapshot(payments, target)).payment);
     assert.ok(!/66666|2066|bni/.test(shown), shown);
     const found = JSON.stringify(await payments.refresh(target.id));
     assert.ok(!/66666|2066|bni/.test(found), found);
@@ -502,37 +549,37 @@ Deno.test("where and how a customer pays is not to be had from a notification", 
   for (const kind of ["bca", "gopay", "cstore"] as const) {
     const target = await payments.charge(kind);
     await payments.sandbox.control(`transactions/${target.transaction_id}/pay`);
-    const paid = await hookOf(payments, target.order_id, "settlement");
+    const paid = await findSentNotification(payments, target.order_id, "settlement");
     assert.equal(await send(payments, { ...paid, ...misleading }), 200);
-    const shown = JSON.stringify((await known(payments, target)).payment);
+    const shown = JSON.stringify((await snapshot(payments, target)).payment);
     assert.ok(!/66666|2066|bni/.test(shown), shown);
   }
 });
 
-Deno.test("JSON that can be read in two ways is read in the one that was signed", async () => {
+Deno.test("forged notification: ambiguous JSON pays nothing and causes no server error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const target = await payments.charge("bca");
-  const helper = await payments.charge("bca");
-  await sandbox.control(`transactions/${helper.transaction_id}/pay`);
-  const paid = await hookOf(payments, helper.order_id, "settlement");
-  const pending = await hookOf(payments, target.order_id, "pending");
+  const attacker = await payments.charge("bca");
+  await sandbox.control(`transactions/${attacker.transaction_id}/pay`);
+  const paid = await findSentNotification(payments, attacker.order_id, "settlement");
+  const pending = await findSentNotification(payments, target.order_id, "pending");
   const { order_id, transaction_id } = target;
-  const wanted = { order_id, transaction_id, metadata: { payment_ref: target.id } };
+  const targetFields = { order_id, transaction_id, metadata: { payment_ref: target.id } };
   const open = (body: Json) => JSON.stringify(body).slice(1, -1);
-  const { order_id: _order, transaction_id: _id, ...nameless } = paid;
+  const { order_id: _order, transaction_id: _id, ...withoutIds } = paid;
   const texts = [
-    // Members twice, the true ones first or last.
-    `{${open(paid)},${open(wanted)}}`,
-    `{${open(wanted)},${open(paid)}}`,
+    // Duplicate fields, the signed ones first or last.
+    `{${open(paid)},${open(targetFields)}}`,
+    `{${open(targetFields)},${open(paid)}}`,
     `{${open(pending)},"status_code":"200","transaction_status":"settlement"}`,
     `{"status_code":"200",${open({ ...pending, transaction_status: "settlement" })}}`,
     `{"transaction_status":"settlement",${open(pending)}}`,
     `{${open(pending)},"transaction_status":"settlement"}`,
-    // Members by way of a prototype.
-    `{${open(paid)},"__proto__":${JSON.stringify(wanted)}}`,
-    `{${open(nameless)},"__proto__":${JSON.stringify(wanted)}}`,
-    `{"__proto__":${JSON.stringify(paid)},${open(wanted)}}`,
+    // Fields by a prototype.
+    `{${open(paid)},"__proto__":${JSON.stringify(targetFields)}}`,
+    `{${open(withoutIds)},"__proto__":${JSON.stringify(targetFields)}}`,
+    `{"__proto__":${JSON.stringify(paid)},${open(targetFields)}}`,
     `{${open(pending)},"constructor":{"prototype":{"transaction_status":"settlement"}}}`,
     // Names and values in another spelling.
     `{${open(pending)},"Transaction_Status":"settlement","transaction_status ":"settlement"}`,
@@ -549,7 +596,7 @@ Deno.test("JSON that can be read in two ways is read in the one that was signed"
     JSON.stringify({ ...pending, signature_key: { length: 128 } }),
     JSON.stringify([{ ...pending, transaction_status: "settlement" }]),
     `\ufeff${JSON.stringify({ ...pending, transaction_status: "settlement" })}`,
-    // And whatever a parser may stumble over.
+    // Input that is hard to parse.
     `{${open(pending)},"deep":${"[".repeat(60_000)}${"]".repeat(60_000)}}`,
     `{${open(pending)},"deep":${'{"a":'.repeat(30_000)}1${"}".repeat(30_000)}}`,
     `{${open(pending)},"big":1e999,"small":-0,"long":${"9".repeat(1_000)}}`,
@@ -558,14 +605,14 @@ Deno.test("JSON that can be read in two ways is read in the one that was signed"
   for (const text of texts) {
     const response = await sendText(payments, text);
     const answer = await response.text();
-    const says = `${text.slice(0, 200)}: ${response.status} ${answer}`;
-    assert.ok([200, 400, 403].includes(response.status), says);
-    await assertUnpaid(payments, target, says);
+    const message = `${text.slice(0, 200)}: ${response.status} ${answer}`;
+    assert.ok([200, 400, 403].includes(response.status), message);
+    await assertUnpaid(payments, target, message);
   }
   assert.deepEqual(await payments.events(target.id), ["payment_received"]);
 });
 
-Deno.test("with NOTIFICATION_CONFIRM=paid not even one who can sign makes an order paid", async () => {
+Deno.test("NOTIFICATION_CONFIRM=paid: a valid signature is not enough to make an order paid", async () => {
   await using payments = await openRelayed({
     databaseUrl,
     env: { NOTIFICATION_CONFIRM: "paid" },
@@ -573,37 +620,48 @@ Deno.test("with NOTIFICATION_CONFIRM=paid not even one who can sign makes an ord
   const { relay } = payments;
   const states = ["settlement", "capture", "partial_refund", "refund", "partial_chargeback"];
   const hold = await payments.charge("card_3ds");
-  for (const target of [await payments.charge("bca"), hold, (await waiting(payments))[0]]) {
+  for (
+    const target of [
+      await payments.charge("bca"),
+      hold,
+      (await chargeWithLostResponse(payments))[0],
+    ]
+  ) {
     for (const state of states) {
       const asked = relay.times("GET /v2/:id/status");
-      await send(payments, telling(target, state));
-      await send(payments, telling(target, state.toUpperCase(), { fraud_status: "Accept" }));
-      assert.equal(relay.times("GET /v2/:id/status"), asked + 2, "each time the gateway is asked");
+      await send(payments, buildNotification(target, state));
+      await send(
+        payments,
+        buildNotification(target, state.toUpperCase(), { fraud_status: "Accept" }),
+      );
+      assert.equal(relay.times("GET /v2/:id/status"), asked + 2, "the gateway is called each time");
       await assertUnpaid(payments, target, state);
     }
   }
   await assertStillWorks(payments);
 });
 
-/** What the gateway really tells is taken, and what pays nothing is believed without asking. */
+/**
+ * Genuine notifications are applied, and unpaid states are trusted without a call to the gateway.
+ */
 async function assertStillWorks(payments: RelayedPayments): Promise<void> {
   const { sandbox, relay } = payments;
   const real = await payments.charge("bca");
   await sandbox.control(`transactions/${real.transaction_id}/pay`);
-  await notified(payments, await hookOf(payments, real.order_id, "settlement"));
+  await notifyAndRead(payments, await findSentNotification(payments, real.order_id, "settlement"));
   assert.equal((await payments.read(real.id)).is_paid, true);
   const asked = relay.times("GET /v2/:id/status");
-  // Ends in a letter: what is signed of it can be read in one way only.
-  const late = await payments.charge("bca", { order_id: `${randomUUID()}-x` });
-  await notified(payments, telling(late, "expire"));
-  assert.equal((await payments.read(late.id)).is_expired, true);
+  // The order id ends in a letter, so its signed text can be split in one way only.
+  const expired = await payments.charge("bca", { order_id: `${randomUUID()}-x` });
+  await notifyAndRead(payments, buildNotification(expired, "expire"));
+  assert.equal((await payments.read(expired.id)).is_expired, true);
   assert.equal(relay.times("GET /v2/:id/status"), asked);
 }
 
-Deno.test("without a key, or with another installation's, nothing can be signed", async () => {
+Deno.test("forged notification: is rejected if it is signed with no key or another one", async () => {
   await using payments = await openPayments({ databaseUrl });
   const target = await payments.charge("bca");
-  const { signature_key: _, ...unsigned } = telling(target, "settlement");
+  const { signature_key: _, ...unsigned } = buildNotification(target, "settlement");
   const keys = ["", "undefined", "null", "SB-Mid-client-sandbox", `${SERVER_KEY} `, payments.key];
   const forged = [
     ...keys.map((key) => sign(unsigned, key)),

@@ -4,25 +4,25 @@ import { NotificationReceiptSchema } from "../../routes/notifications/schemas.ts
 import { ProblemSchema } from "../../routes/schemas/problem.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
-import { hookOf, sign, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, findSentNotification, sign } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 type Body = string | Uint8Array<ArrayBuffer>;
 
-interface Taken {
+interface Result {
   status: number;
-  /** Of the record; null where there is none. */
+  /** The id of the stored notification, if there is one. */
   id: string | null;
 }
 
-/** Sends it, and holds the answer to its contract: a receipt, or a problem; never a mistake of ours. */
-async function send({ app }: TestPayments, body: Body, says = ""): Promise<Taken> {
+/** Sends a body and checks that the response is a receipt or a problem, never a server error. */
+async function send({ app }: TestPayments, body: Body, message = ""): Promise<Result> {
   const headers = { "Content-Type": "application/json" };
   const response = await app.request("/notification/", { method: "POST", headers, body });
   const { status } = response;
   const text = await response.text();
-  const about = `${says} ${String(body).slice(0, 2_000)}: ${status} ${text}`;
+  const about = `${message} ${String(body).slice(0, 2_000)}: ${status} ${text}`;
   assert.ok([200, 400, 403, 413].includes(status), about);
   if (status === 200) {
     return { status, id: NotificationReceiptSchema.parse(JSON.parse(text)).notification_id };
@@ -34,7 +34,7 @@ async function send({ app }: TestPayments, body: Body, says = ""): Promise<Taken
   return { status, id: null };
 }
 
-/** How many rows there are of all that a notification could leave behind. */
+/** The number of rows in every table that a notification could write. */
 async function countRows({ databaseUrl }: TestPayments): Promise<Record<string, number>> {
   const tables = ["notifications", "payments", "events", "history", "refunds", "jobs"];
   const counts = tables.map((name) => `(select count(*)::int from gateway.${name}) as ${name}`);
@@ -42,7 +42,7 @@ async function countRows({ databaseUrl }: TestPayments): Promise<Record<string, 
   return { ...row };
 }
 
-const NASTY: Json[] = [
+const UNUSUAL_VALUES: Json[] = [
   ...[null, true, false, 0, -1, 0.5, 1e308, 200, 44_000, 10_000_000_000_000],
   ...["", " ", ".", "..", "0", "NaN", "null", "\u0000", "a\u0000b", "\ud83d", "a\nb", "../charge"],
   ...["constructor", "__proto__", "toString", "hasOwnProperty", "SETTLEMENT", "settlement"],
@@ -62,42 +62,44 @@ const FIELDS = [
 ];
 
 const anyJson: Arbitrary<Json> = fc.oneof(
-  fc.constantFrom<Json>(...NASTY),
+  fc.constantFrom<Json>(...UNUSUAL_VALUES),
   fc.json().map((text) => JSON.parse(text)),
   fc.string({ unit: "binary", maxLength: 40 }),
   fc.integer(),
 );
 
-/** One member is another, or there is one more, or one less. */
-function spoilt(body: Json, field: string, value: Json): Json {
+/** The body with one field replaced, added, or (`undefined`) removed. */
+function replaceField(body: Json, field: string, value: Json): Json {
   const { [field]: _, ...rest } = body;
   if (value === undefined) return rest;
-  // As a parser makes it: `__proto__` is a member like any other.
+  // A parser treats `__proto__` as an ordinary field, too.
   return Object.defineProperty(rest, field, { value, enumerable: true });
 }
 
-Deno.test("10,000 random and mutated bodies: never a 5xx, and nothing is stored of what is refused", async () => {
+Deno.test("notification: 10,000 random and mutated bodies cause no 5xx, and rejected ones are not stored", async () => {
   await using payments = await openPayments();
   const charged = await payments.charge("bca");
   const paid = await payments.paid("gopay");
-  const bodies = [telling(charged, "pending"), telling(paid, "settlement")];
+  const bodies = [buildNotification(charged, "pending"), buildNotification(paid, "settlement")];
   const text = (body: Json) => JSON.stringify(body);
   const body = fc.constantFrom(...bodies);
   const field = fc.constantFrom(...FIELDS);
   const position = fc.integer({ min: 0, max: 10_000 });
-  const some: Arbitrary<Body> = fc.oneof<Body[]>(
+  const anyBody: Arbitrary<Body> = fc.oneof<Body[]>(
     fc.uint8Array({ maxLength: 300 }),
     fc.string({ unit: "binary", maxLength: 300 }),
     fc.json(),
     fc.record({ body, field, value: anyJson }).map(({ body, field, value }) =>
-      text(spoilt(body, field, value))
+      text(replaceField(body, field, value))
     ),
-    // Signed: only the gateway could have sent it, and even then it must do no harm.
+    // Signed bodies, which only the gateway could send, must do no harm either.
     fc.record({ body, field, value: anyJson }).map(({ body, field, value }) =>
-      field === "signature_key" ? text(body) : text(sign(spoilt(body, field, value)))
+      field === "signature_key" ? text(body) : text(sign(replaceField(body, field, value)))
     ),
     fc.record({ body, field, other: field, value: anyJson, more: anyJson }).map((each) =>
-      text(sign(spoilt(spoilt(each.body, each.field, each.value), each.other, each.more)))
+      text(
+        sign(replaceField(replaceField(each.body, each.field, each.value), each.other, each.more)),
+      )
     ),
     fc.record({ body, at: position, byte: fc.integer({ min: 0, max: 255 }) }).map(
       ({ body, at, byte }) => {
@@ -112,37 +114,42 @@ Deno.test("10,000 random and mutated bodies: never a 5xx, and nothing is stored 
     }),
   );
   const before = await countRows(payments);
-  const taken: Record<number, number> = {};
-  let recorded = 0;
-  const property = fc.asyncProperty(some, async (body) => {
+  const statuses: Record<number, number> = {};
+  let stored = 0;
+  const property = fc.asyncProperty(anyBody, async (body) => {
     const { status, id } = await send(payments, body);
-    taken[status] = (taken[status] ?? 0) + 1;
-    if (id !== null) recorded++;
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    if (id !== null) stored++;
   });
   await fc.assert(property, { numRuns: 10_000 });
   for (const status of [200, 400, 403]) {
-    assert.ok(taken[status]! > 200, `${JSON.stringify(taken)}: each of them was tried`);
+    assert.ok(statuses[status]! > 200, `${JSON.stringify(statuses)}: each status occurred`);
   }
   const after = await countRows(payments);
-  assert.equal(after.notifications, before.notifications! + recorded);
+  assert.equal(after.notifications, before.notifications! + stored);
   assert.equal(after.payments, before.payments);
   assert.equal(after.refunds, before.refunds);
   const { updated_at: _, ...rest } = await payments.read(paid.id);
   assert.deepEqual({ ...rest, updated_at: paid.updated_at }, paid);
 });
 
-Deno.test("a signed body with any member spoiled is taken or refused, and is no mistake of ours", async () => {
+Deno.test("notification: a signed body with any field replaced is accepted or rejected without a server error", async () => {
   await using payments = await openPayments();
   const [charged, paid] = [await payments.charge("bca"), await payments.paid("gopay")];
-  for (const [index, body] of [telling(charged, "pending"), telling(paid, "refund")].entries()) {
+  for (
+    const [index, body] of [
+      buildNotification(charged, "pending"),
+      buildNotification(paid, "refund"),
+    ].entries()
+  ) {
     for (const field of FIELDS) {
-      for (const value of [undefined, ...NASTY]) {
-        // What turns the pending one into a paid one is believed of one who can sign.
-        const isTrueWord = index === 0 && field === "status_code" && value === "200";
-        if (isTrueWord) continue;
-        const spoiled = spoilt(body, field, value);
+      for (const value of [undefined, ...UNUSUAL_VALUES]) {
+        // This makes the pending notification a valid settlement, which is trusted if it is signed.
+        const isValidSettlement = index === 0 && field === "status_code" && value === "200";
+        if (isValidSettlement) continue;
+        const changed = replaceField(body, field, value);
         const isSigned = field !== "signature_key";
-        await send(payments, JSON.stringify(isSigned ? sign(spoiled) : spoiled), field);
+        await send(payments, JSON.stringify(isSigned ? sign(changed) : changed), field);
       }
     }
   }
@@ -151,40 +158,43 @@ Deno.test("a signed body with any member spoiled is taken or refused, and is no 
   assert.deepEqual({ ...rest, updated_at: paid.updated_at }, paid);
 });
 
-Deno.test("a signed order id of any length and of any characters is taken or refused", async () => {
+Deno.test("notification: a signed order id of any length and with any characters is accepted or rejected", async () => {
   await using payments = await openPayments();
   const orders = [
     ...["\u0000", "a\u0000b", "\ud83d", "a\udc00", "\ufffe", "é".repeat(60), ".", "..", "/", "?#"],
     ...[51, 256, 2_700, 9_000, 100_000].map((length) => randomText(length)),
   ];
-  const nobodys = { id: randomUUID(), transaction_id: null, payment_type: "qris" };
+  const unknown = { id: randomUUID(), transaction_id: null, payment_type: "qris" };
   for (const order_id of orders) {
-    const body = telling({ ...nobodys, order_id, gross_amount: "44000.00" }, "settlement");
+    const body = buildNotification(
+      { ...unknown, order_id, gross_amount: "44000.00" },
+      "settlement",
+    );
     await send(payments, JSON.stringify(body), "order");
     const more = { status_code: order_id };
-    const plain = { ...nobodys, order_id: "plain", gross_amount: "44000.00" };
-    await send(payments, JSON.stringify(telling(plain, "settlement", more)), "code");
+    const plain = { ...unknown, order_id: "plain", gross_amount: "44000.00" };
+    await send(payments, JSON.stringify(buildNotification(plain, "settlement", more)), "code");
     await send(
       payments,
-      JSON.stringify(telling({ ...plain, gross_amount: order_id }, "settlement")),
+      JSON.stringify(buildNotification({ ...plain, gross_amount: order_id }, "settlement")),
       "amount",
     );
     const named = { ...plain, transaction_id: order_id };
-    await send(payments, JSON.stringify(telling(named, "settlement")), "transaction");
+    await send(payments, JSON.stringify(buildNotification(named, "settlement")), "transaction");
   }
 });
 
-/** That no compression makes short. */
+/** Random, so that compression cannot shorten it. */
 function randomText(length: number): string {
   const parts = Array.from({ length: Math.ceil(length / 36) }, () => randomUUID());
   return parts.join("").slice(0, length);
 }
 
-Deno.test("a flood of what is refused is nothing that any of them has to wait or pay for", async () => {
+Deno.test("notification: 500 concurrent forged requests are all rejected and store nothing", async () => {
   await using payments = await openPayments();
   const before = await countRows(payments);
   const charged = { id: "x", order_id: "o", transaction_id: "t", payment_type: "qris" };
-  const forged = telling({ ...charged, gross_amount: "1.00" }, "settlement", {
+  const forged = buildNotification({ ...charged, gross_amount: "1.00" }, "settlement", {
     filling: "x".repeat(10_000),
   });
   const body = JSON.stringify({ ...forged, signature_key: "0".repeat(128) });
@@ -193,27 +203,30 @@ Deno.test("a flood of what is refused is nothing that any of them has to wait or
   assert.deepEqual(await countRows(payments), before);
 });
 
-/** A payment as it is known here, and what the gateway itself tells of it now. */
+/** A payment, and the gateway's notification about its current state. */
 interface Scene {
   id: string;
   body: Json;
 }
 
 const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
-  "a transfer that was paid": (payments) => scene(payments, "bca", "pay", "settlement"),
-  "a wallet that was paid": (payments) => scene(payments, "gopay", "pay", "settlement"),
-  "a wallet that was paid with a fee": (payments) =>
-    scene(payments, "gopay", "pay", "settlement", { fee: 1_500 }),
-  "a transfer that expired": (payments) => scene(payments, "bca", "expire", "expire"),
-  "a wallet that refused": (payments) => scene(payments, "gopay", "deny", "deny"),
-  "a card that was captured": (payments) =>
-    scene(payments, "card_3ds", "three_ds", "capture", { result: "success" }),
-  "a capture that was settled": (payments) => scene(payments, "card", "settle", "settlement"),
-  "a transfer that still waits": async (payments) => {
+  "a paid bank transfer": (payments) => createScene(payments, "bca", "pay", "settlement"),
+  "a paid wallet": (payments) => createScene(payments, "gopay", "pay", "settlement"),
+  "a wallet paid with a fee": (payments) =>
+    createScene(payments, "gopay", "pay", "settlement", { fee: 1_500 }),
+  "an expired bank transfer": (payments) => createScene(payments, "bca", "expire", "expire"),
+  "a denied wallet payment": (payments) => createScene(payments, "gopay", "deny", "deny"),
+  "a captured card": (payments) =>
+    createScene(payments, "card_3ds", "three_ds", "capture", { result: "success" }),
+  "a settled capture": (payments) => createScene(payments, "card", "settle", "settlement"),
+  "a pending bank transfer": async (payments) => {
     const charged = await payments.charge("bca");
-    return { id: charged.id, body: await hookOf(payments, charged.order_id, "pending") };
+    return {
+      id: charged.id,
+      body: await findSentNotification(payments, charged.order_id, "pending"),
+    };
   },
-  "a hold": async (payments) => {
+  "an authorization": async (payments) => {
     const token_id = await payments.sandbox.token("4811111111111114");
     const charged = await payments.charge("card_3ds", {
       token_id,
@@ -221,22 +234,31 @@ const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
     });
     const result = { result: "success" };
     await payments.sandbox.control(`transactions/${charged.transaction_id}/three_ds`, result);
-    return { id: charged.id, body: await hookOf(payments, charged.order_id, "authorize") };
+    return {
+      id: charged.id,
+      body: await findSentNotification(payments, charged.order_id, "authorize"),
+    };
   },
   "a challenge": async (payments) => {
     const token_id = await payments.sandbox.token("4511111111111117");
     const charged = await payments.charge("card_3ds", { token_id });
     const result = { result: "success" };
     await payments.sandbox.control(`transactions/${charged.transaction_id}/three_ds`, result);
-    return { id: charged.id, body: await hookOf(payments, charged.order_id, "capture") };
+    return {
+      id: charged.id,
+      body: await findSentNotification(payments, charged.order_id, "capture"),
+    };
   },
-  "a charge whose answer was lost": async (payments) => {
+  "a charge with a lost response": async (payments) => {
     const order_id = `lost-${randomUUID()}-x`;
     await payments.sandbox.fault("charge", "answer_lost");
     const request = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000, order_id };
     const answer = await (await payments.post("/charge/", request)).json();
     assert.equal(answer.outcome, "unknown", JSON.stringify(answer));
-    return { id: answer.payment_id, body: await hookOf(payments, order_id, "pending") };
+    return {
+      id: answer.payment_id,
+      body: await findSentNotification(payments, order_id, "pending"),
+    };
   },
   "a refund": async (payments) => {
     const paid = await payments.paid("gopay");
@@ -244,11 +266,14 @@ const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
       refund_key: randomUUID(),
       amount: 4_000,
     });
-    return { id: paid.id, body: await hookOf(payments, paid.order_id, "partial_refund") };
+    return {
+      id: paid.id,
+      body: await findSentNotification(payments, paid.order_id, "partial_refund"),
+    };
   },
 };
 
-async function scene(
+async function createScene(
   payments: TestPayments,
   kind: "bca" | "gopay" | "card" | "card_3ds",
   control: string,
@@ -257,17 +282,17 @@ async function scene(
 ): Promise<Scene> {
   const { id, order_id, transaction_id } = await payments.charge(kind);
   await payments.sandbox.control(`transactions/${transaction_id}/${control}`, more);
-  return { id, body: await hookOf(payments, order_id, status) };
+  return { id, body: await findSentNotification(payments, order_id, status) };
 }
 
 /**
- * What is known of a payment: its state, its amounts, what a customer is shown, what was told; and how
- * many payments there are. In one look, for it is taken thousands of times.
+ * The state of a payment: its row, events and refunds, and the number of payments. One query,
+ * because it runs thousands of times.
  */
-async function standing({ app }: TestPayments, id: string): Promise<Json> {
+async function readState({ app }: TestPayments, id: string): Promise<Json> {
   const [row] = await app.database.query((sql) =>
     sql`
-      select to_jsonb(payment) - ${UNTOLD}::text[] as payment,
+      select to_jsonb(payment) - ${IGNORED_COLUMNS}::text[] as payment,
         payment.paid_at is not null as was_paid,
         array(select name from gateway.events where resource_id = ${id} order by sequence) as events,
         array(select refund_key || ' ' || amount || ' ' || status from gateway.refunds
@@ -278,14 +303,14 @@ async function standing({ app }: TestPayments, id: string): Promise<Json> {
   return { ...row };
 }
 
-/** Of these nothing depends, and who tells a state tells its time and what to say of it. */
-const UNTOLD = [
+/** Columns on which no decision depends, or that belong to the reported state. */
+const IGNORED_COLUMNS = [
   ...["version", "updated_at", "check_at", "paid_at"],
   ...["status_code", "status_message", "settlement_time"],
 ];
 
-/** Brings a payment back to where it was, as nothing but a test can. */
-async function remember(payments: TestPayments, id: string): Promise<() => Promise<void>> {
+/** Returns a function that restores the payment to its current state. */
+async function saveState(payments: TestPayments, id: string): Promise<() => Promise<void>> {
   const tables = [
     ["payments", "id"],
     ["events", "resource_id"],
@@ -309,55 +334,58 @@ async function remember(payments: TestPayments, id: string): Promise<() => Promi
 }
 
 /**
- * Where a payment may stand after a mutant: where it stood, where the gateway says that it does, or
- * where the true notification brings it.
+ * The states a payment may have after a mutated notification: unchanged, the state at the gateway,
+ * or the state that the original notification leads to.
  */
-interface Harmless {
+interface AllowedStates {
   before: string;
   after: string;
-  told: string;
+  notified: string;
 }
 
-/** Sends a mutant, and holds what became of it to what may; the payment is then as it was. */
+/** Sends a mutated notification, checks the resulting state, and restores the payment. */
 async function assertHarmless(
   payments: TestPayments,
   { id }: Scene,
-  mutant: Body,
-  { before, after, told }: Harmless,
+  mutated: Body,
+  { before, after, notified }: AllowedStates,
   restore: () => Promise<void>,
-  says: string,
+  message: string,
 ): Promise<number> {
-  const { status } = await send(payments, mutant, says);
+  const { status } = await send(payments, mutated, message);
   if (status !== 200) return status;
-  const found = JSON.stringify(await standing(payments, id));
+  const found = JSON.stringify(await readState(payments, id));
   if (found === before) return status;
-  if (found !== after && found !== told) {
-    assert.deepEqual(JSON.parse(found), JSON.parse(told), says);
+  if (found !== after && found !== notified) {
+    assert.deepEqual(JSON.parse(found), JSON.parse(notified), message);
   }
   await restore();
   return status;
 }
 
-/** All of them, for a scene; the payment is then as it was. */
-async function limitsOf(
+/** Determines the allowed states, and restores the payment. */
+async function findAllowedStates(
   payments: TestPayments,
   { id, body }: Scene,
   restore: () => Promise<void>,
-): Promise<Harmless> {
-  const before = await standing(payments, id);
+): Promise<AllowedStates> {
+  const before = await readState(payments, id);
   await payments.refresh(id);
-  const after = await standing(payments, id);
+  const after = await readState(payments, id);
   await restore();
   await send(payments, JSON.stringify(body));
-  const told = await standing(payments, id);
+  const notified = await readState(payments, id);
   await restore();
-  assert.deepEqual(await standing(payments, id), before);
-  // A look may know more of it than what is told, such as until when; but of its state no other.
-  assert.deepEqual(told, { ...after, payment: { ...after.payment, ...shownIn(told.payment) } });
+  assert.deepEqual(await readState(payments, id), before);
+  // A check may return more than the notification, such as the expiry time, but the same state.
+  assert.deepEqual(notified, {
+    ...after,
+    payment: { ...after.payment, ...shownIn(notified.payment) },
+  });
   return {
     before: JSON.stringify(before),
     after: JSON.stringify(after),
-    told: JSON.stringify(told),
+    notified: JSON.stringify(notified),
   };
 }
 
@@ -365,16 +393,16 @@ function shownIn({ expiry_time, transaction_time, bank }: Json): Json {
   return { expiry_time, transaction_time, bank };
 }
 
-/** Ways to spoil any member, be it there or not. */
-const ANY: Json[] = [undefined, null, 7, "", "x", "\u0000", "6666", true, [], ["x"], {}];
+/** Values for any field, including missing ones. */
+const VALUES: Json[] = [undefined, null, 7, "", "x", "\u0000", "6666", true, [], ["x"], {}];
 
 const STATUSES = [
   ...["pending", "authorize", "capture", "settlement", "deny", "cancel", "expire", "failure"],
   ...["refund", "partial_refund", "chargeback", "partial_chargeback", "partial_settlement"],
 ];
 
-/** Ways to spoil those that mean something. */
-const KNOWING: Record<string, (body: Json) => Json[]> = {
+/** Values for fields with a meaning. */
+const FIELD_VALUES: Record<string, (body: Json) => Json[]> = {
   transaction_status: () => [...STATUSES, ...STATUSES.map((status) => status.toUpperCase())],
   fraud_status: () => ["accept", "challenge", "deny", "ACCEPT"],
   status_code: () => ["200", "201", "202", "407", "constructor", "toString", "__proto__"],
@@ -399,51 +427,51 @@ const KNOWING: Record<string, (body: Json) => Json[]> = {
   settlement_time: () => ["2066-06-06 06:06:06"],
 };
 
-/** Every way to spoil one member. */
-function mutantsOf(body: Json): [string, Json][] {
-  const names = new Set([...Object.keys(body), ...FIELDS, ...Object.keys(KNOWING)]);
+/** Every mutation of one field. */
+function mutationsOf(body: Json): [string, Json][] {
+  const names = new Set([...Object.keys(body), ...FIELDS, ...Object.keys(FIELD_VALUES)]);
   return [...names].flatMap((name) =>
-    [...ANY, ...KNOWING[name]?.(body) ?? []].map((value): [string, Json] => [
+    [...VALUES, ...FIELD_VALUES[name]?.(body) ?? []].map((value): [string, Json] => [
       `${name} ${JSON.stringify(value)?.slice(0, 60)}`,
-      spoilt(body, name, value),
+      replaceField(body, name, value),
     ])
   );
 }
 
-/** The code that is signed means all of these alike, none of them pays, and contract 6 believes it. */
+/** Status code 202 is signed for all of these. None of them is paid, so any of them is trusted. */
 const ENDED = ["deny", "cancel", "expire"];
 
-for (const [name, make] of Object.entries(SCENES)) {
-  Deno.test(`one member changed in what is told of ${name}: refused, or harmless`, async () => {
+for (const [name, create] of Object.entries(SCENES)) {
+  Deno.test(`notification: of ${name} with one field changed is rejected or harmless`, async () => {
     await using payments = await openPayments({ databaseUrl: await createDatabase() });
-    const made = await make(payments);
-    const restore = await remember(payments, made.id);
-    const limits = await limitsOf(payments, made, restore);
+    const scene = await create(payments);
+    const restore = await saveState(payments, scene.id);
+    const allowed = await findAllowedStates(payments, scene, restore);
     const seen = new Set<number>();
-    for (const [says, mutant] of mutantsOf(made.body)) {
-      const status = String(mutant.transaction_status).toLowerCase();
-      const isOtherEnd = made.body.status_code === "202" && ENDED.includes(status);
-      if (isOtherEnd && status !== made.body.transaction_status) continue;
-      const text = JSON.stringify(mutant);
-      seen.add(await assertHarmless(payments, made, text, limits, restore, says));
+    for (const [message, mutated] of mutationsOf(scene.body)) {
+      const status = String(mutated.transaction_status).toLowerCase();
+      const isOtherEnd = scene.body.status_code === "202" && ENDED.includes(status);
+      if (isOtherEnd && status !== scene.body.transaction_status) continue;
+      const text = JSON.stringify(mutated);
+      seen.add(await assertHarmless(payments, scene, text, allowed, restore, message));
     }
     assert.deepEqual([...seen].sort(), [200, 400, 403]);
   });
 }
 
-for (const name of ["a transfer that was paid", "a charge whose answer was lost"]) {
-  Deno.test(`one bit changed in what is told of ${name}: refused, or harmless`, async () => {
+for (const name of ["a paid bank transfer", "a charge with a lost response"]) {
+  Deno.test(`notification: of ${name} with one bit changed is rejected or harmless`, async () => {
     await using payments = await openPayments({ databaseUrl: await createDatabase() });
-    const made = await SCENES[name]!(payments);
-    const restore = await remember(payments, made.id);
-    const limits = await limitsOf(payments, made, restore);
-    const bytes = new TextEncoder().encode(JSON.stringify(made.body));
+    const scene = await SCENES[name]!(payments);
+    const restore = await saveState(payments, scene.id);
+    const allowed = await findAllowedStates(payments, scene, restore);
+    const bytes = new TextEncoder().encode(JSON.stringify(scene.body));
     const seen = new Set<number>();
     for (let bit = 0; bit < bytes.length * 8; bit++) {
-      const mutant = bytes.slice();
-      mutant[bit >> 3]! ^= 1 << (bit & 7);
-      const says = `bit ${bit}: ${new TextDecoder().decode(mutant)}`;
-      seen.add(await assertHarmless(payments, made, mutant, limits, restore, says));
+      const mutated = bytes.slice();
+      mutated[bit >> 3]! ^= 1 << (bit & 7);
+      const message = `bit ${bit}: ${new TextDecoder().decode(mutated)}`;
+      seen.add(await assertHarmless(payments, scene, mutated, allowed, restore, message));
     }
     assert.deepEqual([...seen].sort(), [200, 400, 403]);
   });

@@ -3,7 +3,12 @@ import { randomUUID } from "node:crypto";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import { notified, notify, sign, telling } from "../support/gateway/notifications.ts";
+import {
+  buildNotification,
+  notify,
+  notifyAndRead,
+  sign,
+} from "../support/gateway/notifications.ts";
 import {
   type ChargeKind,
   openPayments,
@@ -18,15 +23,15 @@ const databaseUrl = await createDatabase();
 
 const STATUS = "GET /v2/:id/status";
 
-/** How often the gateway was asked by what `work` does. */
-async function asksDuring({ relay }: RelayedPayments, work: () => Promise<unknown>) {
+/** How often `work` reads a status at the gateway. */
+async function countChecks({ relay }: RelayedPayments, work: () => Promise<unknown>) {
   const before = relay.times(STATUS);
   await work();
   return relay.times(STATUS) - before;
 }
 
-/** The gateway's own notification of what happens to a transaction there. */
-async function toldBy(
+/** The gateway's notification after a control of the sandbox changed the transaction. */
+async function notificationAfter(
   { sandbox }: TestPayments,
   { transaction_id }: Payment,
   control: string,
@@ -36,26 +41,26 @@ async function toldBy(
   const known = sandbox.hooks.length;
   await sandbox.control(`transactions/${transaction_id}/${control}`, body);
   await sandbox.settled();
-  const told = sandbox.hooks.slice(known).at(-1);
-  assert.ok(told, "the gateway told of it");
-  return told.body;
+  const notification = sandbox.hooks.slice(known).at(-1);
+  assert.ok(notification, "the gateway sent a notification");
+  return notification.body;
 }
 
-async function latestHook({ sandbox }: TestPayments): Promise<Json> {
+async function latestNotification({ sandbox }: TestPayments): Promise<Json> {
   await sandbox.settled();
   return sandbox.hooks.at(-1)!.body;
 }
 
-Deno.test("what the gateway tells is recorded, changes the payment and is told on, at once", async () => {
+Deno.test("notification: is stored, changes the payment and sends an event, without a call to the gateway", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
-  const body = await toldBy(payments, charged, "pay");
-  const asks = await asksDuring(payments, async () => {
-    const told = await notified(payments, body);
-    assert.deepEqual([told.status, told.payment_id], ["processed", charged.id]);
-    assert.equal(told.error_message, null);
+  const body = await notificationAfter(payments, charged, "pay");
+  const checks = await countChecks(payments, async () => {
+    const notification = await notifyAndRead(payments, body);
+    assert.deepEqual([notification.status, notification.payment_id], ["processed", charged.id]);
+    assert.equal(notification.error_message, null);
   });
-  assert.equal(asks, 0, "it fits, so nobody is asked");
+  assert.equal(checks, 0, "it is consistent, so it is trusted");
   const paid = await payments.read(charged.id);
   assert.equal(paid.transaction_status, "settlement");
   assert.equal(paid.is_paid, true);
@@ -68,10 +73,10 @@ Deno.test("what the gateway tells is recorded, changes the payment and is told o
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("an event that a notification brought about names it, and holds the payment as it is then", async () => {
+Deno.test("event: names the notification that caused it and contains the payment at that time", async () => {
   await using payments = await openPayments({ databaseUrl });
   const charged = await payments.charge("bca");
-  const { id } = await notified(payments, telling(charged, "settlement"));
+  const { id } = await notifyAndRead(payments, buildNotification(charged, "settlement"));
   const rows = await payments.app.database.query((sql) =>
     sql`select name, data from gateway.events where resource_id = ${charged.id} order by sequence`
   );
@@ -80,8 +85,10 @@ Deno.test("an event that a notification brought about names it, and holds the pa
   assert.deepEqual(settled, { ...await payments.read(charged.id), notification_id: id });
 });
 
-/** What is charged, what is told of it, what comes of that, and what the payment is then. */
-const BELIEVED: [ChargeKind, string, string, string][] = [
+/**
+ * The charge, the reported status, the result of the notification, and the status of the payment.
+ */
+const TRUSTED: [ChargeKind, string, string, string][] = [
   ["bca", "pending", "duplicate", "pending"],
   ["bca", "settlement", "processed", "settlement"],
   ["gopay", "deny", "processed", "deny"],
@@ -90,112 +97,136 @@ const BELIEVED: [ChargeKind, string, string, string][] = [
   ["card_3ds", "capture", "processed", "capture"],
 ];
 
-for (const [kind, told, outcome, status] of BELIEVED) {
-  Deno.test(`a ${kind} charge that is told to be ${told} is ${outcome}, without asking`, async () => {
+for (const [kind, reported, outcome, status] of TRUSTED) {
+  Deno.test(`notification: a ${kind} charge reported as ${reported} is ${outcome}, without a call to the gateway`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const charged = await payments.charge(kind);
-    const asks = await asksDuring(payments, async () => {
-      assert.equal((await notified(payments, telling(charged, told))).status, outcome);
+    const checks = await countChecks(payments, async () => {
+      assert.equal(
+        (await notifyAndRead(payments, buildNotification(charged, reported))).status,
+        outcome,
+      );
     });
-    assert.equal(asks, 0);
+    assert.equal(checks, 0);
     assert.equal((await payments.read(charged.id)).transaction_status, status);
   });
 }
 
-Deno.test("statuses are the same in whatever case", async () => {
+Deno.test("notification: ignores the case of the transaction status", async () => {
   await using payments = await openPayments({ databaseUrl });
   const charged = await payments.charge("bca");
-  const body = telling(charged, "settlement", { transaction_status: "SETTLEMENT" });
-  assert.equal((await notified(payments, body)).status, "processed");
+  const body = buildNotification(charged, "settlement", { transaction_status: "SETTLEMENT" });
+  assert.equal((await notifyAndRead(payments, body)).status, "processed");
   assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
 });
 
-/** Signed, but not to be believed: the gateway says that nothing of it is so. */
-const DOUBTED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
-  "a status that its code does not mean": [
+/** Signed notifications that are not trusted, and that the gateway does not confirm. */
+const CHECKED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
+  "a status that contradicts its status code": [
     "bca",
-    (charged) => telling(charged, "settlement", { status_code: "201" }),
+    (charged) => buildNotification(charged, "settlement", { status_code: "201" }),
   ],
-  "a cancel with the code of a payment": [
+  "a cancel with status code 200": [
     "bca",
-    (charged) => telling(charged, "cancel", { status_code: "200" }),
+    (charged) => buildNotification(charged, "cancel", { status_code: "200" }),
   ],
-  "a challenge, of which the code says no more than that it waits": [
+  "a challenge, which has the status code of a pending payment": [
     "card_3ds",
-    (charged) => telling(charged, "challenge"),
+    (charged) => buildNotification(charged, "challenge"),
   ],
-  "a card that was settled without a capture": [
+  "a settlement of a card payment without a capture": [
     "card_3ds",
-    (charged) => telling(charged, "settlement"),
+    (charged) => buildNotification(charged, "settlement"),
   ],
-  "a card that was captured and is settled": ["card", (charged) => telling(charged, "settlement")],
-  "a capture of what is no card": ["bca", (charged) => telling(charged, "capture")],
-  "a payment by DANA, which has the same code when it waits": [
+  "a settlement of a captured card payment": [
+    "card",
+    (charged) => buildNotification(charged, "settlement"),
+  ],
+  "a capture of a bank transfer": ["bca", (charged) => buildNotification(charged, "capture")],
+  "a settlement by DANA, which has the same status code while pending": [
     "dana",
-    (charged) => telling(charged, "settlement"),
+    (charged) => buildNotification(charged, "settlement"),
   ],
-  "a settlement with refunds in it": [
+  "a settlement with refunds": [
     "gopay",
     (charged) =>
-      telling(charged, "settlement", {
+      buildNotification(charged, "settlement", {
         refunds: [{ refund_key: "mine", refund_amount: "44000.00" }],
       }),
   ],
-  "a capture that fraud detection said nothing of": [
+  "a capture without a fraud status": [
     "card_3ds",
-    (charged) => telling(charged, "capture", { fraud_status: undefined }),
+    (charged) => buildNotification(charged, "capture", { fraud_status: undefined }),
   ],
-  "a settlement that fraud detection denies": [
+  "a settlement with fraud status deny": [
     "bca",
-    (charged) => telling(charged, "settlement", { fraud_status: "deny" }),
+    (charged) => buildNotification(charged, "settlement", { fraud_status: "deny" }),
   ],
-  "another amount": ["bca", (charged) => telling(charged, "settlement", { gross_amount: "1.00" })],
-  "another currency": ["bca", (charged) => telling(charged, "settlement", { currency: "USD" })],
-  "a hold that is captured": ["card_auth", (charged) => telling(charged, "capture")],
-  "a hold that is settled": ["card_auth", (charged) => telling(charged, "settlement")],
+  "another amount": [
+    "bca",
+    (charged) => buildNotification(charged, "settlement", { gross_amount: "1.00" }),
+  ],
+  "another currency": [
+    "bca",
+    (charged) => buildNotification(charged, "settlement", { currency: "USD" }),
+  ],
+  "a capture of an authorization": [
+    "card_auth",
+    (charged) => buildNotification(charged, "capture"),
+  ],
+  "a settlement of an authorization": [
+    "card_auth",
+    (charged) => buildNotification(charged, "settlement"),
+  ],
   "a refund": [
     "bca",
-    (charged) => telling(charged, "refund", { refund_amount: charged.gross_amount }),
+    (charged) => buildNotification(charged, "refund", { refund_amount: charged.gross_amount }),
   ],
-  "a chargeback": ["card", (charged) => telling(charged, "chargeback")],
-  "a card that was captured and is denied": ["card", (charged) => telling(charged, "deny")],
-  "a failure": ["bca", (charged) => telling(charged, "failure", { status_code: "202" })],
-  "a state that nobody knows": ["bca", (charged) => telling(charged, "teleported")],
+  "a chargeback": ["card", (charged) => buildNotification(charged, "chargeback")],
+  "a deny of a captured card payment": ["card", (charged) => buildNotification(charged, "deny")],
+  "a failure": ["bca", (charged) => buildNotification(charged, "failure", { status_code: "202" })],
+  "an unknown status": ["bca", (charged) => buildNotification(charged, "teleported")],
 };
 
-for (const [what, [kind, body]] of Object.entries(DOUBTED)) {
-  Deno.test(`${what} is asked about, and the gateway's word counts`, async () => {
+for (const [name, [kind, body]] of Object.entries(CHECKED)) {
+  Deno.test(`notification: ${name} is checked at the gateway, whose state wins`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const charged = await payments.charge(kind);
     const before = await payments.read(charged.id);
-    const asks = await asksDuring(payments, async () => {
-      const { status } = await notified(payments, body(charged));
+    const checks = await countChecks(payments, async () => {
+      const { status } = await notifyAndRead(payments, body(charged));
       assert.ok(["duplicate", "stale"].includes(status), status);
     });
-    assert.equal(asks, 1);
+    assert.equal(checks, 1);
     const { updated_at: _, ...after } = await payments.read(charged.id);
     const { updated_at: __, ...known } = before;
     assert.deepEqual(after, known);
   });
 }
 
-Deno.test("with NOTIFICATION_CONFIRM=paid the gateway is asked before anything is paid", async () => {
+Deno.test("NOTIFICATION_CONFIRM=paid: a payment is confirmed by the gateway before it is paid", async () => {
   await using payments = await openRelayed({ databaseUrl, env: { NOTIFICATION_CONFIRM: "paid" } });
   const charged = await payments.charge("bca");
-  assert.equal((await notified(payments, telling(charged, "settlement"))).status, "duplicate");
+  assert.equal(
+    (await notifyAndRead(payments, buildNotification(charged, "settlement"))).status,
+    "duplicate",
+  );
   assert.equal((await payments.read(charged.id)).is_paid, false);
-  const body = await toldBy(payments, charged, "pay");
-  const asks = await asksDuring(payments, async () => {
-    assert.equal((await notified(payments, body)).status, "processed");
+  const body = await notificationAfter(payments, charged, "pay");
+  const checks = await countChecks(payments, async () => {
+    assert.equal((await notifyAndRead(payments, body)).status, "processed");
   });
-  assert.equal(asks, 1);
+  assert.equal(checks, 1);
   assert.equal((await payments.read(charged.id)).is_paid, true);
   const other = await payments.charge("bca");
-  const none = await asksDuring(payments, () => notified(payments, telling(other, "expire")));
-  assert.equal(none, 0, "that nothing was paid is believed");
+  const unneeded = await countChecks(
+    payments,
+    () => notifyAndRead(payments, buildNotification(other, "expire")),
+  );
+  assert.equal(unneeded, 0, "unpaid states are trusted");
 });
 
-Deno.test("a fee on top makes another amount: the gateway is asked, and the ledger has the original", async () => {
+Deno.test("notification: an amount with a fee is checked at the gateway, and the original amount is stored", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
   await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
@@ -212,7 +243,10 @@ Deno.test("a fee on top makes another amount: the gateway is asked, and the ledg
     const response = await pass();
     return Response.json({ ...await response.json(), ...fee });
   };
-  assert.equal((await notified(payments, telling(charged, "settlement", fee))).status, "processed");
+  assert.equal(
+    (await notifyAndRead(payments, buildNotification(charged, "settlement", fee))).status,
+    "processed",
+  );
   const paid = await payments.read(charged.id);
   assert.deepEqual(
     [paid.gross_amount, paid.captured_amount, paid.net_amount],
@@ -220,78 +254,84 @@ Deno.test("a fee on top makes another amount: the gateway is asked, and the ledg
   );
 });
 
-Deno.test("a payment that expired is paid after all only when the gateway itself says so", async () => {
+Deno.test("notification: an expired payment becomes paid only if the gateway confirms it", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
-  await notified(payments, telling(charged, "expire"));
-  // The gateway has it as pending, so that it never expired.
-  assert.equal((await notified(payments, telling(charged, "settlement"))).status, "processed");
+  await notifyAndRead(payments, buildNotification(charged, "expire"));
+  // The gateway still has it as pending, so it did not expire.
+  assert.equal(
+    (await notifyAndRead(payments, buildNotification(charged, "settlement"))).status,
+    "processed",
+  );
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
-  await notified(payments, telling(charged, "expire"));
+  await notifyAndRead(payments, buildNotification(charged, "expire"));
   await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
-  assert.equal((await notified(payments, telling(charged, "settlement"))).status, "processed");
+  assert.equal(
+    (await notifyAndRead(payments, buildNotification(charged, "settlement"))).status,
+    "processed",
+  );
   assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
 });
 
-Deno.test("the same again is a duplicate, what steps back is stale; both are kept and ask nobody", async () => {
+Deno.test("notification: a repeat is a duplicate, an earlier state is stale; both are stored without a call to the gateway", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
-  await notified(payments, telling(charged, "settlement"));
+  await notifyAndRead(payments, buildNotification(charged, "settlement"));
   const { updated_at } = await payments.read(charged.id);
-  const asks = await asksDuring(payments, async () => {
-    const again = await notified(payments, telling(charged, "settlement"));
+  const checks = await countChecks(payments, async () => {
+    const again = await notifyAndRead(payments, buildNotification(charged, "settlement"));
     assert.deepEqual([again.status, again.payment_id], ["duplicate", charged.id]);
-    const late = await notified(payments, telling(charged, "pending"));
+    const late = await notifyAndRead(payments, buildNotification(charged, "pending"));
     assert.deepEqual([late.status, late.payment_id], ["stale", charged.id]);
   });
-  assert.equal(asks, 0);
+  assert.equal(checks, 0);
   assert.equal((await payments.read(charged.id)).updated_at, updated_at);
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("refunds that are told of are fetched: those of the dashboard become rows, too", async () => {
+Deno.test("notification: a refund made outside the service is read from the gateway and stored", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const paid = await payments.paid("gopay");
   const body = { refund_key: "dashboard-1", amount: 4_000, reason: "Sorry" };
   const known = payments.sandbox.hooks.length;
   await payments.sandbox.post(`/v2/${paid.transaction_id}/refund`, body);
   await payments.sandbox.settled();
-  const told = payments.sandbox.hooks.slice(known).at(-1)!.body;
-  assert.equal(told.transaction_status, "partial_refund");
-  assert.equal((await notified(payments, told)).status, "processed");
+  const notification = payments.sandbox.hooks.slice(known).at(-1)!.body;
+  assert.equal(notification.transaction_status, "partial_refund");
+  assert.equal((await notifyAndRead(payments, notification)).status, "processed");
   const { refund_amount, net_amount, refunds } = await payments.read(paid.id);
   assert.deepEqual([refund_amount, net_amount], ["4000.00", "40000.00"]);
   assert.deepEqual(refunds.map(({ refund_key, amount }) => [refund_key, amount]), [
     ["dashboard-1", "4000.00"],
   ]);
-  assert.equal((await notified(payments, told)).status, "duplicate");
+  assert.equal((await notifyAndRead(payments, notification)).status, "duplicate");
   assert.equal(
     (await payments.events(paid.id)).filter((name) => name === "payment_refunded").length,
     1,
   );
 });
 
-Deno.test("a notification that overtakes the answer to the charge finds the payment waiting", async () => {
+Deno.test("notification: finds the payment if it arrives before the response to the charge", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const held = payments.relay.holdAnswer("POST /v2/charge");
   const charging = payments.charge("bca", { metadata: { cart: "c-1" }, custom_fields: ["mine"] });
   await held.arrived;
-  const body = await latestHook(payments);
+  const body = await latestNotification(payments);
   assert.equal(body.transaction_status, "pending");
-  const told = await notified(payments, body);
-  assert.equal(told.status, "processed");
-  const settled = await notified(
+  const notification = await notifyAndRead(payments, body);
+  assert.equal(notification.status, "processed");
+  const settled = await notifyAndRead(
     payments,
     sign({ ...body, transaction_status: "settlement", status_code: "200" }),
   );
   assert.equal(settled.status, "processed");
   held.release();
   const charged = await charging;
-  assert.equal(told.payment_id, charged.id);
+  assert.equal(notification.payment_id, charged.id);
   assert.equal(charged.transaction_status, "settlement");
   assert.deepEqual(charged.metadata, { cart: "c-1" });
   assert.equal(charged.custom_field1, "mine");
-  assert.ok(charged.va_number, "what the customer pays with came with the answer");
+  assert.ok(charged.va_number, "the payment details come from the response");
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
   const [{ payments: rows }] = await payments.app.database.query((sql) =>
     sql`select count(*)::int as payments from gateway.payments where order_id = ${charged.order_id}`
@@ -299,7 +339,7 @@ Deno.test("a notification that overtakes the answer to the charge finds the paym
   assert.equal(rows, 1);
 });
 
-Deno.test("a charge that was given up and made after all comes back with its notification", async () => {
+Deno.test("notification: a failed charge that was created after all becomes paid", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   payments.relay.intercept = (request, pass) =>
@@ -311,43 +351,43 @@ Deno.test("a charge that was given up and made after all comes back with its not
   );
   now += 20 * 60_000;
   await payments.check(problem.payment_id!);
-  const given = await payments.read(problem.payment_id!);
-  assert.equal(given.transaction_status, "failure");
-  // The gateway had it in its line all the while.
+  const failed = await payments.read(problem.payment_id!);
+  assert.equal(failed.transaction_status, "failure");
+  // The gateway created the charge late.
   payments.relay.intercept = (_request, pass) => pass();
-  const made = await payments.sandbox.post("/v2/charge", {
+  const created = await payments.sandbox.post("/v2/charge", {
     payment_type: "gopay",
-    transaction_details: { order_id: given.order_id, gross_amount: 44_000 },
-    metadata: { payment_ref: given.id },
+    transaction_details: { order_id: failed.order_id, gross_amount: 44_000 },
+    metadata: { payment_ref: failed.id },
   });
-  await payments.sandbox.control(`transactions/${made.transaction_id}/pay`);
-  const body = await latestHook(payments);
-  const told = await notified(payments, body);
-  assert.deepEqual([told.status, told.payment_id], ["processed", given.id]);
-  const back = await payments.read(given.id);
-  assert.equal(back.transaction_status, "settlement");
-  assert.equal(back.transaction_id, made.transaction_id);
+  await payments.sandbox.control(`transactions/${created.transaction_id}/pay`);
+  const body = await latestNotification(payments);
+  const notification = await notifyAndRead(payments, body);
+  assert.deepEqual([notification.status, notification.payment_id], ["processed", failed.id]);
+  const recovered = await payments.read(failed.id);
+  assert.equal(recovered.transaction_status, "settlement");
+  assert.equal(recovered.transaction_id, created.transaction_id);
 });
 
-Deno.test("a transaction that was made elsewhere is adopted, for staff alone to see", async () => {
+Deno.test("notification: adopts a transaction created outside the service, visible to staff only", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const order_id = `elsewhere-${randomUUID()}`;
-  const made = await payments.sandbox.post("/v2/charge", {
+  const created = await payments.sandbox.post("/v2/charge", {
     payment_type: "bank_transfer",
     bank_transfer: { bank: "bni" },
     transaction_details: { order_id, gross_amount: 70_000 },
     custom_field1: "from a link",
   });
-  await payments.sandbox.control(`transactions/${made.transaction_id}/pay`);
-  const body = await latestHook(payments);
-  const told = await notified(payments, body);
-  assert.equal(told.status, "processed");
-  const id = told.payment_id!;
+  await payments.sandbox.control(`transactions/${created.transaction_id}/pay`);
+  const body = await latestNotification(payments);
+  const notification = await notifyAndRead(payments, body);
+  assert.equal(notification.status, "processed");
+  const id = notification.payment_id!;
   const adopted = await (await payments.get(`/payments/${id}/`, staff)).json();
   assert.deepEqual(
     [adopted.order_id, adopted.transaction_id, adopted.gross_amount, adopted.transaction_status],
-    [order_id, made.transaction_id, "70000.00", "settlement"],
+    [order_id, created.transaction_id, "70000.00", "settlement"],
   );
   assert.deepEqual([adopted.bank, adopted.custom_field1], ["bni", "from a link"]);
   await assertProblem(await payments.get(`/payments/${id}/`), 404, "not_found");
@@ -356,43 +396,43 @@ Deno.test("a transaction that was made elsewhere is adopted, for staff alone to 
     "pending>settlement notification",
   ]);
   assert.deepEqual(await payments.events(id), ["payment_settled"]);
-  assert.equal((await notified(payments, body)).status, "duplicate");
+  assert.equal((await notifyAndRead(payments, body)).status, "duplicate");
 });
 
-Deno.test("another transaction of a known order is another payment, and changes nothing of the first", async () => {
+Deno.test("notification: of an unknown transaction of a known order does not change the payment", async () => {
   await using payments = await openRelayed({ databaseUrl });
   await payments.sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH")
     .catch(() => {});
   const charged = await payments.charge("gopay");
-  const body = telling({ ...charged, transaction_id: randomUUID() }, "settlement");
-  const told = await notified(payments, body);
-  assert.deepEqual([told.status, told.payment_id], ["unmatched", null]);
+  const body = buildNotification({ ...charged, transaction_id: randomUUID() }, "settlement");
+  const notification = await notifyAndRead(payments, body);
+  assert.deepEqual([notification.status, notification.payment_id], ["unmatched", null]);
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
 });
 
-Deno.test("what the gateway itself knows nothing of is unmatched, and answered with 200", async () => {
+Deno.test("notification: is unmatched and answered with 200 if the gateway does not know the transaction", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const stranger = {
+  const unknown = {
     id: randomUUID(),
-    order_id: `nobodys-${randomUUID()}`,
+    order_id: `unknown-${randomUUID()}`,
     transaction_id: randomUUID(),
     gross_amount: "10000.00",
     payment_type: "gopay",
   };
-  const told = await notified(payments, telling(stranger, "settlement"));
-  assert.deepEqual([told.status, told.payment_id], ["unmatched", null]);
+  const notification = await notifyAndRead(payments, buildNotification(unknown, "settlement"));
+  assert.deepEqual([notification.status, notification.payment_id], ["unmatched", null]);
 });
 
-Deno.test("no signature and no token is kept of a notification, or shown", async () => {
+Deno.test("notification: neither its signature nor tokens in it are stored or returned", async () => {
   await using payments = await openPayments({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const charged = await payments.charge("bca");
-  const body = telling(charged, "settlement", {
+  const body = buildNotification(charged, "settlement", {
     saved_token_id: "481111-token-of-a-card",
     nested: { token_id: "another-token", card_number: "4811111111111114", note: "ok\u0000" },
     masked_card: "481111-1114",
   });
-  const { id } = await notified(payments, body);
+  const { id } = await notifyAndRead(payments, body);
   const list = await payments.get(`/notifications/?order_id=${charged.order_id}`, staff);
   const text = await list.text();
   for (
@@ -407,9 +447,9 @@ Deno.test("no signature and no token is kept of a notification, or shown", async
   assert.equal(shown!.raw_payload.order_id, charged.order_id);
 });
 
-/** Of the kinds that the gateway signs in no known way, if at all. */
+/** Kinds of notifications without a documented signature. */
 const UNSIGNED: Record<string, Json> = {
-  "a cycle of a subscription": {
+  "a charge of a subscription": {
     event_name: "subscription.charge",
     transaction: {
       transaction_status: "capture",
@@ -418,7 +458,7 @@ const UNSIGNED: Record<string, Json> = {
     },
     subscription: { id: randomUUID(), status: "active" },
   },
-  "a bare subscription": {
+  "a subscription": {
     id: randomUUID(),
     name: "S",
     schedule: { interval: 1 },
@@ -428,12 +468,12 @@ const UNSIGNED: Record<string, Json> = {
     account_id: randomUUID(),
     account_status: "ENABLED",
     status_code: "200",
-    signature_key: "whatever",
+    signature_key: "invalid",
   },
 };
 
-for (const [what, body] of Object.entries(UNSIGNED)) {
-  Deno.test(`${what} that is not known here is taken, and nothing is kept or asked`, async () => {
+for (const [name, body] of Object.entries(UNSIGNED)) {
+  Deno.test(`notification: ${name}, if unknown, is accepted without being stored and without a call to the gateway`, async () => {
     await using payments = await openRelayed({ databaseUrl: await createDatabase() });
     const response = await notify(payments, body);
     assert.equal(response.status, 200);
@@ -446,50 +486,50 @@ for (const [what, body] of Object.entries(UNSIGNED)) {
   });
 }
 
-Deno.test("a gateway that cannot be asked in time costs nothing: taken, kept, and finished by a job", async () => {
+Deno.test("notification: is stored and finished by a job if the gateway cannot be reached in time", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("card_auth");
   await payments.sandbox.control(`transactions/${charged.transaction_id}/cancel`).catch(() =>
     payments.sandbox.post(`/v2/${charged.transaction_id}/cancel`)
   );
   payments.relay.intercept = () => new Response("busy", { status: 503 });
-  const told = await notified(payments, telling(charged, "cancel"));
-  assert.deepEqual([told.status, told.payment_id], ["received", null]);
-  assert.equal((await jobsOf(payments.app, told.id)).length, 1);
+  const notification = await notifyAndRead(payments, buildNotification(charged, "cancel"));
+  assert.deepEqual([notification.status, notification.payment_id], ["received", null]);
+  assert.equal((await jobsOf(payments.app, notification.id)).length, 1);
   payments.relay.intercept = (_request, pass) => pass();
   await runDueJobs(payments.app);
   assert.equal((await payments.read(charged.id)).transaction_status, "cancel");
   const [after] = await payments.app.database.query((sql) =>
-    sql`select status, payment_id from gateway.notifications where id = ${told.id}`
+    sql`select status, payment_id from gateway.notifications where id = ${notification.id}`
   );
   assert.deepEqual({ ...after }, { status: "processed", payment_id: charged.id });
 });
 
-Deno.test("staff have one processed again: the gateway is asked, and its answer applied", async () => {
+Deno.test("notification replay: checks at the gateway and applies its state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const order_id = `late-${randomUUID()}`;
-  const stranger = {
+  const unknown = {
     id: randomUUID(),
     order_id,
     transaction_id: null,
     gross_amount: "44000.00",
     payment_type: "gopay",
   };
-  const told = await notified(payments, telling(stranger, "pending"));
-  assert.equal(told.status, "unmatched");
-  const made = await payments.sandbox.post("/v2/charge", {
+  const notification = await notifyAndRead(payments, buildNotification(unknown, "pending"));
+  assert.equal(notification.status, "unmatched");
+  const created = await payments.sandbox.post("/v2/charge", {
     payment_type: "gopay",
     transaction_details: { order_id, gross_amount: 44_000 },
   });
-  const path = `/notifications/${told.id}/replay/`;
+  const path = `/notifications/${notification.id}/replay/`;
   await assertProblem(await payments.post(path), 403, "forbidden");
   const replayed = await payments.post(path, undefined, {}, staff);
   assert.equal(replayed.status, 200);
   const shown = NotificationSchema.parse(await replayed.json());
   assert.equal(shown.status, "processed");
   const adopted = await (await payments.get(`/payments/${shown.payment_id}/`, staff)).json();
-  assert.equal(adopted.transaction_id, made.transaction_id);
+  assert.equal(adopted.transaction_id, created.transaction_id);
   const again = await payments.post(path, undefined, {}, staff);
   assert.equal(NotificationSchema.parse(await again.json()).status, "duplicate");
   payments.relay.intercept = () => new Response("busy", { status: 503 });

@@ -14,10 +14,10 @@ import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+const UNKNOWN_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 const STAFF = { userId: "ops", isStaff: true };
 const JSON_TYPE = { "Content-Type": "application/json" };
-const SMALL = { RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
+const LOW_LIMIT = { RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
 
 interface From {
   /** The other end of the connection. */
@@ -26,7 +26,7 @@ interface From {
   basePath?: string;
 }
 
-/** Calls the endpoint as somebody at an address, with whatever they send. */
+/** Sends any body from an address. */
 async function send(
   { app }: TestPayments,
   body: BodyInit | null,
@@ -37,8 +37,8 @@ async function send(
   return await app.fetch(new Request(url, { method: "POST", body, headers }), { remoteAddr });
 }
 
-/** Calls it as the gateway, and has to be taken. */
-async function tell(payments: TestPayments, payload: Json, from?: From): Promise<string> {
+/** Sends a notification that must be accepted; returns its id. */
+async function notify(payments: TestPayments, payload: Json, from?: From): Promise<string> {
   const response = await send(payments, JSON.stringify(payload), from);
   const text = await response.text();
   assert.equal(response.status, 200, text);
@@ -47,8 +47,11 @@ async function tell(payments: TestPayments, payload: Json, from?: From): Promise
   return notification_id;
 }
 
-/** What the gateway tells of a payment that waits. */
-function waiting({ order_id, transaction_id, payment_type }: Payment, more: Json = {}): Json {
+/** A signed notification of a pending payment. */
+function pendingNotification(
+  { order_id, transaction_id, payment_type }: Payment,
+  more: Json = {},
+): Json {
   return signed({
     order_id,
     transaction_id,
@@ -74,23 +77,27 @@ const FORGED = JSON.stringify({
   signature_key: sign("order-1", "200", "44000.00", "a guess"),
 });
 
-async function notifications(payments: TestPayments, staff: string, query = ""): Promise<Json[]> {
+async function listNotifications(
+  payments: TestPayments,
+  staff: string,
+  query = "",
+): Promise<Json[]> {
   const response = await payments.get(`/notifications/${query}`, staff);
   const text = await response.text();
   assert.equal(response.status, 200, text);
   return NotificationSchema.array().parse(JSON.parse(text));
 }
 
-async function events(payments: TestPayments, staff: string, query = ""): Promise<Json[]> {
+async function listEvents(payments: TestPayments, staff: string, query = ""): Promise<Json[]> {
   const response = await payments.get(`/events/${query}`, staff);
   const text = await response.text();
   assert.equal(response.status, 200, text);
   return EventSchema.array().parse(JSON.parse(text));
 }
 
-/** Events are shown once every transaction that began before theirs is over, whoever's it is. */
+/** The API hides an event while a transaction that began earlier is open anywhere on the server. */
 async function untilShown(payments: TestPayments, staff: string, count: number): Promise<void> {
-  const shown = async () => (await events(payments, staff, "?limit=100")).length;
+  const shown = async () => (await listEvents(payments, staff, "?limit=100")).length;
   await until(`${count} events are shown`, async () => await shown() === count);
 }
 
@@ -102,8 +109,8 @@ function nextOf(response: Response): string | undefined {
   return response.headers.get("link")?.match(/^<(.+)>; rel="next"$/)?.[1];
 }
 
-/** The ids of a list, page by page as `Link` leads. */
-async function pages({ get }: TestPayments, staff: string, first: string): Promise<string[][]> {
+/** The ids of all pages that the Link headers lead to. */
+async function listPages({ get }: TestPayments, staff: string, first: string): Promise<string[][]> {
   const found: string[][] = [];
   for (let path: string | undefined = first; path !== undefined;) {
     const response: Response = await get(path, staff);
@@ -114,7 +121,7 @@ async function pages({ get }: TestPayments, staff: string, first: string): Promi
   return found;
 }
 
-Deno.test("what the gateway sends is taken from anybody who signs it, and its record can be read", async () => {
+Deno.test("notification: is accepted from any sender with a valid signature, and can be listed", async () => {
   await using payments = await openPayments();
   const { app, sandbox } = payments;
   const staff = await app.createKey(STAFF);
@@ -131,29 +138,40 @@ Deno.test("what the gateway sends is taken from anybody who signs it, and its re
   const { status, notification_id } = NotificationReceiptSchema.parse(await response.json());
   assert.equal(status, "ok");
   assert.equal((await payments.read(id)).is_paid, true);
-  const [told, ...others] = await notifications(payments, staff);
+  const [notification, ...others] = await listNotifications(payments, staff);
   assert.deepEqual(others, []);
   const { signature_key: _, ...rest } = body;
-  assert.deepEqual(told.raw_payload, rest);
+  assert.deepEqual(notification.raw_payload, rest);
   assert.deepEqual(
-    [told.id, told.payment_id, told.order_id, told.transaction_id, told.status],
+    [
+      notification.id,
+      notification.payment_id,
+      notification.order_id,
+      notification.transaction_id,
+      notification.status,
+    ],
     [notification_id, id, order_id, transaction_id, "processed"],
   );
   assert.deepEqual(
-    [told.transaction_status, told.status_code, told.gross_amount, told.error_message],
+    [
+      notification.transaction_status,
+      notification.status_code,
+      notification.gross_amount,
+      notification.error_message,
+    ],
     ["settlement", "200", "44000.00", null],
   );
 });
 
-Deno.test("a credential is neither needed nor looked at", async () => {
+Deno.test("notification: needs no credential and ignores one", async () => {
   await using payments = await openPayments();
-  const payload = waiting(await payments.charge());
+  const payload = pendingNotification(await payments.charge());
   for (const credential of ["Bearer wrong", "Basic eDp5", `Bearer ${payments.key}`]) {
-    await tell(payments, payload, { headers: { ...JSON_TYPE, Authorization: credential } });
+    await notify(payments, payload, { headers: { ...JSON_TYPE, Authorization: credential } });
   }
 });
 
-Deno.test("the payload comes through as it was sent: no member is dropped, no value is mended", async () => {
+Deno.test("notification: is stored with every field and value as sent", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey(STAFF);
   const more = {
@@ -161,40 +179,40 @@ Deno.test("the payload comes through as it was sent: no member is dropped, no va
     merchant_id: 7,
     settlement_time: null,
     va_numbers: [{ bank: "bca", va_number: "1" }],
-    never_heard_of: { deep: [1.5, "", false] },
+    unknown_field: { deep: [1.5, "", false] },
   };
-  await tell(payments, waiting(await payments.charge(), more));
-  const [{ raw_payload }] = await notifications(payments, staff);
+  await notify(payments, pendingNotification(await payments.charge(), more));
+  const [{ raw_payload }] = await listNotifications(payments, staff);
   for (const [name, value] of Object.entries(more)) assert.deepEqual(raw_payload[name], value);
 });
 
-Deno.test("what is refused is refused with a problem, and leaves nothing behind", async () => {
+Deno.test("notification: is rejected with a problem, and not stored, if it is malformed or forged", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const staff = await app.createKey(STAFF);
-  const good = waiting(await payments.charge());
+  const valid = pendingNotification(await payments.charge());
 
   for (const name of ["order_id", "transaction_status", "signature_key"]) {
-    const { [name]: _, ...rest } = good;
+    const { [name]: _, ...rest } = valid;
     await assertProblem(await send(payments, JSON.stringify(rest)), 400, "validation_error");
   }
-  for (const text of ["null", "7", '"x"', "[]", `[${JSON.stringify(good)}]`]) {
+  for (const text of ["null", "7", '"x"', "[]", `[${JSON.stringify(valid)}]`]) {
     await assertProblem(await send(payments, text), 400, "validation_error");
   }
-  for (const text of ["", "{", "order_id=order-1", JSON.stringify(good) + "}"]) {
+  for (const text of ["", "{", "order_id=order-1", JSON.stringify(valid) + "}"]) {
     await assertProblem(await send(payments, text), 400, "malformed_json");
   }
   await assertProblem(await send(payments, null, { headers: {} }), 400, "malformed_json");
   await assertProblem(await send(payments, FORGED), 403, "signature_invalid");
   for (const more of [{ order_id: "other" }, { status_code: "200" }, { gross_amount: "1.00" }]) {
-    const forged = JSON.stringify({ ...good, ...more });
+    const forged = JSON.stringify({ ...valid, ...more });
     await assertProblem(await send(payments, forged), 403, "signature_invalid");
   }
 
-  const long = JSON.stringify({ ...good, more: "x".repeat(256 * 1024) });
+  const long = JSON.stringify({ ...valid, more: "x".repeat(256 * 1024) });
   await assertProblem(await send(payments, long), 413, "payload_too_large");
   const form = { headers: { "Content-Type": "application/x-www-form-urlencoded" } };
-  const sent = await send(payments, JSON.stringify(good), form);
+  const sent = await send(payments, JSON.stringify(valid), form);
   await assertProblem(sent, 415, "unsupported_media_type");
   for (const method of ["GET", "PUT", "DELETE"]) {
     const response = await app.request("/notification/", { method });
@@ -202,10 +220,10 @@ Deno.test("what is refused is refused with a problem, and leaves nothing behind"
     await assertProblem(response, 405, "method_not_allowed");
   }
 
-  assert.deepEqual(await notifications(payments, staff), []);
+  assert.deepEqual(await listNotifications(payments, staff), []);
 });
 
-Deno.test("what the gateway does not sign is but a hint: taken, and not kept", async () => {
+Deno.test("notification: an unsigned hint is accepted and not stored", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey(STAFF);
   const hint = { account_id: "a", account_status: "ENABLED", status_code: "200" };
@@ -213,12 +231,12 @@ Deno.test("what the gateway does not sign is but a hint: taken, and not kept", a
   assert.equal(response.status, 200);
   const receipt = NotificationReceiptSchema.parse(await response.json());
   assert.deepEqual(receipt, { status: "ok", notification_id: null });
-  assert.deepEqual(await notifications(payments, staff), []);
+  assert.deepEqual(await listNotifications(payments, staff), []);
 });
 
-Deno.test("too many refused calls from one address are 429; signed ones never are", async () => {
-  await using payments = await openPayments({ env: SMALL, now: () => 1_800_000_000_000 });
-  const good = waiting(await payments.charge());
+Deno.test("notification: too many rejected requests from an address get 429, signed ones never do", async () => {
+  await using payments = await openPayments({ env: LOW_LIMIT, now: () => 1_800_000_000_000 });
+  const valid = pendingNotification(await payments.charge());
   const statuses = async (bodies: string[], from?: From) => {
     const found = [];
     for (const body of bodies) found.push((await send(payments, body, from)).status);
@@ -235,25 +253,25 @@ Deno.test("too many refused calls from one address are 429; signed ones never ar
   assert.equal(response.headers.get("ratelimit-policy"), '"caller";q=3;w=2');
   await assertProblem(response, 429, "rate_limited");
 
-  for (let i = 0; i < 10; i++) await tell(payments, good);
-  const elsewhere = { address: "203.0.113.2" };
-  assert.deepEqual(await statuses([FORGED, FORGED], elsewhere), [403, 403]);
+  for (let i = 0; i < 10; i++) await notify(payments, valid);
+  const otherAddress = { address: "203.0.113.2" };
+  assert.deepEqual(await statuses([FORGED, FORGED], otherAddress), [403, 403]);
   const remoteAddr = { transport: "tcp", hostname: "203.0.113.1", port: 1 } as const;
-  const callers = new Request("http://localhost/me/", {
+  const ownRequest = new Request("http://localhost/me/", {
     headers: { Authorization: `Bearer ${payments.key}` },
   });
-  assert.equal((await payments.app.fetch(callers, { remoteAddr })).status, 200);
+  assert.equal((await payments.app.fetch(ownRequest, { remoteAddr })).status, 200);
 });
 
-Deno.test("signed calls take nothing from what an address may get wrong", async () => {
-  await using payments = await openPayments({ env: SMALL, now: () => 1_800_000_000_000 });
-  const good = waiting(await payments.charge());
-  for (let i = 0; i < 10; i++) await tell(payments, good);
+Deno.test("notification: signed requests do not use up the limit for rejected ones", async () => {
+  await using payments = await openPayments({ env: LOW_LIMIT, now: () => 1_800_000_000_000 });
+  const valid = pendingNotification(await payments.charge());
+  for (let i = 0; i < 10; i++) await notify(payments, valid);
   await assertProblem(await send(payments, FORGED), 403, "signature_invalid");
 });
 
-Deno.test("behind a proxy that is trusted each sender counts by itself", async () => {
-  const env = { ...SMALL, TRUST_PROXY: "10.0.0.0/8" };
+Deno.test("notification: behind a trusted proxy each sender has a limit of its own", async () => {
+  const env = { ...LOW_LIMIT, TRUST_PROXY: "10.0.0.0/8" };
   await using payments = await openPayments({ env, now: () => 1_800_000_000_000 });
   for (const [sender, last] of [["198.51.100.1", 429], ["198.51.100.2", 429]] as const) {
     const from = { address: "10.0.0.1", headers: { ...JSON_TYPE, "X-Forwarded-For": sender } };
@@ -263,39 +281,41 @@ Deno.test("behind a proxy that is trusted each sender counts by itself", async (
   }
 });
 
-Deno.test("notifications and events are for staff", async () => {
+Deno.test("notification and event routes: reject callers that are not staff", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const staff = await app.createKey(STAFF);
-  const told = await tell(payments, waiting(await payments.charge()));
+  const notification = await notify(payments, pendingNotification(await payments.charge()));
   const routes = [
     ["GET", "/notifications/"],
     ["GET", "/events/"],
-    ["POST", `/notifications/${told}/replay/`],
+    ["POST", `/notifications/${notification}/replay/`],
   ] as const;
   for (const [method, path] of routes) {
     const refused = await assertProblem(await app.as(key, path, { method }), 403, "forbidden");
-    assert.ok(!JSON.stringify(refused).includes(told));
+    assert.ok(!JSON.stringify(refused).includes(notification));
     assert.equal((await app.as(staff, path, { method })).status, 200, path);
   }
-  const nobodys = `/notifications/${NOBODYS}/replay/`;
-  await assertProblem(await app.as(key, nobodys, { method: "POST" }), 403, "forbidden");
+  const unknown = `/notifications/${UNKNOWN_ID}/replay/`;
+  await assertProblem(await app.as(key, unknown, { method: "POST" }), 403, "forbidden");
 });
 
-Deno.test("notifications are listed newest first, by order, by status, and page by page", async () => {
+Deno.test("notification list: filters by order id and status, in pages, newest first", async () => {
   await using payments = await openPayments();
   const { sandbox } = payments;
   const staff = await payments.app.createKey(STAFF);
   const [a, b] = [await payments.charge(), await payments.charge()];
   const ids: string[] = [];
-  for (const payment of [a, b, a, b, a]) ids.unshift(await tell(payments, waiting(payment)));
+  for (const payment of [a, b, a, b, a]) {
+    ids.unshift(await notify(payments, pendingNotification(payment)));
+  }
   await sandbox.control(`transactions/${a.transaction_id}/pay`);
-  const paid = waiting(a, { transaction_status: "settlement", status_code: "200" });
-  ids.unshift(await tell(payments, paid));
+  const paid = pendingNotification(a, { transaction_status: "settlement", status_code: "200" });
+  ids.unshift(await notify(payments, paid));
   const [a4, a3, b2, a2, b1, a1] = ids;
 
-  assert.deepEqual(idsOf(await notifications(payments, staff)), ids);
-  const list = async (query: string) => idsOf(await notifications(payments, staff, query));
+  assert.deepEqual(idsOf(await listNotifications(payments, staff)), ids);
+  const list = async (query: string) => idsOf(await listNotifications(payments, staff, query));
   assert.deepEqual(await list(`?order_id=${b.order_id}`), [b2, b1]);
   assert.deepEqual(await list("?order_id=no-such"), []);
   assert.deepEqual(await list("?status=processed"), [a4]);
@@ -303,33 +323,33 @@ Deno.test("notifications are listed newest first, by order, by status, and page 
   assert.deepEqual(await list(`?order_id=${a.order_id}&status=duplicate`), [a3, a2, a1]);
   assert.deepEqual(await list(`?order_id=${b.order_id}&status=processed`), []);
 
-  assert.deepEqual(await pages(payments, staff, "/notifications/?limit=4"), [
+  assert.deepEqual(await listPages(payments, staff, "/notifications/?limit=4"), [
     [a4, a3, b2, a2],
     [b1, a1],
   ]);
   assert.deepEqual(
-    await pages(payments, staff, `/notifications/?limit=2&order_id=${a.order_id}`),
+    await listPages(payments, staff, `/notifications/?limit=2&order_id=${a.order_id}`),
     [[a4, a3], [a2, a1]],
   );
-  assert.deepEqual(await pages(payments, staff, "/notifications/?limit=3&status=duplicate"), [
+  assert.deepEqual(await listPages(payments, staff, "/notifications/?limit=3&status=duplicate"), [
     [a3, b2, a2],
     [b1, a1],
   ]);
 });
 
-Deno.test("notifications are listed by the time they came", async () => {
+Deno.test("notification list: filters by time of creation", async () => {
   let now = Date.parse("2026-03-05T04:00:00.000Z");
   await using payments = await openPayments({ now: () => now });
   const staff = await payments.app.createKey(STAFF);
-  const payload = waiting(await payments.charge());
+  const payload = pendingNotification(await payments.charge());
   const ids: string[] = [];
   for (let i = 0; i < 4; i++) {
-    ids.unshift(await tell(payments, payload));
+    ids.unshift(await notify(payments, payload));
     now += 60_000;
   }
   const [at3, at2, at1, at0] = ids;
   const list = async (query: Record<string, string>) =>
-    idsOf(await notifications(payments, staff, `?${new URLSearchParams(query)}`));
+    idsOf(await listNotifications(payments, staff, `?${new URLSearchParams(query)}`));
 
   assert.deepEqual(await list({ created_from: "2026-03-05T04:02:00Z" }), [at3, at2]);
   assert.deepEqual(await list({ created_from: "2026-03-05T04:02:00.001Z" }), [at3]);
@@ -345,10 +365,10 @@ Deno.test("notifications are listed by the time they came", async () => {
   assert.deepEqual(await list({ created_before: "9999-12-31T23:59:59Z" }), ids);
 
   const first = `/notifications/?limit=1&${new URLSearchParams(span)}`;
-  assert.deepEqual(await pages(payments, staff, first), [[at2], [at1]]);
+  assert.deepEqual(await listPages(payments, staff, first), [[at2], [at1]]);
 });
 
-Deno.test("a query that makes no sense is 400, and says which part of it", async () => {
+Deno.test("notification and event lists: name the invalid query parameter", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey(STAFF);
   const wrong = {
@@ -386,69 +406,74 @@ Deno.test("a query that makes no sense is 400, and says which part of it", async
   }
 });
 
-Deno.test("a notification is processed again: the gateway is asked how things are now", async () => {
+Deno.test("notification replay: applies the gateway's current state", async () => {
   await using payments = await openPayments();
   const { app, sandbox } = payments;
   const staff = await app.createKey(STAFF);
   const payment = await payments.charge();
-  const told = await tell(payments, waiting(payment));
+  const notification = await notify(payments, pendingNotification(payment));
   await sandbox.control(`transactions/${payment.transaction_id}/pay`);
 
-  const response = await payments.post(`/notifications/${told}/replay/`, undefined, {}, staff);
+  const response = await payments.post(
+    `/notifications/${notification}/replay/`,
+    undefined,
+    {},
+    staff,
+  );
 
   assert.equal(response.status, 200, await response.clone().text());
   const replayed = NotificationSchema.parse(await response.json());
-  assert.deepEqual([replayed.id, replayed.payment_id], [told, payment.id]);
+  assert.deepEqual([replayed.id, replayed.payment_id], [notification, payment.id]);
   assert.equal((await payments.read(payment.id)).is_paid, true);
-  assert.deepEqual(await notifications(payments, staff), [replayed]);
+  assert.deepEqual(await listNotifications(payments, staff), [replayed]);
 
-  for (const written of [told.toUpperCase(), told]) {
+  for (const written of [notification.toUpperCase(), notification]) {
     const again = await payments.post(`/notifications/${written}/replay/`, {}, {}, staff);
     assert.equal(again.status, 200);
   }
   assert.deepEqual(await payments.events(payment.id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("what cannot be processed again is a problem", async () => {
+Deno.test("notification replay: rejects unknown ids and invalid requests, and reports gateway errors", async () => {
   await using payments = await openPayments();
   const { app, sandbox } = payments;
   const staff = await app.createKey(STAFF);
-  const told = await tell(payments, waiting(await payments.charge()));
+  const notification = await notify(payments, pendingNotification(await payments.charge()));
   const replay = (id: string, init: RequestInit = {}) =>
     app.as(staff, `/notifications/${id}/replay/`, { method: "POST", ...init });
 
-  for (const id of [NOBODYS, "1", `${told}0`, "%00", "..%2f..%2fme"]) {
+  for (const id of [UNKNOWN_ID, "1", `${notification}0`, "%00", "..%2f..%2fme"]) {
     await assertProblem(await replay(id), 404, "not_found");
   }
   const asText = { body: "x", headers: { "Content-Type": "text/plain" } };
-  await assertProblem(await replay(told, asText), 415, "unsupported_media_type");
+  await assertProblem(await replay(notification, asText), 415, "unsupported_media_type");
   const long = { body: "x".repeat(256 * 1024 + 1), headers: JSON_TYPE };
-  await assertProblem(await replay(told, long), 413, "payload_too_large");
-  const read = await app.as(staff, `/notifications/${told}/replay/`);
+  await assertProblem(await replay(notification, long), 413, "payload_too_large");
+  const read = await app.as(staff, `/notifications/${notification}/replay/`);
   assert.equal(read.headers.get("allow"), "POST");
   await assertProblem(read, 405, "method_not_allowed");
 
   await sandbox.fault("status", "error_500", { count: 10 });
-  await assertProblem(await replay(told), 400, "gateway_error");
+  await assertProblem(await replay(notification), 400, "gateway_error");
 });
 
-Deno.test("events are listed either way round, by name, by resource, and page by page", async () => {
+Deno.test("event list: filters by name and resource, in pages and in both orders", async () => {
   await using payments = await openPayments();
   const { sandbox } = payments;
   const staff = await payments.app.createKey(STAFF);
   const [a, b] = [await payments.charge(), await payments.charge()];
   await sandbox.control(`transactions/${a.transaction_id}/pay`);
-  const paid = waiting(a, { transaction_status: "settlement", status_code: "200" });
-  const told = await tell(payments, paid);
+  const paid = pendingNotification(a, { transaction_status: "settlement", status_code: "200" });
+  const notification = await notify(payments, paid);
   await payments.post(`/payments/${b.id}/cancel/`);
   await untilShown(payments, staff, 4);
 
-  const newest = await events(payments, staff);
+  const newest = await listEvents(payments, staff);
   assert.deepEqual(
     newest.map(({ name, data }) => [name, data.id, data.notification_id]),
     [
       ["payment_cancelled", b.id, null],
-      ["payment_settled", a.id, told],
+      ["payment_settled", a.id, notification],
       ["payment_received", b.id, null],
       ["payment_received", a.id, null],
     ],
@@ -456,33 +481,33 @@ Deno.test("events are listed either way round, by name, by resource, and page by
   assert.deepEqual(newest.map(({ data }) => data.is_paid), [false, true, false, false]);
   const [b2, a2, b1, a1] = idsOf(newest);
 
-  const list = async (query: string) => idsOf(await events(payments, staff, query));
+  const list = async (query: string) => idsOf(await listEvents(payments, staff, query));
   assert.deepEqual(await list("?order=newest_first"), [b2, a2, b1, a1]);
   assert.deepEqual(await list("?order=oldest_first"), [a1, b1, a2, b2]);
   assert.deepEqual(await list("?name=payment_received"), [b1, a1]);
   assert.deepEqual(await list("?name=payment_refunded"), []);
   assert.deepEqual(await list(`?resource_id=${a.id}`), [a2, a1]);
   assert.deepEqual(await list(`?resource_id=${a.id.toUpperCase()}`), [a2, a1]);
-  assert.deepEqual(await list(`?resource_id=${NOBODYS}`), []);
+  assert.deepEqual(await list(`?resource_id=${UNKNOWN_ID}`), []);
   assert.deepEqual(await list(`?resource_id=${b.id}&name=payment_cancelled`), [b2]);
   assert.deepEqual(await list(`?resource_id=${b.id}&order=oldest_first`), [b1, b2]);
 
-  assert.deepEqual(await pages(payments, staff, "/events/?limit=3"), [[b2, a2, b1], [a1]]);
-  assert.deepEqual(await pages(payments, staff, "/events/?limit=3&order=oldest_first"), [
+  assert.deepEqual(await listPages(payments, staff, "/events/?limit=3"), [[b2, a2, b1], [a1]]);
+  assert.deepEqual(await listPages(payments, staff, "/events/?limit=3&order=oldest_first"), [
     [a1, b1, a2],
     [b2],
   ]);
   assert.deepEqual(
-    await pages(payments, staff, "/events/?limit=1&name=payment_received&order=oldest_first"),
+    await listPages(payments, staff, "/events/?limit=1&name=payment_received&order=oldest_first"),
     [[a1], [b1]],
   );
-  assert.deepEqual(await pages(payments, staff, `/events/?limit=1&resource_id=${b.id}`), [
+  assert.deepEqual(await listPages(payments, staff, `/events/?limit=1&resource_id=${b.id}`), [
     [b2],
     [b1],
   ]);
 });
 
-Deno.test("everything is under BASE_PATH, the addresses in Link as well", async () => {
+Deno.test("notification routes: work under BASE_PATH, including Link", async () => {
   await using payments = await openPayments({ env: { BASE_PATH: "/pay" } });
   const { app } = payments;
   const staff = await app.createKey(STAFF);
@@ -491,11 +516,13 @@ Deno.test("everything is under BASE_PATH, the addresses in Link as well", async 
     await (await payments.post("/pay/charge/", body)).json(),
     await (await payments.post("/pay/charge/", body)).json(),
   ];
-  for (const payment of charged) await tell(payments, waiting(payment), { basePath: "/pay" });
-  const elsewhere = await send(payments, JSON.stringify(waiting(charged[0])));
-  await assertProblem(elsewhere, 404, "not_found");
+  for (const payment of charged) {
+    await notify(payments, pendingNotification(payment), { basePath: "/pay" });
+  }
+  const outsideBasePath = await send(payments, JSON.stringify(pendingNotification(charged[0])));
+  await assertProblem(outsideBasePath, 404, "not_found");
 
-  const [page, rest] = await pages(payments, staff, "/pay/notifications/?limit=1");
+  const [page, rest] = await listPages(payments, staff, "/pay/notifications/?limit=1");
   assert.deepEqual([page!.length, rest!.length], [1, 1]);
   const replay = await payments.post(`/pay/notifications/${page![0]}/replay`, {}, {}, staff);
   assert.equal(replay.status, 200);
@@ -504,11 +531,11 @@ Deno.test("everything is under BASE_PATH, the addresses in Link as well", async 
     next = nextOf(await payments.get("/pay/events/?limit=1", staff));
     return next !== undefined;
   });
-  assert.match(next!, /^\/pay\/events\/\?/);
+  assert.match(next!, /^\/pay\/listEvents\/\?/);
   assert.equal((await payments.get(next!, staff)).status, 200);
 });
 
-Deno.test("refused notifications are counted, each by what it was refused for", async () => {
+Deno.test("metrics: count rejected notifications by reason", async () => {
   await using collector = openCollector();
   await using service = await startService({
     settings: {
@@ -536,18 +563,18 @@ Deno.test("refused notifications are counted, each by what it was refused for", 
     }
     const counted = { signature_invalid: 2, validation_error: 1, malformed_json: 1 };
     await until("all four are counted", () => {
-      const counts = refusedByReason(collector.text());
+      const counts = rejectedByReason(collector.text());
       return Object.entries(counted).every(([reason, count]) => counts[reason] === count);
     });
   } finally {
-    // At its end Deno waits for the last export, and now and then for ever (denoland/deno#33157).
+    // Deno waits for the last export when it exits, sometimes forever (denoland/deno#33157).
     service.signal("SIGKILL");
     await service.ended;
   }
 });
 
-/** As the latest export says. */
-function refusedByReason(exported: string): Record<string, number> {
+/** The values of the latest export. */
+function rejectedByReason(exported: string): Record<string, number> {
   const points = exported.split(/\n(?=\{)/)
     .flatMap((text) => JSON.parse(text).resourceMetrics ?? [])
     .flatMap(({ scopeMetrics }: Json) => scopeMetrics)

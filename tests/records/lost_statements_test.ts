@@ -14,7 +14,7 @@ import { newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createLossyDatabase, LOSSES } from "../support/records/losses.ts";
 import {
-  assertOneStory,
+  assertConsistent,
   invoiceRequest,
   parseInvoice,
   parseSubscription,
@@ -23,32 +23,35 @@ import {
 
 const MINUTE = 60_000;
 
-/** More than any of it takes. */
-const MANY = 40;
+/** More statements than any operation runs. */
+const MAX_STATEMENTS = 40;
 
-/** Longer than a request or a job counts as running; both may be sent again then (G§1.4, G§8). */
+/**
+ * Longer than every lease, so that a request or job can be resumed; shorter than the gateway
+ * remembers an idempotency key.
+ */
 const SOON = 2 * MINUTE + 1;
 
 type Table = "invoices" | "subscriptions";
 
 interface Lossy extends RelayedPayments {
-  pass(ms: number): void;
+  advance(ms: number): void;
   lossy: ReturnType<typeof createLossyDatabase>;
-  /** What is due runs, and what by the clock is to be done; as often as it takes. */
-  work(): Promise<void>;
+  /** Runs the scheduled checks, then jobs until none is due. */
+  runBackground(): Promise<void>;
 }
 
 async function openLossy(): Promise<Lossy> {
   const lossy = createLossyDatabase();
   let now = Date.now();
-  // Of its own: what runs by the clock looks at all there is.
+  // A database for each test, because the scheduled checks read all rows.
   const databaseUrl = await createDatabase();
   const payments = await openRelayed({ databaseUrl, now: () => now, ...lossy });
   return {
     ...payments,
     lossy,
-    pass: (ms) => now += ms,
-    async work() {
+    advance: (ms) => now += ms,
+    async runBackground() {
       const { deps } = payments.app;
       await checkOverdueInvoices(deps);
       await syncSubscriptionStatus(deps);
@@ -57,24 +60,24 @@ async function openLossy(): Promise<Lossy> {
   };
 }
 
-/** A request, and how to tell what came of it. */
+/** A request, and how to find its record. */
 interface Prepared {
   path: string;
   body: Json;
-  /** The record's, where there is one already. */
+  /** The id of an existing record; null if the request creates it. */
   id: string | null;
-  /** Known by this, where there is none yet. */
+  /** The order id or name by which a new record is found. */
   name: string;
 }
 
 interface Operation {
   name: string;
-  /** The sandbox's name of the call. */
+  /** The sandbox's name of the call to the gateway. */
   call: string;
   table: Table;
   status: number;
   prepare(lossy: Lossy): Promise<Prepared>;
-  /** The record's status when all went well, and the events that led there. */
+  /** The status of the record afterwards, and its events. */
   ends: string;
   events: string[];
 }
@@ -98,9 +101,9 @@ const OPERATIONS: Operation[] = [
     table: "invoices",
     status: 200,
     async prepare({ post }) {
-      const made = await parseInvoice(await post("/invoices/", invoiceRequest()), 201);
-      const path = `/invoices/${made.id}/void/`;
-      return { path, body: { reason: "Ordered twice" }, id: made.id, name: made.order_id };
+      const created = await parseInvoice(await post("/invoices/", invoiceRequest()), 201);
+      const path = `/invoices/${created.id}/void/`;
+      return { path, body: { reason: "Ordered twice" }, id: created.id, name: created.order_id };
     },
     ends: "void",
     events: ["invoice_created", "invoice_voided"],
@@ -117,19 +120,19 @@ const OPERATIONS: Operation[] = [
     ends: "active",
     events: ["subscription_created"],
   },
-  acting("disable", "disabled", ["subscription_created", "subscription_disabled"]),
+  actionOperation("disable", "disabled", ["subscription_created", "subscription_disabled"]),
   {
-    ...acting("enable", "active", ["subscription_created", "subscription_disabled"]),
+    ...actionOperation("enable", "active", ["subscription_created", "subscription_disabled"]),
     async prepare(lossy) {
-      const prepared = await acting("enable", "", []).prepare(lossy);
+      const prepared = await actionOperation("enable", "", []).prepare(lossy);
       await parseSubscription(await lossy.post(`/subscriptions/${prepared.id}/disable/`), 200);
       return prepared;
     },
   },
-  acting("cancel", "cancelled", ["subscription_created", "subscription_cancelled"]),
+  actionOperation("cancel", "cancelled", ["subscription_created", "subscription_cancelled"]),
 ];
 
-function acting(action: string, ends: string, events: string[]): Operation {
+function actionOperation(action: string, ends: string, events: string[]): Operation {
   return {
     name: `${action} a subscription`,
     call: `subscription_${action}`,
@@ -137,9 +140,9 @@ function acting(action: string, ends: string, events: string[]): Operation {
     status: 200,
     async prepare({ post, sandbox }) {
       const request = await subscriptionRequest(sandbox);
-      const made = await parseSubscription(await post("/subscriptions/", request), 201);
-      const path = `/subscriptions/${made.id}/${action}/`;
-      return { path, body: undefined, id: made.id, name: made.name };
+      const created = await parseSubscription(await post("/subscriptions/", request), 201);
+      const path = `/subscriptions/${created.id}/${action}/`;
+      return { path, body: undefined, id: created.id, name: created.name };
     },
     ends,
     events,
@@ -147,13 +150,13 @@ function acting(action: string, ends: string, events: string[]): Operation {
 }
 
 interface Lost {
-  /** For messages: which it was. */
+  /** Which statement was lost, for messages. */
   which: string;
   prepared: Prepared;
   send(): Promise<Response>;
 }
 
-/** Loses each statement of an operation in turn; `after` sees what came of each. */
+/** Loses each statement of an operation in turn, and calls `after` after each. */
 async function loseEach(
   operation: Operation,
   fault: string | null,
@@ -168,32 +171,34 @@ async function loseEach(
       if (fault) await lossy.sandbox.fault(operation.call, fault);
       const asked = lossy.relay.received.length;
       lossy.lossy.lose(number, loss);
-      const answer = await send();
-      const isStruck = lossy.lossy.mend();
+      const response = await send();
+      const wasLost = lossy.lossy.stop();
       await lossy.sandbox.control("faults", undefined, "DELETE");
-      if (!isStruck) {
-        assert.ok(number > 2 && number < MANY, "there is something to lose, and an end of it");
+      if (!wasLost) {
+        assert.ok(number > 2 && number < MAX_STATEMENTS, "the operation runs a few statements");
         break;
       }
       const which = `${loss} ${number}`;
       const isCalled = lossy.relay.asked().slice(asked).some(isWrite);
-      await assertToldOf(lossy, operation, { which, prepared, send }, answer, isCalled);
+      await assertNamesRecord(lossy, operation, { which, prepared, send }, response, isCalled);
       await after(lossy, { which, prepared, send });
     }
   }
 }
 
-/** Whoever hears that it failed hears of what, once the gateway was asked. */
-async function assertToldOf(
+/**
+ * Fails if an error after a call to the gateway does not name the record, or has a known outcome.
+ */
+async function assertNamesRecord(
   lossy: Lossy,
   { table, status }: Operation,
   { which, prepared }: Lost,
-  answer: Response,
+  response: Response,
   isCalled: boolean,
 ): Promise<void> {
-  if (answer.status === status) return;
-  const text = await answer.text();
-  assert.ok([400, 502, 503, 504].includes(answer.status), `${which}: ${text}`);
+  if (response.status === status) return;
+  const text = await response.text();
+  assert.ok([400, 502, 503, 504].includes(response.status), `${which}: ${text}`);
   const problem: Json = ProblemSchema.parse(JSON.parse(text));
   if (!isCalled) return;
   const named = table === "invoices" ? problem.invoice_id : problem.subscription_id;
@@ -204,32 +209,32 @@ async function assertToldOf(
 interface Row {
   id: string;
   status: string;
-  there: string | null;
+  gateway_id: string | null;
   intent: string | null;
 }
 
-/** Null: nothing was written. There is never more than one. */
+/** The record, or null if nothing was stored. Fails if there are several. */
 async function rowOf({ app }: Lossy, table: Table, { name }: Prepared): Promise<Row | null> {
   const rows = await app.database.query((sql) =>
     table === "invoices"
-      ? sql<Row[]>`select id, status, gateway_invoice_id as there, null as intent
+      ? sql<Row[]>`select id, status, gateway_invoice_id as gateway_id, null as intent
           from gateway.invoices where order_id = ${name}`
-      : sql<Row[]>`select id, status, gateway_subscription_id as there, intent
+      : sql<Row[]>`select id, status, gateway_subscription_id as gateway_id, intent
           from gateway.subscriptions where name = ${name}`
   );
   assert.ok(rows.length <= 1, `${rows.length} of ${name}`);
   return rows[0] ?? null;
 }
 
-/** What the gateway has made of a subscription's name. */
-async function madeThere({ sandbox }: Lossy, { name }: Prepared): Promise<Json[]> {
+/** The gateway's notifications of subscriptions that it created with this name. */
+async function createdAtGateway({ sandbox }: Lossy, { name }: Prepared): Promise<Json[]> {
   await sandbox.settled();
   return sandbox.hooks.map(({ body }) => body)
     .filter((body) => body.name === name && body.event_name === undefined);
 }
 
-/** How the gateway has it, in our words. */
-const HERE: Record<string, string[]> = {
+/** The statuses of the service for each status of the gateway. */
+const STATUSES: Record<string, string[]> = {
   pending: ["sent"],
   voided: ["void"],
   active: ["active"],
@@ -241,12 +246,15 @@ async function assertAgrees(
   { table }: Operation,
   { prepared, which }: Lost,
 ): Promise<string> {
-  const { status, there } = (await rowOf(lossy, table, prepared))!;
-  assert.ok(there, `${which}: it is known there`);
-  const said = await lossy.sandbox.get(`/v1/${table}/${there}`);
-  assert.ok(HERE[said.status]!.includes(status), `${which}: ${said.status} is ${status}`);
+  const { status, gateway_id } = (await rowOf(lossy, table, prepared))!;
+  assert.ok(gateway_id, `${which}: it has the gateway's id`);
+  const atGateway = await lossy.sandbox.get(`/v1/${table}/${gateway_id}`);
+  assert.ok(
+    STATUSES[atGateway.status]!.includes(status),
+    `${which}: ${atGateway.status} is ${status}`,
+  );
   if (table === "subscriptions") {
-    assert.equal((await madeThere(lossy, prepared)).length, 1, `${which}: made once`);
+    assert.equal((await createdAtGateway(lossy, prepared)).length, 1, `${which}: created once`);
   }
   return status;
 }
@@ -254,39 +262,41 @@ async function assertAgrees(
 for (const operation of OPERATIONS) {
   const { name, table, ends, events, status } = operation;
   for (const fault of [null, "answer_lost"]) {
-    const also = fault ? ", and the gateway's answer too" : "";
+    const also = fault ? " and the gateway's response too" : "";
 
-    Deno.test(`${name}: whichever statement is lost${also}, the same key does it once`, async () => {
+    Deno.test(`${name}: if any statement is lost${also}, a retry with the same key completes it once`, async () => {
       await loseEach(operation, fault, async (lossy, lost) => {
-        lossy.pass(SOON);
-        const answer = await lost.send();
-        const text = await answer.text();
-        assert.equal(answer.status, status, `${lost.which}: ${text}`);
+        lossy.advance(SOON);
+        const response = await lost.send();
+        const text = await response.text();
+        assert.equal(response.status, status, `${lost.which}: ${text}`);
         assert.equal(JSON.parse(text).status, ends, lost.which);
         assert.equal(await assertAgrees(lossy, operation, lost), ends, lost.which);
         const { id } = (await rowOf(lossy, table, lost.prepared))!;
-        assert.deepEqual(await assertOneStory(lossy.app.database, table, id), events, lost.which);
-        lossy.pass(10 * MINUTE);
-        await lossy.work();
-        assert.deepEqual(await assertOneStory(lossy.app.database, table, id), events, lost.which);
+        assert.deepEqual(await assertConsistent(lossy.app.database, table, id), events, lost.which);
+        lossy.advance(10 * MINUTE);
+        await lossy.runBackground();
+        assert.deepEqual(await assertConsistent(lossy.app.database, table, id), events, lost.which);
       });
     });
 
-    Deno.test(`${name}: whichever statement is lost${also}, the background finds out`, async () => {
+    Deno.test(`${name}: if any statement is lost${also}, background checks find the outcome`, async () => {
       await loseEach(operation, fault, async (lossy, lost) => {
         const { prepared, which } = lost;
         const before = await rowOf(lossy, table, prepared);
-        if (!before) return assert.deepEqual(await madeThere(lossy, prepared), [], which);
-        lossy.pass(SOON);
-        for (const body of await madeThere(lossy, prepared)) await tell(lossy, body);
-        await lossy.work();
-        const names = await assertOneStory(lossy.app.database, table, before.id);
-        const { status, there } = (await rowOf(lossy, table, prepared))!;
-        if (there === null) {
-          // Of its token nothing is kept: nobody but the client can send it again.
+        if (!before) return assert.deepEqual(await createdAtGateway(lossy, prepared), [], which);
+        lossy.advance(SOON);
+        for (const body of await createdAtGateway(lossy, prepared)) {
+          await notifyUntilAccepted(lossy, body);
+        }
+        await lossy.runBackground();
+        const names = await assertConsistent(lossy.app.database, table, before.id);
+        const { status, gateway_id } = (await rowOf(lossy, table, prepared))!;
+        if (gateway_id === null) {
+          // The service does not store the token, so only the client can send the request again.
           assert.equal(operation.call, "subscription_create", which);
           assert.deepEqual([status, names], ["pending", []], which);
-          assert.deepEqual(await madeThere(lossy, prepared), [], which);
+          assert.deepEqual(await createdAtGateway(lossy, prepared), [], which);
           return;
         }
         await assertAgrees(lossy, operation, lost);
@@ -299,18 +309,18 @@ for (const operation of OPERATIONS) {
 
   if (!operation.call.endsWith("_create")) continue;
 
-  Deno.test(`${name}: whichever statement is lost, long afterwards it is never sent again`, async () => {
+  Deno.test(`${name}: if any statement is lost, it is not sent again after the gateway has forgotten the key`, async () => {
     await loseEach(operation, null, async (lossy, lost) => {
       const { prepared, which } = lost;
       const before = await rowOf(lossy, table, prepared);
       if (!before) return;
-      lossy.pass(6 * MINUTE);
+      lossy.advance(6 * MINUTE);
       const asked = lossy.relay.received.length;
-      const answer = await lost.send();
-      await lossy.work();
+      const response = await lost.send();
+      await lossy.runBackground();
       assert.deepEqual(lossy.relay.asked().slice(asked).filter(isWrite), [], which);
-      const isKnown = before.there !== null;
-      assert.equal(answer.status, isKnown ? 201 : 504, `${which}: ${await answer.text()}`);
+      const isKnown = before.gateway_id !== null;
+      assert.equal(response.status, isKnown ? 201 : 504, `${which}: ${await response.text()}`);
       const now = await rowOf(lossy, table, prepared);
       assert.equal(now!.status, isKnown ? ends : "pending", which);
     });
@@ -321,50 +331,50 @@ function isWrite(call: string): boolean {
   return !call.startsWith("GET ");
 }
 
-/** Until it is taken, as the gateway does. */
-async function tell(lossy: Lossy, body: Json): Promise<void> {
+/** Sends a notification until it is accepted, as the gateway does. */
+async function notifyUntilAccepted(lossy: Lossy, body: Json): Promise<void> {
   const response = await notify(lossy, body);
   const text = await response.text();
-  if (response.status === 503) return await tell(lossy, body);
+  if (response.status === 503) return await notifyUntilAccepted(lossy, body);
   assert.equal(response.status, 200, text);
 }
 
-/** What happened at the gateway; we are told of it, or have to look. */
-interface Happening {
+/** A change at the gateway that the service learns by a notification or by a check. */
+interface GatewayChange {
   name: string;
   table: Table;
-  happen(lossy: Lossy): Promise<{ id: string; told: Json[] }>;
+  cause(lossy: Lossy): Promise<{ id: string; notifications: Json[] }>;
   check: (subject: JobSubject, now: Date) => NewJob;
   events: string[];
   payments: number;
 }
 
-const HAPPENINGS: Happening[] = [
+const GATEWAY_CHANGES: GatewayChange[] = [
   {
-    name: "an invoice that is paid",
+    name: "a paid invoice",
     table: "invoices",
-    async happen({ post, sandbox }) {
+    async cause({ post, sandbox }) {
       const invoice = await parseInvoice(await post("/invoices/", invoiceRequest()), 201);
       sandbox.hooks.length = 0;
       const path = `invoices/${invoice.gateway_invoice_id}/pay`;
       await sandbox.control(path, { payment_type: "gopay" });
       await sandbox.settled();
-      return { id: invoice.id, told: sandbox.hooks.map(({ body }) => body) };
+      return { id: invoice.id, notifications: sandbox.hooks.map(({ body }) => body) };
     },
     check: checkInvoiceLaterJob,
     events: ["invoice_created", "invoice_paid"],
     payments: 1,
   },
   {
-    name: "a cycle of a subscription",
+    name: "a charged subscription",
     table: "subscriptions",
-    async happen({ post, sandbox }) {
+    async cause({ post, sandbox }) {
       const request = await subscriptionRequest(sandbox);
-      const made = await parseSubscription(await post("/subscriptions/", request), 201);
+      const created = await parseSubscription(await post("/subscriptions/", request), 201);
       sandbox.hooks.length = 0;
-      await sandbox.control(`subscriptions/${made.gateway_subscription_id}/run`);
+      await sandbox.control(`subscriptions/${created.gateway_subscription_id}/run`);
       await sandbox.settled();
-      return { id: made.id, told: sandbox.hooks.map(({ body }) => body) };
+      return { id: created.id, notifications: sandbox.hooks.map(({ body }) => body) };
     },
     check: checkSubscriptionJob,
     events: ["subscription_created", "subscription_charged"],
@@ -372,31 +382,33 @@ const HAPPENINGS: Happening[] = [
   },
 ];
 
-for (const { name, table, happen, check, events, payments } of HAPPENINGS) {
-  for (const isTold of [true, false]) {
-    const how = isTold ? "told of" : "looked for";
+for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
+  for (const isNotified of [true, false]) {
+    const source = isNotified ? "by notification" : "by check";
 
-    Deno.test(`${name}, ${how}: whichever statement is lost, it is taken over once`, async () => {
+    Deno.test(`${name}, ${source}: if any statement is lost, the change is applied once`, async () => {
       await using lossy = await openLossy();
       const { app } = lossy;
       for (const loss of LOSSES) {
-        for (let number = 1, isStruck = true; isStruck; number++) {
-          const { id, told } = await happen(lossy);
+        for (let number = 1, wasLost = true; wasLost; number++) {
+          const { id, notifications } = await cause(lossy);
           const job = check({ id, user_id: "alice" }, new Date(app.deps.clock()));
-          if (!isTold) await app.database.query((sql) => insertJobs(sql, [job]));
-          lossy.pass(SOON);
+          if (!isNotified) await app.database.query((sql) => insertJobs(sql, [job]));
+          lossy.advance(SOON);
           lossy.lossy.lose(number, loss);
-          if (isTold) { for (const body of told) await tell(lossy, body); }
+          if (isNotified) {
+            for (const body of notifications) await notifyUntilAccepted(lossy, body);
+          }
           await runDueJobs(app).catch(() => {});
-          isStruck = lossy.lossy.mend();
-          assert.ok(number < MANY && (isStruck || number > 4), "there is an end of it");
-          // A job that was cut short is begun again when its time is over.
+          wasLost = lossy.lossy.stop();
+          assert.ok(number < MAX_STATEMENTS && (wasLost || number > 4), "a few statements run");
+          // A job that was interrupted runs again when its lease has expired.
           for (let time = 0; time < 4; time++) {
-            lossy.pass(10 * MINUTE);
+            lossy.advance(10 * MINUTE);
             await runDueJobs(app);
           }
           const which = `${loss} ${number}`;
-          assert.deepEqual(await assertOneStory(app.database, table, id), events, which);
+          assert.deepEqual(await assertConsistent(app.database, table, id), events, which);
           const paid = await app.database.query((sql) =>
             sql`select from gateway.payments
               where ${id} in (invoice_id, subscription_id) and paid_at is not null`

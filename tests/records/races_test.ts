@@ -11,9 +11,9 @@ import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
-import { type Instances, race } from "../support/records/instances.ts";
+import { type Instances, testRace } from "../support/records/instances.ts";
 import {
-  assertOneStory,
+  assertConsistent,
   type Invoice,
   invoiceRequest,
   parseInvoice,
@@ -27,8 +27,8 @@ const DAY = 86_400;
 
 const MANY = 50;
 
-/** The answers' statuses, and how many there were of each. */
-function counted(answers: Response[]): Record<number, number> {
+/** How many responses have each status. */
+function countStatuses(answers: Response[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
@@ -41,13 +41,13 @@ async function count({ app }: Instances, table: string): Promise<number> {
   return count;
 }
 
-/** Both instances do this at once. */
+/** Runs this on both instances concurrently. */
 async function onBoth(instances: Instances, work: (app: Instances["app"]) => Promise<unknown>) {
   await Promise.all(instances.apps.map(work));
 }
 
-/** The customer opens the page and chooses how to pay, as often as wanted; nothing is paid yet. */
-async function start(instances: Instances, invoice: Invoice, times = 1): Promise<string[]> {
+/** The customer starts so many payments by the link, and completes none. */
+async function startPayments(instances: Instances, invoice: Invoice, times = 1): Promise<string[]> {
   const started: string[] = [];
   for (let time = 0; time < times; time++) {
     const path = `invoices/${invoice.gateway_invoice_id}/pay`;
@@ -58,20 +58,22 @@ async function start(instances: Instances, invoice: Invoice, times = 1): Promise
   return started;
 }
 
-/** What became of an invoice is what the gateway says, its story is one, each event came once. */
+/**
+ * Fails unless the invoice agrees with the gateway, has a consistent history and each event once.
+ */
 async function assertInvoiceAgrees(instances: Instances, id: string): Promise<string[]> {
   const invoice = await instances.readInvoice(id);
-  const there = await instances.invoiceThere(invoice);
+  const atGateway = await instances.invoiceAtGateway(invoice);
   const expected: Record<string, string> = {
     pending: "sent",
     overdue: "overdue",
     voided: "void",
     paid: "paid",
   };
-  assert.equal(invoice.status, expected[there.status], there.status);
+  assert.equal(invoice.status, expected[atGateway.status], atGateway.status);
   assert.equal(invoice.paid_at !== null, invoice.status === "paid");
-  if (invoice.status === "void") assert.equal(invoice.void_reason, there.void_reason ?? null);
-  const names = await assertOneStory(instances.app.database, "invoices", id);
+  if (invoice.status === "void") assert.equal(invoice.void_reason, atGateway.void_reason ?? null);
+  const names = await assertConsistent(instances.app.database, "invoices", id);
   assert.equal(new Set(names).size, names.length, `${names}`);
   assert.equal(names[0], "invoice_created");
   assert.equal(names.includes("invoice_paid"), invoice.status === "paid", `${names}`);
@@ -79,25 +81,32 @@ async function assertInvoiceAgrees(instances: Instances, id: string): Promise<st
   return names;
 }
 
-/** As above; and every charge is one payment and was told of once. */
+/**
+ * Fails unless the subscription agrees with the gateway, and every charge is one payment with one
+ * event.
+ */
 async function assertSubscriptionAgrees(instances: Instances, id: string): Promise<string[]> {
   const subscription = await instances.readSubscription(id);
-  const there = await instances.subscriptionThere(subscription);
-  assert.equal(subscription.status === "active", there.status === "active", subscription.status);
-  assert.equal(subscription.current_interval, there.schedule.current_interval);
+  const atGateway = await instances.subscriptionAtGateway(subscription);
+  assert.equal(
+    subscription.status === "active",
+    atGateway.status === "active",
+    subscription.status,
+  );
+  assert.equal(subscription.current_interval, atGateway.schedule.current_interval);
   const payments = await instances.app.database.query((sql) =>
     sql`select transaction_id from gateway.payments where subscription_id = ${id}
       and paid_at is not null`
   );
   const known = payments.map(({ transaction_id }) => transaction_id).sort();
-  assert.deepEqual(known, [...there.transaction_ids].sort());
+  assert.deepEqual(known, [...atGateway.transaction_ids].sort());
   const events = await instances.app.database.query((sql) =>
     sql`select data ->> 'payment_id' as payment from gateway.events
       where resource_id = ${id} and name = 'subscription_charged'`
   );
   assert.equal(events.length, known.length);
   assert.equal(new Set(events.map(({ payment }) => payment)).size, known.length);
-  return await assertOneStory(instances.app.database, "subscriptions", id);
+  return await assertConsistent(instances.app.database, "subscriptions", id);
 }
 
 const CREATIONS = [
@@ -107,7 +116,7 @@ const CREATIONS = [
     call: "POST /v1/invoices",
     request: () => Promise.resolve(invoiceRequest()),
     parse: parseInvoice,
-    made: "invoice_created",
+    createdEvent: "invoice_created",
   },
   {
     path: "/subscriptions/",
@@ -115,34 +124,40 @@ const CREATIONS = [
     call: "POST /v1/subscriptions",
     request: ({ sandbox }: Instances) => subscriptionRequest(sandbox),
     parse: parseSubscription,
-    made: "subscription_created",
+    createdEvent: "subscription_created",
   },
 ] as const;
 
-for (const { path, table, call, request, parse, made } of CREATIONS) {
-  race(`${MANY} clients with one key make one of ${path}`, async (instances) => {
-    const body = await request(instances);
-    const headers = newKey();
-    const answers = await Promise.all(
-      Array.from({ length: MANY }, () => instances.send(path, body, headers)),
-    );
-    const counts = counted(answers);
-    assert.deepEqual(Object.keys(counts).filter((status) => !["201", "409"].includes(status)), []);
-    assert.ok(counts[201]! >= 1);
-    const again = await instances.send(path, body, headers);
-    assert.equal(isReplayed(again), true);
-    const { id } = await parse(again, 201);
-    for (const answer of answers.filter(({ status }) => status === 201)) {
-      assert.equal((await answer.json()).id, id);
-    }
-    assert.equal(await count(instances, table), 1);
-    assert.equal(instances.relay.times(call), 1);
-    assert.deepEqual(await assertOneStory(instances.app.database, table, id), [made]);
-  });
+for (const { path, table, call, request, parse, createdEvent } of CREATIONS) {
+  testRace(
+    `races: ${MANY} concurrent requests with one key to ${path} create one record`,
+    async (instances) => {
+      const body = await request(instances);
+      const headers = newKey();
+      const answers = await Promise.all(
+        Array.from({ length: MANY }, () => instances.send(path, body, headers)),
+      );
+      const counts = countStatuses(answers);
+      assert.deepEqual(
+        Object.keys(counts).filter((status) => !["201", "409"].includes(status)),
+        [],
+      );
+      assert.ok(counts[201]! >= 1);
+      const again = await instances.send(path, body, headers);
+      assert.equal(isReplayed(again), true);
+      const { id } = await parse(again, 201);
+      for (const answer of answers.filter(({ status }) => status === 201)) {
+        assert.equal((await answer.json()).id, id);
+      }
+      assert.equal(await count(instances, table), 1);
+      assert.equal(instances.relay.times(call), 1);
+      assert.deepEqual(await assertConsistent(instances.app.database, table, id), [createdEvent]);
+    },
+  );
 }
 
-race(
-  "20 voids at once: one is done and told of, with its own reason; the others hear 400",
+testRace(
+  "races: of 20 concurrent voids one succeeds, with its own reason and one event",
   async (instances) => {
     for (let round = 0; round < 3; round++) {
       const { id } = await instances.invoice();
@@ -152,7 +167,7 @@ race(
           (_, number) => instances.send(`/invoices/${id}/void/`, { reason: `Reason ${number}` }),
         ),
       );
-      assert.deepEqual(counted(answers), { 200: 1, 400: 19 });
+      assert.deepEqual(countStatuses(answers), { 200: 1, 400: 19 });
       for (const answer of answers) {
         if (answer.status === 400) await assertProblem(answer, 400, "invalid_state");
       }
@@ -161,13 +176,13 @@ race(
       const names = await assertInvoiceAgrees(instances, id);
       assert.deepEqual(names, ["invoice_created", "invoice_voided"]);
       assert.equal((await instances.readInvoice(id)).void_reason, voided.void_reason);
-      await instances.work();
+      await instances.runJobs();
     }
   },
 );
 
-race(
-  "overdue task, check, void and a customer who pays at once: each is told once, and the gateway is right",
+testRace(
+  "races: concurrent overdue checks, voids and a payment send each event once and end in the gateway's state",
   async (instances) => {
     instances.connect();
     const { sandbox } = instances;
@@ -177,10 +192,10 @@ race(
       invoices.push(await instances.invoice({ due_date: today }));
     }
     await sandbox.advance(2 * DAY);
-    instances.pass(2 * DAY * 1_000);
-    const transactions = await Promise.all(invoices.map((each) => start(instances, each)));
+    instances.advance(2 * DAY * 1_000);
+    const transactions = await Promise.all(invoices.map((each) => startPayments(instances, each)));
     await Promise.all(invoices.flatMap(({ id }, number) => {
-      const happenings: (() => Promise<unknown>)[] = [
+      const actions: (() => Promise<unknown>)[] = [
         () => instances.send(`/invoices/${id}/void/`, { reason: "Late" }),
         () => onBoth(instances, ({ deps }) => checkOverdueInvoices(deps)),
         () => onBoth(instances, runDueJobs),
@@ -189,12 +204,12 @@ race(
           ? [() => sandbox.control(`transactions/${transactions[number]}/pay`)]
           : [],
       ];
-      // Each time somebody else is first.
-      const order = happenings.map((_, index) => happenings[(index + number) % happenings.length]!);
-      return order.map((happen) => happen());
+      // Each invoice starts with another action.
+      const order = actions.map((_, index) => actions[(index + number) % actions.length]!);
+      return order.map((run) => run());
     }));
     await sandbox.settled();
-    await instances.work();
+    await instances.runJobs();
     for (const [number, { id }] of invoices.entries()) {
       await assertInvoiceAgrees(instances, id);
       const { status } = await instances.readInvoice(id);
@@ -204,8 +219,8 @@ race(
   },
 );
 
-race(
-  "200 notifications in opposite orders, voids and syncs at once wait for nobody in a circle",
+testRace(
+  "races: 200 notifications in opposite orders with concurrent voids and syncs cause no deadlock",
   async (instances) => {
     const { sandbox } = instances;
     const invoices: Invoice[] = [];
@@ -215,16 +230,21 @@ race(
       if (number % 2) subscriptions.push(await instances.subscription());
     }
     const transactions: string[][] = [];
-    for (const invoice of invoices) transactions.push(await start(instances, invoice, 2));
+    for (const invoice of invoices) transactions.push(await startPayments(instances, invoice, 2));
     for (const id of transactions.flat()) await sandbox.control(`transactions/${id}/pay`);
     await sandbox.advance(2 * DAY + 60);
     await sandbox.settled();
-    const told: Json[] = sandbox.hooks.map(({ body }) => body);
-    assert.ok(told.length >= 70, `${told.length}`);
+    const notifications: Json[] = sandbox.hooks.map(({ body }) => body);
+    assert.ok(notifications.length >= 70, `${notifications.length}`);
 
-    const [forth, back] = [told, told.toReversed()];
-    const both = Array.from({ length: told.length }, (_, index) => [forth[index]!, back[index]!]);
-    const notifying = [...both, ...both].slice(0, 100).flat().map((body) => instances.tell(body));
+    const [inOrder, reversed] = [notifications, notifications.toReversed()];
+    const pairs = Array.from(
+      { length: notifications.length },
+      (_, index) => [inOrder[index]!, reversed[index]!],
+    );
+    const notifying = [...pairs, ...pairs].slice(0, 100).flat().map((body) =>
+      instances.notify(body)
+    );
     assert.equal(notifying.length, 200);
     const voiding = invoices.map(({ id }) => instances.send(`/invoices/${id}/void/`));
     const syncing = [1, 2, 3].map(() =>
@@ -236,10 +256,10 @@ race(
     );
     const [voids] = await Promise.all([Promise.all(voiding), ...notifying, ...syncing]);
     for (const answer of voids) await assertProblem(answer, 400, "invalid_state");
-    for (const body of told) await instances.tell(body);
-    await instances.work();
-    instances.pass(2 * 60_000);
-    await instances.work();
+    for (const body of notifications) await instances.notify(body);
+    await instances.runJobs();
+    instances.advance(2 * 60_000);
+    await instances.runJobs();
     for (const { id } of invoices) {
       const names = await assertInvoiceAgrees(instances, id);
       assert.deepEqual(names, ["invoice_created", "invoice_paid"]);
@@ -259,15 +279,15 @@ race(
   },
 );
 
-race(
-  "looks that are queued and changes of the same invoices never wait for each other in a circle",
+testRace(
+  "races: queuing checks and changing the same invoices cause no deadlock",
   async (instances) => {
     const { database, deps } = instances.app;
     const ids: string[] = [];
     for (let number = 0; number < 4; number++) ids.push((await instances.invoice()).id);
     const [, low, middle, high] = ids;
     const rows = await Promise.all(ids.map((id) => database.query((sql) => findInvoice(sql, id))));
-    // The one that was made last is due first.
+    // The newest invoice is due first.
     const due = (id: string, ms: number) =>
       database.query((sql) =>
         sql`update gateway.invoices set check_at = ${new Date(deps.clock() - ms)} where id = ${id}`
@@ -282,7 +302,7 @@ race(
       await released.promise;
     });
     await locked.promise;
-    // The first goes alone, the others together.
+    // The first write runs alone, the others are batched.
     const writing = rows.map((row) => changeRecord(deps, invoiceKind, row!, () => ({ set: {} })));
     await untilWaiting(instances, 1);
     const queuing = checkOverdueInvoices(instances.apps[1]!.deps);
@@ -303,8 +323,8 @@ async function untilWaiting({ app }: Instances, statements: number): Promise<voi
   });
 }
 
-race(
-  "of many invoices with one order at once there is one, be the others charges",
+testRace(
+  "races: of concurrent invoices and charges with one order id one succeeds",
   async (instances) => {
     const order_id = randomUUID();
     const charge = { payment_type: "gopay", gross_amount: AMOUNT, order_id };
@@ -317,7 +337,7 @@ race(
             : instances.send("/invoices/", invoiceRequest({ order_id })),
       ),
     );
-    assert.deepEqual(counted(answers), { 201: 1, 400: MANY - 1 });
+    assert.deepEqual(countStatuses(answers), { 201: 1, 400: MANY - 1 });
     for (const answer of answers) {
       if (answer.status === 201) continue;
       const problem = await assertProblem(answer, 400, "duplicate_order");
@@ -327,8 +347,8 @@ race(
   },
 );
 
-race(
-  "of many invoices with one number at once there is one, the others are told why",
+testRace(
+  "races: of concurrent invoices with one invoice_number one succeeds, and the others name the field",
   async (instances) => {
     const answers = await Promise.all(
       Array.from(
@@ -336,7 +356,7 @@ race(
         () => instances.send("/invoices/", invoiceRequest({ invoice_number: "2031/0001" })),
       ),
     );
-    assert.deepEqual(counted(answers), { 201: 1, 400: MANY - 1 });
+    assert.deepEqual(countStatuses(answers), { 201: 1, 400: MANY - 1 });
     for (const answer of answers) {
       if (answer.status === 201) continue;
       const { errors } = await assertProblem(answer, 400, "validation_error");
@@ -347,19 +367,19 @@ race(
   },
 );
 
-race(
-  "an unknown transaction that many tell of at once becomes one payment of its invoice",
+testRace(
+  "races: concurrent notifications of an unknown transaction create one payment of its invoice",
   async (instances) => {
     const { sandbox } = instances;
     const invoice = await instances.invoice();
-    const [transaction] = await start(instances, invoice);
+    const [transaction] = await startPayments(instances, invoice);
     await sandbox.control(`transactions/${transaction}/pay`);
     await sandbox.settled();
-    const told = sandbox.hooks.map(({ body }) => body);
+    const notifications = sandbox.hooks.map(({ body }) => body);
     await Promise.all(
-      Array.from({ length: 20 }, () => told.map((body) => instances.tell(body))).flat(),
+      Array.from({ length: 20 }, () => notifications.map((body) => instances.notify(body))).flat(),
     );
-    await instances.work();
+    await instances.runJobs();
     const rows = await instances.app.database.query((sql) =>
       sql`select invoice_id, transaction_id from gateway.payments`
     );
@@ -371,8 +391,8 @@ race(
   },
 );
 
-race(
-  "a cycle that hints, notifications, jobs and looks find at once is told of once",
+testRace(
+  "races: a charge that notifications, jobs and checks find concurrently sends one event",
   async (instances) => {
     const { sandbox } = instances;
     const { id } = await instances.subscription();
@@ -380,18 +400,18 @@ race(
       sandbox.hooks.length = 0;
       await sandbox.advance(DAY);
       await sandbox.settled();
-      instances.pass(DAY * 1_000);
-      const told = sandbox.hooks.map(({ body }) => body);
+      instances.advance(DAY * 1_000);
+      const notifications = sandbox.hooks.map(({ body }) => body);
       await Promise.all([
         ...Array.from(
           { length: 5 },
           () => onBoth(instances, ({ deps }) => checkSubscriptionStatus(deps, id)),
         ),
-        ...[...told, ...told].map((body) => instances.tell(body)),
+        ...[...notifications, ...notifications].map((body) => instances.notify(body)),
         onBoth(instances, ({ deps }) => syncSubscriptionStatus(deps)),
         onBoth(instances, runDueJobs),
       ]);
-      await instances.work();
+      await instances.runJobs();
       const names = await assertSubscriptionAgrees(instances, id);
       assert.deepEqual(names, [
         "subscription_created",
@@ -401,19 +421,19 @@ race(
   },
 );
 
-race(
-  "disable, enable and cancel by many at once end as the gateway has it, each told once",
+testRace(
+  "races: concurrent disable, enable and cancel end in the gateway's state, with each event once",
   async (instances) => {
     for (let round = 0; round < 6; round++) {
       const { id } = await instances.subscription();
-      const paused = round % 2 === 1;
-      if (paused) {
+      const isDisabled = round % 2 === 1;
+      if (isDisabled) {
         await parseSubscription(
           await instances.send(`/subscriptions/${id}/disable/`),
           200,
         );
       }
-      const actions = paused ? ["enable", "cancel"] : ["disable", "cancel"];
+      const actions = isDisabled ? ["enable", "cancel"] : ["disable", "cancel"];
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => round % 3 ? actions : actions.toReversed()).flat()
           .map((action) => instances.send(`/subscriptions/${id}/${action}/`)),
@@ -432,8 +452,8 @@ race(
   },
 );
 
-race(
-  "an answer to disable that comes after it was enabled again undoes nothing",
+testRace(
+  "races: a response to disable that arrives after enable changes nothing",
   async (instances) => {
     const { relay, send } = instances;
     const { id, gateway_subscription_id } = await instances.subscription();
@@ -450,13 +470,13 @@ race(
   },
 );
 
-race(
-  "a subscription that the gateway tells of before it answers is made once",
+testRace(
+  "races: a subscription whose notification arrives before the response is created once",
   async (instances) => {
     const { sandbox } = instances;
     sandbox.receiver.answer = async ({ body }) => {
-      await instances.tell(body);
-      await instances.work();
+      await instances.notify(body);
+      await instances.runJobs();
       return new Response("OK");
     };
     await sandbox.fault("subscription_create", "webhook_first");
@@ -467,8 +487,8 @@ race(
   },
 );
 
-race(
-  "an invoice that is paid before the gateway answers to its creation is made and paid once",
+testRace(
+  "races: an invoice that is paid before the response to its creation is created and paid once",
   async (instances) => {
     instances.connect();
     const { relay, sandbox } = instances;
@@ -478,16 +498,16 @@ race(
     const creating = instances.send("/invoices/", request, headers);
     await held.arrived;
     const [sent] = relay.received.slice(-1);
-    // The answer is known to the gateway alone: asked with the same key it gives it again.
-    const there = await sandbox.post("/v1/invoices", JSON.parse(sent!.body), {
+    // The same key makes the gateway return the same response again.
+    const atGateway = await sandbox.post("/v1/invoices", JSON.parse(sent!.body), {
       "X-Idempotency-Key": sent!.headers.get("X-Idempotency-Key")!,
     });
-    await sandbox.control(`invoices/${there.id}/pay`, { payment_type: "gopay" });
+    await sandbox.control(`invoices/${atGateway.id}/pay`, { payment_type: "gopay" });
     await sandbox.settled();
-    await instances.work();
+    await instances.runJobs();
     held.release();
     const invoice = await parseInvoice(await creating, 201);
-    assert.equal(invoice.gateway_invoice_id, there.id);
+    assert.equal(invoice.gateway_invoice_id, atGateway.id);
     assert.ok(invoice.payment_link_url);
     const names = await assertInvoiceAgrees(instances, invoice.id);
     assert.deepEqual(names, ["invoice_created", "invoice_paid"]);
@@ -495,8 +515,8 @@ race(
   },
 );
 
-race(
-  "a look at a subscription while it is made does not lose what the gateway answers",
+testRace(
+  "races: a check of a subscription during its creation does not discard the gateway's response",
   async (instances) => {
     const { app, relay } = instances;
     const held = relay.holdAnswer("POST /v1/subscriptions");
@@ -515,8 +535,8 @@ race(
   },
 );
 
-race(
-  "a second send of an invoice that fails does not lose what the first is answered",
+testRace(
+  "races: a failed resend of an invoice does not discard the response to the first request",
   async (instances) => {
     const { app, relay, sandbox } = instances;
     const held = relay.holdAnswer("POST /v1/invoices");

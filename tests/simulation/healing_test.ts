@@ -43,7 +43,7 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   const { below } = createRandom(seededState(SEED));
   await using day = await openDay();
   const sinceMorning = (day.app.deps.clock() - MORNING_MS) % (DAY * 60_000);
-  await day.pass(DAY * 60 - sinceMorning / 1000);
+  await day.advance(DAY * 60 - sinceMorning / 1000);
   const agenda = new Map<number, (() => Promise<void>)[]>();
   const at = (minute: number, act: () => Promise<void>) =>
     agenda.set(minute, [...agenda.get(minute) ?? [], act]);
@@ -150,7 +150,7 @@ async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promis
 async function checkSubscription(day: Day, { name, subject }: Lived<Subscription>): Promise<void> {
   const { ends, eventNames } = SUBSCRIPTION_LIVES[name]!;
   assert.equal((await day.stored(subject.id)).status, ends);
-  assert.deepEqual(namesOf(await day.told(subject.id)), eventNames);
+  assert.deepEqual(namesOf(await day.readEvents(subject.id)), eventNames);
   const charges = eventNames.filter((each) => each === "subscription_charged").length;
   await assertAllCharged(day, subject, charges);
 }
@@ -227,7 +227,7 @@ Deno.test("schedule: two instances and callers at the same time publish each end
     ),
   );
   const subscription = await subscriptionOf(day, SUBSCRIPTION_LIVES["cancelled"]!);
-  await day.pass(4 * DAY * 60);
+  await day.advance(4 * DAY * 60);
   const runBoth = () => Promise.all(schedules.map(({ app, schedule }) => runDue(app, schedule)));
   for (let round = 0; round < 3; round++) {
     const requests = round > 0 ? [] : [
@@ -236,7 +236,7 @@ Deno.test("schedule: two instances and callers at the same time publish each end
       day.act(subscription.id, "cancel"),
     ];
     await Promise.all([runBoth(), ...requests.map(async (each) => (await each).body?.cancel())]);
-    await day.pass(30 * 60);
+    await day.advance(30 * 60);
   }
   for (const { id } of invoices) {
     assert.deepEqual(await day.events(id), ["invoice_created", "invoice_voided"]);

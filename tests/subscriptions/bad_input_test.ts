@@ -8,7 +8,7 @@ import {
   type TestSubscriptions,
 } from "../support/records/subscriptions.ts";
 
-/** That nothing was written, and nothing sent. */
+/** Fails if anything was stored or sent. */
 async function assertUntouched({ databaseUrl, relay }: TestSubscriptions): Promise<void> {
   for (const table of ["subscriptions", "idempotency_keys", "jobs", "events"]) {
     assert.equal((await ask(databaseUrl, `select from gateway.${table}`)).length, 0, table);
@@ -26,8 +26,8 @@ const UNITS = "must be one of day, week, month";
 
 const DAILY = { interval: 1, interval_unit: "day", max_interval: 3 };
 
-/** Each is wrong in one place. */
-const WRONG: [field: string, message: string, more: Json][] = [
+/** Each has one invalid field. */
+const INVALID: [field: string, message: string, more: Json][] = [
   ["name", "is required", { name: undefined }],
   ["name", "is required", { name: null }],
   ["name", "must not be empty", { name: "" }],
@@ -102,7 +102,7 @@ const WRONG: [field: string, message: string, more: Json][] = [
   ["customer_details.first_name", "must be a string", { customer_details: { first_name: 1 } }],
   ["metadata", "must be an object", { metadata: "gold" }],
   ["metadata", "must be an object", { metadata: ["gold"] }],
-  // Bytes, not characters.
+  // The limit is in bytes, not characters.
   ["metadata", METADATA, { metadata: { text: "x".repeat(900) } }],
   ["metadata", METADATA, { metadata: { text: "é".repeat(450) } }],
   ...["payment_ref", "subscription_ref", "invoice_ref", "midtrans_invoice_id", "extra_info"].map(
@@ -111,9 +111,9 @@ const WRONG: [field: string, message: string, more: Json][] = [
   ),
 ];
 
-Deno.test("what is wrong with a request is named, and nothing is written or sent", async () => {
+Deno.test("subscription: rejects each invalid field by name, without storing or sending anything", async () => {
   await using subscriptions = await openSubscriptions();
-  for (const [field, message, more] of WRONG) {
+  for (const [field, message, more] of INVALID) {
     const request = { ...await subscriptions.request({ token: "t" }), ...more };
     const response = await subscriptions.post("/subscriptions/", request, {
       "Idempotency-Key": "k",
@@ -124,7 +124,7 @@ Deno.test("what is wrong with a request is named, and nothing is written or sent
   await assertUntouched(subscriptions);
 });
 
-Deno.test("all that is wrong is named at once", async () => {
+Deno.test("subscription: reports all invalid fields at once", async () => {
   await using subscriptions = await openSubscriptions();
   const response = await subscriptions.post("/subscriptions/", {
     name: "/",
@@ -145,7 +145,7 @@ Deno.test("all that is wrong is named at once", async () => {
   await assertUntouched(subscriptions);
 });
 
-Deno.test("bodies that are none are refused", async () => {
+Deno.test("subscription: rejects a body that is not a JSON object", async () => {
   await using subscriptions = await openSubscriptions();
   const { app, key } = subscriptions;
   const post = (body: string, type = "application/json") =>
@@ -161,26 +161,26 @@ Deno.test("bodies that are none are refused", async () => {
   await assertUntouched(subscriptions);
 });
 
-Deno.test("what is just within the limits goes through, as it was asked for", async () => {
+Deno.test("subscription: accepts values just within the limits, as does the gateway", async () => {
   await using subscriptions = await openSubscriptions();
   const requests: Json[] = [
     { name: "x".repeat(40), amount: 99_999_999_999, interval: 1000, max_interval: 10_000 },
     { name: "1", amount: 1, max_interval: 0, interval_unit: "day" },
     { metadata: { text: "x".repeat(889) }, retry_schedule: { ...DAILY, max_interval: 0 } },
-    { name: "~._- ", interval_unit: "week", unheard_of: "ignored", customer_details: {} },
+    { name: "~._- ", interval_unit: "week", unknown_field: "ignored", customer_details: {} },
     { max_interval: null, start_time: null, retry_schedule: null, metadata: null },
   ];
   for (const more of requests) {
-    const made = await subscriptions.create(more);
-    const { id, name, amount } = await subscriptions.atGateway(made);
-    assert.deepEqual([id, name], [made.gateway_subscription_id, made.name]);
-    assert.equal(`${amount}.00`, made.amount);
-    assert.equal(made.name, more.name ?? "coffee-club");
-    assert.deepEqual(made.metadata, more.metadata ?? null);
+    const created = await subscriptions.create(more);
+    const { id, name, amount } = await subscriptions.atGateway(created);
+    assert.deepEqual([id, name], [created.gateway_subscription_id, created.name]);
+    assert.equal(`${amount}.00`, created.amount);
+    assert.equal(created.name, more.name ?? "coffee-club");
+    assert.deepEqual(created.metadata, more.metadata ?? null);
   }
 });
 
-Deno.test("action names that do not exist are refused, as are other methods", async () => {
+Deno.test("subscription routes: reject unknown actions and unsupported methods", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();
   for (const action of ["pause", "Disable", "void", "cancel%20", "__proto__", "toString", "%00"]) {
@@ -207,7 +207,7 @@ Deno.test("action names that do not exist are refused, as are other methods", as
   assert.equal((await subscriptions.stored(id)).status, "active");
 });
 
-Deno.test("an action takes nothing or an empty object, and no other body", async () => {
+Deno.test("subscription actions: accept a missing or empty body, and no other", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();
   const act = (action: string, body?: unknown) =>
@@ -217,12 +217,12 @@ Deno.test("an action takes nothing or an empty object, and no other body", async
   }
   assert.equal((await parseSubscription(await act("disable", {}), 200)).status, "disabled");
   assert.equal((await parseSubscription(await act("enable"), 200)).status, "active");
-  // Without the slash, too.
+  // A path without the trailing slash works, too.
   const response = await subscriptions.post(`/subscriptions/${id}/cancel`);
   assert.equal((await parseSubscription(response, 200)).status, "cancelled");
 });
 
-Deno.test("ids that are none lead nowhere", async () => {
+Deno.test("subscription routes: answer an unknown or invalid id with 404", async () => {
   await using subscriptions = await openSubscriptions();
   for (const id of ["none", "1", "%00", "00000000-0000-0000-0000-000000000000", "a%2Fb"]) {
     await assertProblem(await subscriptions.get(`/subscriptions/${id}/`), 404, "not_found");
@@ -231,7 +231,7 @@ Deno.test("ids that are none lead nowhere", async () => {
   await assertUntouched(subscriptions);
 });
 
-Deno.test("queries of the list that are wrong are refused", async () => {
+Deno.test("subscription list: names the invalid query parameter", async () => {
   await using subscriptions = await openSubscriptions();
   const queries = [
     ["status=paid", "status"],
@@ -249,7 +249,7 @@ Deno.test("queries of the list that are wrong are refused", async () => {
   }
 });
 
-Deno.test("keys of requests that are none are refused", async () => {
+Deno.test("subscription: rejects an invalid Idempotency-Key", async () => {
   await using subscriptions = await openSubscriptions();
   const request = await subscriptions.request({ token: "t" });
   for (const key of ["", "x".repeat(256)]) {
@@ -260,7 +260,7 @@ Deno.test("keys of requests that are none are refused", async () => {
   await assertUntouched(subscriptions);
 });
 
-Deno.test("without a credential nothing is told and nothing done", async () => {
+Deno.test("subscription routes: reject a request without a valid credential", async () => {
   await using subscriptions = await openSubscriptions();
   const { app } = subscriptions;
   const { id } = await subscriptions.create();

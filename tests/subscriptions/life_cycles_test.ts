@@ -8,7 +8,7 @@ import { assertProblem } from "../support/problem.ts";
 import { DAY, HOUR, MINUTE } from "../support/records/invoices.ts";
 import {
   assertAllCharged,
-  chargesIn,
+  chargedPaymentIds,
   type Delivery,
   DENIED_CARD,
   namesOf,
@@ -19,20 +19,20 @@ import {
   type TestSubscriptions,
 } from "../support/records/subscriptions.ts";
 
-/** The gateway's next cycle, and what the service makes of it. */
-async function liveCycle(subscriptions: TestSubscriptions, subscription: Subscription) {
-  await subscriptions.passToCycle(subscription);
-  await settleDown(subscriptions);
+/** Moves to the gateway's next charge and runs the jobs it causes. */
+async function runNextCycle(subscriptions: TestSubscriptions, subscription: Subscription) {
+  await subscriptions.advanceToNextCycle(subscription);
+  await runAllJobs(subscriptions);
 }
 
-/** All that is to happen of what was told, hints included, which are looked into within a minute. */
-async function settleDown(subscriptions: TestSubscriptions): Promise<void> {
+/** Runs all jobs, including checks that recurring notifications cause within a minute. */
+async function runAllJobs(subscriptions: TestSubscriptions): Promise<void> {
   await subscriptions.runJobs();
-  await subscriptions.pass(MINUTE + 1);
+  await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
 }
 
-/** The gateway charges another card from now on, as its customer wanted. */
+/** Changes the card at the gateway, as its customer would. */
 async function changeCard(
   { sandbox }: TestSubscriptions,
   { gateway_subscription_id: id }: Subscription,
@@ -45,26 +45,26 @@ async function changeCard(
 }
 
 for (const delivery of ["signed", "recurring", "both", "none"] as Delivery[]) {
-  const means = delivery === "none" ? "the sync alone" : `${delivery} notifications`;
-  Deno.test(`each cycle is one payment and one event, learned by ${means}`, async () => {
+  const source = delivery === "none" ? "the sync only" : `${delivery} notifications`;
+  Deno.test(`subscription: each cycle becomes one payment and one event, by ${source}`, async () => {
     await using subscriptions = await openSubscriptions();
     subscriptions.delivery = delivery;
     const subscription = await subscriptions.create();
     for (let cycle = 1; cycle <= 3; cycle++) {
       if (delivery === "none") {
-        await subscriptions.passToCycle(subscription);
+        await subscriptions.advanceToNextCycle(subscription);
         await subscriptions.sync();
-      } else await liveCycle(subscriptions, subscription);
+      } else await runNextCycle(subscriptions, subscription);
       await assertAllCharged(subscriptions, subscription, cycle);
       assert.equal((await subscriptions.stored(subscription.id)).current_interval, cycle);
     }
-    const told = await subscriptions.told(subscription.id);
-    assert.deepEqual(namesOf(told), [
+    const events = await subscriptions.readEvents(subscription.id);
+    assert.deepEqual(namesOf(events), [
       "subscription_created",
       ...Array.from({ length: 3 }, () => "subscription_charged"),
     ]);
     const payments = await subscriptions.payments(subscription);
-    assert.deepEqual(chargesIn(told), payments.map(({ id }) => id), "the oldest first");
+    assert.deepEqual(chargedPaymentIds(events), payments.map(({ id }) => id), "oldest first");
     for (const { id } of payments) {
       const names = await subscriptions.events(id);
       assert.equal(names.filter((name) => name === "payment_settled").length, 1);
@@ -72,12 +72,12 @@ for (const delivery of ["signed", "recurring", "both", "none"] as Delivery[]) {
   });
 }
 
-Deno.test("the event of a cycle names the signed notification that told of it", async () => {
+Deno.test("subscription_charged: names the signed notification that reported the charge", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "signed";
   const subscription = await subscriptions.create();
-  await liveCycle(subscriptions, subscription);
-  const [, charged] = await subscriptions.told(subscription.id);
+  await runNextCycle(subscriptions, subscription);
+  const [, charged] = await subscriptions.readEvents(subscription.id);
   const { data } = charged!;
   assert.ok("payment_id" in data && data.notification_id);
   const { id, payment_id } =
@@ -85,7 +85,7 @@ Deno.test("the event of a cycle names the signed notification that told of it", 
   assert.deepEqual([data.notification_id, data.payment_id], [id, payment_id]);
 });
 
-Deno.test("a year of monthly cycles, with a card that was declined in between", async () => {
+Deno.test("subscription: 12 monthly cycles with a declined card in between are each charged once", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "both";
   const { sandbox } = subscriptions;
@@ -95,21 +95,21 @@ Deno.test("a year of monthly cycles, with a card that was declined in between", 
     (await subscriptions.payments(subscription))
       .filter(({ transaction_status }) => transaction_status === "deny");
 
-  for (let cycle = 1; cycle <= 5; cycle++) await liveCycle(subscriptions, subscription);
+  for (let cycle = 1; cycle <= 5; cycle++) await runNextCycle(subscriptions, subscription);
   await changeCard(subscriptions, subscription, bad);
-  await liveCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
   for (let retries = 0; retries < 2; retries++) {
-    assert.equal((await denied()).length, retries + 1, "a failed attempt is visible");
+    assert.equal((await denied()).length, retries + 1, "failed attempts are stored");
     const stored = await subscriptions.stored(subscription.id);
     assert.deepEqual([stored.status, stored.current_interval], ["active", 6]);
     await assertAllCharged(subscriptions, subscription, 5);
     if (retries === 1) await changeCard(subscriptions, subscription, good);
-    await subscriptions.pass(HOUR);
-    await settleDown(subscriptions);
+    await subscriptions.advance(HOUR);
+    await runAllJobs(subscriptions);
   }
   await assertAllCharged(subscriptions, subscription, 6);
   for (let cycle = 7; cycle <= 12; cycle++) {
-    await liveCycle(subscriptions, subscription);
+    await runNextCycle(subscriptions, subscription);
     await assertAllCharged(subscriptions, subscription, cycle);
   }
 
@@ -118,18 +118,18 @@ Deno.test("a year of monthly cycles, with a card that was declined in between", 
     [ended.status, ended.current_interval, ended.next_execution_at],
     ["inactive", 12, null],
   );
-  await subscriptions.pass(40 * DAY);
+  await subscriptions.advance(40 * DAY);
   await subscriptions.sync();
   await assertAllCharged(subscriptions, subscription, 12);
   const failed = await denied();
   assert.equal(failed.length, 2);
   assert.deepEqual(await subscriptions.events(failed[0]!.id), ["payment_denied"]);
-  const told = namesOf(await subscriptions.told(subscription.id));
-  assert.equal(told.filter((name) => name === "subscription_charged").length, 12);
-  assert.equal(told.length, 13);
+  const eventNames = namesOf(await subscriptions.readEvents(subscription.id));
+  assert.equal(eventNames.filter((name) => name === "subscription_charged").length, 12);
+  assert.equal(eventNames.length, 13);
 });
 
-Deno.test("when the last retry fails it is inactive, and every attempt is there to be seen", async () => {
+Deno.test("subscription: becomes inactive after the last retry fails, and stores every reported attempt", async () => {
   for (const delivery of ["both", "signed", "recurring", "none"] as Delivery[]) {
     await using subscriptions = await openSubscriptions();
     subscriptions.delivery = delivery;
@@ -138,73 +138,76 @@ Deno.test("when the last retry fails it is inactive, and every attempt is there 
       interval_unit: "week",
       retry_schedule: { interval: 2, interval_unit: "hour", max_interval: 2 },
     });
-    await liveCycle(subscriptions, subscription);
+    await runNextCycle(subscriptions, subscription);
     for (let retry = 0; retry < 2; retry++) {
-      await subscriptions.pass(2 * HOUR);
-      await settleDown(subscriptions);
+      await subscriptions.advance(2 * HOUR);
+      await runAllJobs(subscriptions);
     }
     if (delivery === "none") await subscriptions.sync();
     const ended = await subscriptions.stored(subscription.id);
     assert.deepEqual([ended.status, ended.next_execution_at], ["inactive", null], delivery);
     const payments = await subscriptions.payments(subscription);
-    // The gateway lists what was paid alone, so that without its signed words nobody hears of these.
-    const heard = delivery === "both" || delivery === "signed" ? 3 : 0;
+    // The gateway lists only paid transactions, so failed attempts are known only from signed
+    // notifications.
+    const reported = delivery === "both" || delivery === "signed" ? 3 : 0;
     assert.deepEqual(
       payments.map(({ transaction_status }) => transaction_status),
-      Array.from({ length: heard }, () => "deny"),
+      Array.from({ length: reported }, () => "deny"),
     );
-    assert.deepEqual(namesOf(await subscriptions.told(subscription.id)), ["subscription_created"]);
+    assert.deepEqual(namesOf(await subscriptions.readEvents(subscription.id)), [
+      "subscription_created",
+    ]);
     assert.deepEqual(
       await subscriptions.transitions(subscription.id),
       [">pending create", "pending>active create", "active>inactive check_subscription_status"],
     );
-    // It can still be ended for good, and no more than that.
+    // An inactive subscription can only be cancelled.
     await assertProblem(await subscriptions.act(ended.id, "enable"), 400, "invalid_state");
     await assertProblem(await subscriptions.act(ended.id, "disable"), 400, "invalid_state");
-    assert.equal((await subscriptions.acted(ended.id, "cancel")).status, "cancelled");
+    assert.equal((await subscriptions.actAndParse(ended.id, "cancel")).status, "cancelled");
   }
 });
 
-Deno.test("a token that is none ends it without a payment", async () => {
+Deno.test("subscription: an invalid token makes it inactive without a payment", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "both";
   const subscription = await subscriptions.create({
     token: "dummy",
     retry_schedule: { interval: 1, interval_unit: "minute", max_interval: 0 },
   });
-  await liveCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
   assert.equal((await subscriptions.stored(subscription.id)).status, "inactive");
   assert.deepEqual(await subscriptions.payments(subscription), []);
 });
 
-Deno.test("disabled it is not charged, enabled it goes on, cancelled it is over", async () => {
+Deno.test("subscription: is not charged while disabled, continues when enabled, ends when cancelled", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "both";
   const subscription = await subscriptions.create();
   const { id } = subscription;
-  await liveCycle(subscriptions, subscription);
-  await liveCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
 
-  assert.equal((await subscriptions.acted(id, "disable")).status, "disabled");
-  await subscriptions.pass(100 * DAY);
+  assert.equal((await subscriptions.actAndParse(id, "disable")).status, "disabled");
+  await subscriptions.advance(100 * DAY);
   await subscriptions.sync();
   assert.equal((await subscriptions.stored(id)).status, "disabled");
   await assertAllCharged(subscriptions, subscription, 2);
 
-  assert.equal((await subscriptions.acted(id, "enable")).status, "active");
+  assert.equal((await subscriptions.actAndParse(id, "enable")).status, "active");
   await subscriptions.sync();
   const { schedule } = await subscriptions.atGateway(subscription);
   const enabled = await subscriptions.stored(id);
   assert.equal(secondOf(enabled.next_execution_at), secondOf(schedule.next_execution_at));
-  await liveCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
   await assertAllCharged(subscriptions, subscription, 3);
 
-  assert.equal((await subscriptions.acted(id, "cancel")).status, "cancelled");
-  await subscriptions.pass(100 * DAY);
+  assert.equal((await subscriptions.actAndParse(id, "cancel")).status, "cancelled");
+  await subscriptions.advance(100 * DAY);
   await subscriptions.sync();
   assert.equal((await subscriptions.stored(id)).status, "cancelled");
   await assertAllCharged(subscriptions, subscription, 3);
-  assert.deepEqual(namesOf(await subscriptions.told(id)), [
+  assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
     "subscription_created",
     "subscription_charged",
     "subscription_charged",
@@ -222,47 +225,47 @@ Deno.test("disabled it is not charged, enabled it goes on, cancelled it is over"
 });
 
 for (const fault of ["answer_lost", "reset", "error_500", "broken_json"]) {
-  Deno.test(`an action that ends with ${fault} is sent again until it is answered`, async () => {
+  Deno.test(`subscription action: is resent until it is answered after ${fault}`, async () => {
     await using subscriptions = await openSubscriptions();
     for (const action of ["disable", "enable", "cancel"] as const) {
       const subscription = await subscriptions.create();
       const { id } = subscription;
-      if (action === "enable") await subscriptions.acted(id, "disable");
-      const before = subscriptions.sent(subscription).length;
+      if (action === "enable") await subscriptions.actAndParse(id, "disable");
+      const before = subscriptions.sentActions(subscription).length;
       await subscriptions.sandbox.fault(`subscription_${action}`, fault, { count: 2 });
       const response = await subscriptions.act(id, action);
       const { outcome, subscription_id } = await response.json();
       assert.deepEqual([outcome, subscription_id], ["unknown", id]);
       assert.equal((await subscriptions.row(id)).intent, action);
       for (let check = 0; check < 2; check++) {
-        await subscriptions.pass(2 * MINUTE);
+        await subscriptions.advance(2 * MINUTE);
         await subscriptions.runJobs();
       }
       const { status } = await subscriptions.stored(id);
       assert.equal(status, { disable: "disabled", enable: "active", cancel: "cancelled" }[action]);
-      const sent = subscriptions.sent(subscription).slice(before);
+      const sent = subscriptions.sentActions(subscription).slice(before);
       assert.deepEqual(sent, [action, action, action]);
-      await subscriptions.pass(30 * MINUTE);
+      await subscriptions.advance(30 * MINUTE);
       await subscriptions.sync();
       assert.equal(
-        subscriptions.sent(subscription).length,
+        subscriptions.sentActions(subscription).length,
         before + 3,
-        "answered, it is left alone",
+        "not sent again after the response",
       );
-      const told = namesOf(await subscriptions.told(id)).slice(1);
+      const eventNames = namesOf(await subscriptions.readEvents(id)).slice(1);
       const all = { disable: ["disabled"], enable: ["disabled"], cancel: ["cancelled"] }[action];
-      assert.deepEqual(told, all.map((name) => `subscription_${name}`));
+      assert.deepEqual(eventNames, all.map((name) => `subscription_${name}`));
     }
   });
 }
 
-Deno.test("an action is sent again by the cron when its jobs have given up", async () => {
+Deno.test("subscription action: the scheduled sync resends it after its jobs have failed", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   await subscriptions.sandbox.fault("subscription_cancel", "error_500", { count: 5 });
   await subscriptions.act(subscription.id, "cancel");
   for (let check = 0; check < 4; check++) {
-    await subscriptions.pass(20 * MINUTE);
+    await subscriptions.advance(20 * MINUTE);
     await subscriptions.runJobs();
   }
   assert.equal((await subscriptions.stored(subscription.id)).status, "active");
@@ -271,7 +274,7 @@ Deno.test("an action is sent again by the cron when its jobs have given up", asy
   assert.equal((await subscriptions.atGateway(subscription)).status, "inactive");
 });
 
-Deno.test("an unknown end, then the same key: the action is done, and answered from then on", async () => {
+Deno.test("subscription action: a retry with the same key completes an unknown outcome, and is then replayed", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();
   const headers = newKey();
@@ -281,21 +284,22 @@ Deno.test("an unknown end, then the same key: the action is done, and answered f
   const again = await parseSubscription(await subscriptions.act(id, "disable", headers), 200);
   assert.equal(again.status, "disabled");
   assert.equal(isReplayed(await subscriptions.act(id, "disable", headers)), true);
-  await subscriptions.pass(2 * MINUTE);
+  await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  assert.deepEqual(namesOf(await subscriptions.told(id)), [
+  assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
     "subscription_created",
     "subscription_disabled",
   ]);
 });
 
-Deno.test("an action that the gateway refuses is not sent again", async () => {
+Deno.test("subscription action: is not resent if the gateway rejects it", async () => {
   await using subscriptions = await openSubscriptions();
-  // Its only cycle is over, of which nobody here has heard: there is nothing to go on with.
+  // The only cycle is over at the gateway, which the service does not know yet, so enabling is
+  // rejected.
   const subscription = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
   const { id } = subscription;
-  await subscriptions.pass(DAY + 1);
-  await subscriptions.acted(id, "disable");
+  await subscriptions.advance(DAY + 1);
+  await subscriptions.actAndParse(id, "disable");
   const problem = await assertProblem(
     await subscriptions.act(id, "enable"),
     400,
@@ -303,14 +307,14 @@ Deno.test("an action that the gateway refuses is not sent again", async () => {
   );
   assert.deepEqual([problem.outcome, problem.subscription_id], ["refused", id]);
   assert.equal((await subscriptions.row(id)).intent, null);
-  await subscriptions.pass(30 * MINUTE);
+  await subscriptions.advance(30 * MINUTE);
   await subscriptions.sync();
-  assert.deepEqual(subscriptions.sent(subscription), ["disable", "enable"]);
+  assert.deepEqual(subscriptions.sentActions(subscription), ["disable", "enable"]);
   assert.equal((await subscriptions.stored(id)).status, "disabled");
 });
 
-Deno.test("a cancel under way is not forgotten for a disable that comes after it", async (t) => {
-  await t.step("answered late", async () => {
+Deno.test("subscription cancel: is not replaced by a later disable while its outcome is unknown", async (t) => {
+  await t.step("the response arrives late", async () => {
     await using subscriptions = await openSubscriptions();
     const { id, gateway_subscription_id } = await subscriptions.create();
     const held = subscriptions.relay.holdAnswer(
@@ -322,7 +326,7 @@ Deno.test("a cancel under way is not forgotten for a disable that comes after it
     await disabling.body?.cancel();
     held.release();
     await parseSubscription(await cancelling, 200);
-    await subscriptions.pass(2 * MINUTE);
+    await subscriptions.advance(2 * MINUTE);
     await subscriptions.runJobs();
     assert.equal((await subscriptions.stored(id)).status, "cancelled");
   });
@@ -333,57 +337,57 @@ Deno.test("a cancel under way is not forgotten for a disable that comes after it
       await subscriptions.sandbox.fault("subscription_cancel", fault);
       await assertProblem(await subscriptions.act(id, "cancel"), 502, "gateway_unreachable");
       await (await subscriptions.act(id, "disable")).body?.cancel();
-      await subscriptions.pass(2 * MINUTE);
+      await subscriptions.advance(2 * MINUTE);
       await subscriptions.runJobs();
       assert.equal((await subscriptions.stored(id)).status, "cancelled");
     });
   }
 });
 
-Deno.test("one that somebody brings back at the gateway after our cancel is cancelled again", async () => {
+Deno.test("cancelled subscription: is cancelled again if it is reactivated at the gateway", async () => {
   await using subscriptions = await openSubscriptions();
   const { relay } = subscriptions;
   const subscription = await subscriptions.create();
   const { id } = subscription;
-  await subscriptions.acted(id, "cancel");
-  let isBack = true;
+  await subscriptions.actAndParse(id, "cancel");
+  let isReactivated = true;
   relay.intercept = async ({ method, target }, pass) => {
-    if (target.endsWith("/cancel")) isBack = false;
+    if (target.endsWith("/cancel")) isReactivated = false;
     const answer = await pass();
-    if (method !== "GET" || !isBack) return answer;
+    if (method !== "GET" || !isReactivated) return answer;
     return Response.json({ ...await answer.json(), status: "active" });
   };
-  await subscriptions.pass(30 * MINUTE);
+  await subscriptions.advance(30 * MINUTE);
   await subscriptions.sync();
-  await subscriptions.pass(2 * MINUTE);
+  await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  assert.equal(isBack, false);
-  assert.deepEqual(subscriptions.sent(subscription), ["cancel", "cancel"]);
+  assert.equal(isReactivated, false);
+  assert.deepEqual(subscriptions.sentActions(subscription), ["cancel", "cancel"]);
   assert.equal((await subscriptions.stored(id)).status, "cancelled");
-  await subscriptions.pass(30 * MINUTE);
+  await subscriptions.advance(30 * MINUTE);
   await subscriptions.sync();
-  assert.equal(subscriptions.sent(subscription).length, 2);
-  assert.deepEqual(namesOf(await subscriptions.told(id)), [
+  assert.equal(subscriptions.sentActions(subscription).length, 2);
+  assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
     "subscription_created",
     "subscription_cancelled",
   ]);
 });
 
-Deno.test("the retry of a cycle that still runs after disable is heard of", async () => {
+Deno.test("disabled subscription: a retry of a cycle that still runs is charged and stored", async () => {
   await using subscriptions = await openSubscriptions();
   const { sandbox } = subscriptions;
   const subscription = await subscriptions.create({ token: await savedCard(sandbox, DENIED_CARD) });
-  await subscriptions.passToCycle(subscription);
-  await subscriptions.acted(subscription.id, "disable");
+  await subscriptions.advanceToNextCycle(subscription);
+  await subscriptions.actAndParse(subscription.id, "disable");
   await changeCard(subscriptions, subscription, await savedCard(sandbox));
-  await subscriptions.pass(HOUR);
+  await subscriptions.advance(HOUR);
   assert.deepEqual(await subscriptions.payments(subscription), []);
   await subscriptions.sync();
   await assertAllCharged(subscriptions, subscription, 1);
   assert.equal((await subscriptions.stored(subscription.id)).status, "disabled");
 });
 
-Deno.test("a wallet's subscription is charged like a card's", async () => {
+Deno.test("subscription: a GoPay account is charged like a card", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "both";
   const { account_id, payment_option_token: token } = await linkedAccount(subscriptions.sandbox);
@@ -395,43 +399,43 @@ Deno.test("a wallet's subscription is charged like a card's", async () => {
     interval_unit: "day",
   });
   assert.equal(subscription.payment_type, "gopay");
-  await liveCycle(subscriptions, subscription);
-  await liveCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
+  await runNextCycle(subscriptions, subscription);
   await assertAllCharged(subscriptions, subscription, 2);
   const [payment] = await subscriptions.payments(subscription);
   assert.deepEqual([payment!.payment_type, payment!.transaction_status], ["gopay", "settlement"]);
 });
 
-Deno.test("all notifications lost for three cycles: one sync finds every charge, once", async (t) => {
+Deno.test("sync: finds every charge once if all notifications of three cycles were lost", async (t) => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
-  for (let cycle = 0; cycle < 3; cycle++) await subscriptions.passToCycle(subscription);
+  for (let cycle = 0; cycle < 3; cycle++) await subscriptions.advanceToNextCycle(subscription);
   assert.deepEqual(await subscriptions.payments(subscription), []);
 
-  await t.step("one sync", async () => {
+  await t.step("first sync", async () => {
     await subscriptions.sync();
     await assertAllCharged(subscriptions, subscription, 3);
   });
-  await t.step("another", async () => {
+  await t.step("second sync", async () => {
     await subscriptions.sync();
     await assertAllCharged(subscriptions, subscription, 3);
   });
-  await t.step("notifications that come after all", async () => {
+  await t.step("late notifications", async () => {
     subscriptions.delivery = "both";
     for (const { id } of await subscriptions.sandbox.control("webhooks", undefined, "GET")) {
       await subscriptions.sandbox.control(`webhooks/${id}/resend`);
     }
     await subscriptions.sandbox.settled();
-    await settleDown(subscriptions);
+    await runAllJobs(subscriptions);
     await assertAllCharged(subscriptions, subscription, 3);
   });
 });
 
-Deno.test("many who look at once find each charge once", async () => {
+Deno.test("subscription: concurrent checks, syncs and notifications store each charge once", async () => {
   await using subscriptions = await openSubscriptions({ poolSize: 10 });
   const { app, sandbox } = subscriptions;
   const subscription = await subscriptions.create();
-  for (let cycle = 0; cycle < 3; cycle++) await subscriptions.passToCycle(subscription);
+  for (let cycle = 0; cycle < 3; cycle++) await subscriptions.advanceToNextCycle(subscription);
   subscriptions.delivery = "both";
   const webhooks: Json[] = await sandbox.control("webhooks", undefined, "GET");
   await Promise.all([
@@ -442,14 +446,14 @@ Deno.test("many who look at once find each charge once", async () => {
     subscriptions.runJobs(),
   ]);
   await sandbox.settled();
-  await settleDown(subscriptions);
+  await runAllJobs(subscriptions);
   await assertAllCharged(subscriptions, subscription, 3);
 });
 
-Deno.test("two syncs at once queue one look", async () => {
+Deno.test("sync: two concurrent runs queue one check", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
-  await subscriptions.passToCycle(subscription);
+  await subscriptions.advanceToNextCycle(subscription);
   const { deps } = subscriptions.app;
   await Promise.all([syncSubscriptionStatus(deps), syncSubscriptionStatus(deps)]);
   assert.equal((await jobsOf(subscriptions.app, subscription.id)).length, 1);
@@ -457,16 +461,16 @@ Deno.test("two syncs at once queue one look", async () => {
   await assertAllCharged(subscriptions, subscription, 1);
 });
 
-Deno.test("a sync that the gateway does not answer is made up for by the next one", async () => {
+Deno.test("sync: the next run finds the charge if the gateway was down", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
-  await subscriptions.passToCycle(subscription);
+  await subscriptions.advanceToNextCycle(subscription);
   const { relay } = subscriptions;
   const { intercept } = relay;
   relay.intercept = () => Response.json({ status_message: "Sorry" }, { status: 500 });
   for (let check = 0; check < 5; check++) {
     await subscriptions.sync();
-    await subscriptions.pass(30 * MINUTE);
+    await subscriptions.advance(30 * MINUTE);
   }
   relay.intercept = intercept;
   assert.deepEqual(await subscriptions.payments(subscription), []);
@@ -475,23 +479,23 @@ Deno.test("a sync that the gateway does not answer is made up for by the next on
   await assertAllCharged(subscriptions, subscription, 1);
 });
 
-Deno.test("one charge that cannot be read yet keeps none of the others back for good", async () => {
+Deno.test("sync: stores all charges after one of them could temporarily not be read", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
-  await subscriptions.passToCycle(subscription);
-  await subscriptions.passToCycle(subscription);
+  await subscriptions.advanceToNextCycle(subscription);
+  await subscriptions.advanceToNextCycle(subscription);
   await subscriptions.sandbox.fault("status", "error_500", { count: 4 });
   await subscriptions.sync();
-  await subscriptions.pass(MINUTE + 1);
+  await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
   await assertAllCharged(subscriptions, subscription, 2);
 });
 
-Deno.test("a charge that the gateway lists and does not know keeps none of the others back", async () => {
+Deno.test("sync: stores the other charges if the gateway lists one it does not know", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
-  await subscriptions.passToCycle(subscription);
-  await subscriptions.passToCycle(subscription);
+  await subscriptions.advanceToNextCycle(subscription);
+  await subscriptions.advanceToNextCycle(subscription);
   const { transaction_ids: [lost, found] } = await subscriptions.atGateway(subscription);
   const { relay } = subscriptions;
   relay.intercept = ({ target }, pass) =>
@@ -501,48 +505,48 @@ Deno.test("a charge that the gateway lists and does not know keeps none of the o
   await subscriptions.sync();
   const payments = await subscriptions.payments(subscription);
   assert.deepEqual(payments.map(({ transaction_id }) => transaction_id), [found]);
-  assert.equal(chargesIn(await subscriptions.told(subscription.id)).length, 1);
+  assert.equal(chargedPaymentIds(await subscriptions.readEvents(subscription.id)).length, 1);
   relay.intercept = (_request, pass) => pass();
-  await subscriptions.pass(30 * MINUTE);
+  await subscriptions.advance(30 * MINUTE);
   await subscriptions.sync();
   await assertAllCharged(subscriptions, subscription, 2);
 });
 
-Deno.test("the sync leaves alone what was ended over a week ago, and nothing else", async () => {
+Deno.test("sync: skips subscriptions that were disabled or cancelled over a week ago", async () => {
   await using subscriptions = await openSubscriptions();
-  const [kept, disabled, cancelled, ended] = [
+  const [active, disabled, cancelled, ended] = [
     await subscriptions.create(),
     await subscriptions.create(),
     await subscriptions.create(),
     await subscriptions.create({ interval_unit: "day", max_interval: 1 }),
   ];
-  await subscriptions.acted(disabled.id, "disable");
-  await subscriptions.acted(cancelled.id, "cancel");
-  const all = [kept, disabled, cancelled, ended];
-  const looks = () => all.map((each) => subscriptions.looks(each));
-  await subscriptions.pass(6 * DAY);
+  await subscriptions.actAndParse(disabled.id, "disable");
+  await subscriptions.actAndParse(cancelled.id, "cancel");
+  const all = [active, disabled, cancelled, ended];
+  const statusChecks = () => all.map((each) => subscriptions.statusChecks(each));
+  await subscriptions.advance(6 * DAY);
   await subscriptions.sync();
-  assert.equal(looks().every((count) => count > 0), true);
-  await subscriptions.pass(2 * DAY);
+  assert.equal(statusChecks().every((count) => count > 0), true);
+  await subscriptions.advance(2 * DAY);
   await subscriptions.sync();
-  const before = looks();
-  await subscriptions.pass(HOUR);
+  const before = statusChecks();
+  await subscriptions.advance(HOUR);
   await subscriptions.sync();
   const [k, d, c, e] = before as [number, number, number, number];
-  assert.deepEqual(looks(), [k + 1, d, c, e + 1]);
+  assert.deepEqual(statusChecks(), [k + 1, d, c, e + 1]);
   assert.equal((await subscriptions.stored(ended.id)).status, "inactive");
 });
 
-for (const isStripped of [false, true]) {
-  const how = isStripped
-    ? "where the gateway does not pass our id on"
-    : "by the id that we sent along";
-  Deno.test(`two with one name never see each other's charges, ${how}`, async () => {
+for (const isMetadataOmitted of [false, true]) {
+  const condition = isMetadataOmitted
+    ? "if the gateway omits our metadata"
+    : "matched by our metadata";
+  Deno.test(`subscription: two with the same name keep their charges apart, ${condition}`, async () => {
     await using subscriptions = await openSubscriptions();
     const { app, relay, get } = subscriptions;
-    // The other ones would name whom they are about.
+    // Recurring notifications would name the subscription.
     subscriptions.delivery = "signed";
-    if (isStripped) {
+    if (isMetadataOmitted) {
       subscriptions.intercept = withoutMetadata;
       relay.intercept = async ({ target }, pass) => {
         const answer = await pass();
@@ -552,27 +556,32 @@ for (const isStripped of [false, true]) {
       };
     }
     const bob = await app.createKey({ userId: "bob" });
-    const alices = await subscriptions.create({ name: "same name", amount: 10_000 });
-    const bobs = await subscriptions.create({ name: "same name", amount: 10_000 }, bob);
+    const ofAlice = await subscriptions.create({ name: "same name", amount: 10_000 });
+    const ofBob = await subscriptions.create({ name: "same name", amount: 10_000 }, bob);
     for (let cycle = 1; cycle <= 2; cycle++) {
-      // Both are charged within the same moments.
-      await liveCycle(subscriptions, alices);
-      await settleDown(subscriptions);
-      await assertAllCharged(subscriptions, alices, cycle);
-      await assertAllCharged(subscriptions, bobs, cycle, bob);
+      // Both are charged at almost the same time.
+      await runNextCycle(subscriptions, ofAlice);
+      await runAllJobs(subscriptions);
+      await assertAllCharged(subscriptions, ofAlice, cycle);
+      await assertAllCharged(subscriptions, ofBob, cycle, bob);
     }
-    const mine = await subscriptions.payments(alices);
-    const his = await subscriptions.payments(bobs, bob);
-    assert.deepEqual(await subscriptions.payments(alices, bob), []);
-    assert.deepEqual(await subscriptions.payments(bobs), []);
-    const newest = await get(`/payments/?subscription_id=${alices.id}&limit=1`);
+    const paymentsOfAlice = await subscriptions.payments(ofAlice);
+    const paymentsOfBob = await subscriptions.payments(ofBob, bob);
+    assert.deepEqual(await subscriptions.payments(ofAlice, bob), []);
+    assert.deepEqual(await subscriptions.payments(ofBob), []);
+    const newest = await get(`/payments/?subscription_id=${ofAlice.id}&limit=1`);
     const [, link] = newest.headers.get("link")!.match(/^<(.+)>/)!;
     const older = await get(link!);
     const pages = [...await newest.json(), ...await older.json()];
-    assert.deepEqual(pages.map(({ id }: Json) => id), mine.map(({ id }) => id).reverse());
+    assert.deepEqual(
+      pages.map(({ id }: Json) => id),
+      paymentsOfAlice.map(({ id }) => id).reverse(),
+    );
     assert.equal(older.headers.get("link"), null);
-    for (const { id } of his) await assertProblem(await get(`/payments/${id}/`), 404, "not_found");
-    for (const { id } of mine) {
+    for (const { id } of paymentsOfBob) {
+      await assertProblem(await get(`/payments/${id}/`), 404, "not_found");
+    }
+    for (const { id } of paymentsOfAlice) {
       await assertProblem(await get(`/payments/${id}/`, bob), 404, "not_found");
     }
   });

@@ -42,11 +42,11 @@ async function readPage(subscriptions: TestSubscriptions, path: string, key?: st
 
 async function createMany(subscriptions: TestSubscriptions, count: number): Promise<string[]> {
   const ids = [];
-  for (let made = 0; made < count; made++) ids.unshift((await subscriptions.create()).id);
+  for (let created = 0; created < count; created++) ids.unshift((await subscriptions.create()).id);
   return ids;
 }
 
-Deno.test("a subscription is created, told of and read with all that was asked for", async () => {
+Deno.test("subscription creation: stores, sends and returns every field, and sends an event", async () => {
   await using subscriptions = await openSubscriptions();
   const { post } = subscriptions;
   const token = await savedCard(subscriptions.sandbox);
@@ -94,10 +94,10 @@ Deno.test("a subscription is created, told of and read with all that was asked f
     metadata: { plan: "gold", seats: [1, 2] },
   });
   assert.deepEqual(await subscriptions.stored(id), created);
-  const [told, ...more] = await subscriptions.told(id);
+  const [createdEvent, ...more] = await subscriptions.readEvents(id);
   assert.deepEqual(more, []);
-  assert.equal(told!.name, "subscription_created");
-  assert.deepEqual(told!.data, { ...created, notification_id: null });
+  assert.equal(createdEvent!.name, "subscription_created");
+  assert.deepEqual(createdEvent!.data, { ...created, notification_id: null });
   assert.deepEqual(await subscriptions.transitions(id), [
     ">pending create",
     "pending>active create",
@@ -122,7 +122,7 @@ Deno.test("a subscription is created, told of and read with all that was asked f
   });
 });
 
-Deno.test("what is left out is null, and the first cycle one interval away", async () => {
+Deno.test("subscription: omitted fields are null, and start_time is the gateway's", async () => {
   await using subscriptions = await openSubscriptions();
   const created = await subscriptions.create();
   const { schedule } = await subscriptions.atGateway(created);
@@ -135,7 +135,7 @@ Deno.test("what is left out is null, and the first cycle one interval away", asy
   assert.deepEqual([created.customer_phone, created.metadata], [null, null]);
 });
 
-Deno.test("Location and Link follow BASE_PATH", async () => {
+Deno.test("subscription routes: Location and Link include BASE_PATH", async () => {
   await using subscriptions = await openSubscriptions({ env: { BASE_PATH: "/shop/pay" } });
   const { app, key } = subscriptions;
   const create = async () =>
@@ -152,7 +152,7 @@ Deno.test("Location and Link follow BASE_PATH", async () => {
   assert.match(next!, /^\/shop\/pay\/subscriptions\/\?limit=1&cursor=/);
 });
 
-Deno.test("the list leads through all of a caller's own, newest first, while new ones arrive", async () => {
+Deno.test("subscription list: returns the caller's own in pages, newest first, and new ones do not shift pages", async () => {
   await using subscriptions = await openSubscriptions();
   const bob = await subscriptions.app.createKey({ userId: "bob" });
   assert.deepEqual(await readPage(subscriptions, "/subscriptions"), {
@@ -161,7 +161,7 @@ Deno.test("the list leads through all of a caller's own, newest first, while new
     next: null,
   });
   const ids = await createMany(subscriptions, 5);
-  const bobs = await subscriptions.create({}, bob);
+  const ofBob = await subscriptions.create({}, bob);
   const read: string[] = [];
   for (let next: string | null = "/subscriptions/?limit=2"; next !== null;) {
     const page = await readPage(subscriptions, next);
@@ -170,17 +170,17 @@ Deno.test("the list leads through all of a caller's own, newest first, while new
     if (read.length < 5) await subscriptions.create();
   }
   assert.deepEqual(read, ids);
-  assert.deepEqual((await readPage(subscriptions, "/subscriptions/", bob)).page, [bobs]);
+  assert.deepEqual((await readPage(subscriptions, "/subscriptions/", bob)).page, [ofBob]);
   const all = await readPage(subscriptions, "/subscriptions/?limit=100", subscriptions.staff);
-  assert.equal(all.ids.includes(bobs.id) && ids.every((id) => all.ids.includes(id)), true);
+  assert.equal(all.ids.includes(ofBob.id) && ids.every((id) => all.ids.includes(id)), true);
   assert.deepEqual(all.ids, all.ids.toSorted().reverse());
 });
 
-Deno.test("the list is filtered by status, and the link keeps the filter", async () => {
+Deno.test("subscription list: filters by status, and keeps the filter in the next link", async () => {
   await using subscriptions = await openSubscriptions();
   const [third, second, first] = await createMany(subscriptions, 3);
-  await subscriptions.acted(first!, "cancel");
-  await subscriptions.acted(third!, "cancel");
+  await subscriptions.actAndParse(first!, "cancel");
+  await subscriptions.actAndParse(third!, "cancel");
   const page = await readPage(subscriptions, "/subscriptions/?status=cancelled&limit=1");
   assert.deepEqual(page.ids, [third]);
   const next = await readPage(subscriptions, page.next!);
@@ -191,22 +191,28 @@ Deno.test("the list is filtered by status, and the link keeps the filter", async
   }
 });
 
-Deno.test("somebody else's is as good as none, for reading and for acting; staff do both", async () => {
+Deno.test("subscription: another user can neither read nor change it; staff can", async () => {
   await using subscriptions = await openSubscriptions();
   const { app, get, staff } = subscriptions;
   const bob = await app.createKey({ userId: "bob" });
   const { id } = await subscriptions.create();
-  const gone = crypto.randomUUID();
+  const unknown = crypto.randomUUID();
   for (const action of ["disable", "enable", "cancel"]) {
     const problem = await assertProblem(
       await subscriptions.act(id, action, {}, bob),
       404,
       "not_found",
     );
-    const none = await assertProblem(await subscriptions.act(gone, action), 404, "not_found");
-    assert.deepEqual({ ...problem, instance: "" }, { ...none, instance: "" });
+    const expected = await assertProblem(
+      await subscriptions.act(unknown, action),
+      404,
+      "not_found",
+    );
+    assert.deepEqual({ ...problem, instance: "" }, { ...expected, instance: "" });
   }
-  for (const path of [`/subscriptions/${id}/`, `/subscriptions/${gone}/`, "/subscriptions/none/"]) {
+  for (
+    const path of [`/subscriptions/${id}/`, `/subscriptions/${unknown}/`, "/subscriptions/none/"]
+  ) {
     await assertProblem(await get(path, bob), 404, "not_found");
   }
   assert.deepEqual(subscriptions.relay.asked(), [CREATE]);
@@ -216,7 +222,7 @@ Deno.test("somebody else's is as good as none, for reading and for acting; staff
   assert.equal((await subscriptions.stored(id)).status, "disabled");
 });
 
-/** One in each state, and how it gets there. */
+/** Creates a subscription in each state. */
 const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<string>> = {
   async pending(subscriptions) {
     await subscriptions.sandbox.fault("subscription_create", "reset");
@@ -226,15 +232,15 @@ const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<s
   active: async (subscriptions) => (await subscriptions.create()).id,
   async inactive(subscriptions) {
     const { id } = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
-    await subscriptions.pass(DAY + 1);
+    await subscriptions.advance(DAY + 1);
     await subscriptions.sync();
     return id;
   },
   async disabled(subscriptions) {
-    return (await subscriptions.acted((await subscriptions.create()).id, "disable")).id;
+    return (await subscriptions.actAndParse((await subscriptions.create()).id, "disable")).id;
   },
   async cancelled(subscriptions) {
-    return (await subscriptions.acted((await subscriptions.create()).id, "cancel")).id;
+    return (await subscriptions.actAndParse((await subscriptions.create()).id, "cancel")).id;
   },
   async failed(subscriptions) {
     const { relay, post } = subscriptions;
@@ -249,23 +255,23 @@ const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<s
   },
 };
 
-/** What each action makes of each state; what is not here is refused. */
+/** The state that each action leads to, by the state before. All others are rejected. */
 const ALLOWED: Record<ActionName, Partial<Record<Subscription["status"], string>>> = {
   disable: { active: "disabled" },
   enable: { disabled: "active" },
   cancel: { active: "cancelled", inactive: "cancelled", disabled: "cancelled" },
 };
 
-Deno.test("every action in every state", async (t) => {
+Deno.test("subscription actions: each succeeds in the allowed states and is rejected in all others", async (t) => {
   await using subscriptions = await openSubscriptions();
-  for (const [state, reach] of Object.entries(STATES)) {
+  for (const [state, create] of Object.entries(STATES)) {
     for (const action of ["disable", "enable", "cancel"] as const) {
-      await t.step(`${action} of one that is ${state}`, async () => {
-        const id = await reach(subscriptions);
+      await t.step(`${action} while ${state}`, async () => {
+        const id = await create(subscriptions);
         const before = await subscriptions.stored(id);
         assert.equal(before.status, state);
-        const sent = subscriptions.sent(before).length;
-        const told = namesOf(await subscriptions.told(id));
+        const sent = subscriptions.sentActions(before).length;
+        const eventsBefore = namesOf(await subscriptions.readEvents(id));
         const response = await subscriptions.act(id, action);
         const to = ALLOWED[action][before.status];
         if (!to) {
@@ -276,16 +282,16 @@ Deno.test("every action in every state", async (t) => {
             [problem.subscription_id, problem.subscription_status, problem.outcome],
             [id, state, "refused"],
           );
-          assert.equal(subscriptions.sent(before).length, sent, "the gateway is not asked");
+          assert.equal(subscriptions.sentActions(before).length, sent, "the gateway is not called");
           assert.deepEqual(await subscriptions.stored(id), before);
           return;
         }
         const after = await parseSubscription(response, 200);
         assert.equal(after.status, to);
         assert.deepEqual(await subscriptions.stored(id), after);
-        assert.equal(subscriptions.sent(before).length, sent + 1);
-        const news = namesOf(await subscriptions.told(id)).slice(told.length);
-        assert.deepEqual(news, action === "enable" ? [] : [`subscription_${to}`]);
+        assert.equal(subscriptions.sentActions(before).length, sent + 1);
+        const newEvents = namesOf(await subscriptions.readEvents(id)).slice(eventsBefore.length);
+        assert.deepEqual(newEvents, action === "enable" ? [] : [`subscription_${to}`]);
         assert.equal((await subscriptions.transitions(id)).at(-1), `${state}>${to} ${action}`);
         const { status } = await subscriptions.atGateway(after);
         assert.equal(status, to === "active" ? "active" : "inactive");
@@ -294,20 +300,20 @@ Deno.test("every action in every state", async (t) => {
   }
 });
 
-Deno.test("an action asked for with the same key is done once and answered again", async () => {
+Deno.test("subscription action: runs once for an Idempotency-Key, and replays its response", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   const headers = newKey();
   const first = await subscriptions.act(subscription.id, "disable", headers);
-  await subscriptions.acted(subscription.id, "enable");
+  await subscriptions.actAndParse(subscription.id, "enable");
   const second = await subscriptions.act(subscription.id, "disable", headers);
   assert.deepEqual([isReplayed(first), isReplayed(second)], [false, true]);
   assert.deepEqual(await second.json(), await first.json());
-  assert.deepEqual(subscriptions.sent(subscription), ["disable", "enable"]);
+  assert.deepEqual(subscriptions.sentActions(subscription), ["disable", "enable"]);
   assert.equal((await subscriptions.stored(subscription.id)).status, "active");
 });
 
-Deno.test("a create with the same key is answered again, with another body refused", async () => {
+Deno.test("subscription creation: replays the response for the same key, and rejects another body", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const [request, headers] = [await subscriptions.request(), newKey()];
@@ -319,10 +325,10 @@ Deno.test("a create with the same key is answered again, with another body refus
   const other = await post("/subscriptions/", { ...request, amount: 1 }, headers);
   await assertProblem(other, 422, "idempotency_key_reused");
   assert.equal(relay.times(CREATE), 1);
-  assert.equal((await subscriptions.made()).length, 1);
+  assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
-Deno.test("of many creates with one key at once one is made", async () => {
+Deno.test("subscription creation: concurrent requests with one key create one subscription", async () => {
   await using subscriptions = await openSubscriptions({ poolSize: 8 });
   const { post, relay } = subscriptions;
   const [request, headers] = [await subscriptions.request(), newKey()];
@@ -334,10 +340,10 @@ Deno.test("of many creates with one key at once one is made", async () => {
     else await response.body?.cancel();
   }
   assert.equal(relay.times(CREATE), 1);
-  assert.equal((await subscriptions.made()).length, 1);
+  assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
-Deno.test("one that the gateway had no time for is made anew with the same key", async () => {
+Deno.test("subscription creation: fails if the gateway is rate limiting, and a retry with the same key creates a new one", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, sandbox } = subscriptions;
   const [request, headers] = [await subscriptions.request(), newKey()];
@@ -346,13 +352,13 @@ Deno.test("one that the gateway had no time for is made anew with the same key",
   assert.equal(refused.headers.get("retry-after"), "7");
   const problem = await assertProblem(refused, 400, "gateway_rate_limited");
   assert.equal(problem.outcome, "refused");
-  const made = await parseSubscription(await post("/subscriptions/", request, headers), 201);
-  assert.notEqual(made.id, problem.subscription_id);
+  const created = await parseSubscription(await post("/subscriptions/", request, headers), 201);
+  assert.notEqual(created.id, problem.subscription_id);
   assert.equal((await subscriptions.stored(problem.subscription_id!)).status, "failed");
-  assert.equal((await subscriptions.made()).length, 1);
+  assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
-Deno.test("with the gateway away nothing is written or sent", async () => {
+Deno.test("subscription: requests are rejected without being stored or sent while the circuit breaker is open", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, app, relay, sandbox } = subscriptions;
   const { id } = await subscriptions.create();
@@ -377,7 +383,7 @@ Deno.test("with the gateway away nothing is written or sent", async () => {
   assert.equal((await subscriptions.row(id)).intent, null);
 });
 
-Deno.test("one that the gateway ended and somebody brought back there is active again", async () => {
+Deno.test("inactive subscription: becomes active again if it is reactivated at the gateway", async () => {
   await using subscriptions = await openSubscriptions();
   const { sandbox } = subscriptions;
   const id = await STATES.inactive(subscriptions);
@@ -392,7 +398,7 @@ Deno.test("one that the gateway ended and somebody brought back there is active 
   assert.deepEqual([status, next_execution_at], ["active", "2098-01-01T02:00:00.000Z"]);
 });
 
-Deno.test("the service verbs do what the routes do", async (t) => {
+Deno.test("subscription functions: do the same as the routes", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { app: { deps }, sandbox } = subscriptions;
   const token = await savedCard(sandbox);
@@ -407,64 +413,64 @@ Deno.test("the service verbs do what the routes do", async (t) => {
   const { id } = SubscriptionSchema.parse(body);
   const subscription = await subscriptions.stored(id);
 
-  await t.step("getSubscriptionStatus asks the gateway", async () => {
-    await subscriptions.passToCycle(subscription);
+  await t.step("getSubscriptionStatus checks at the gateway", async () => {
+    await subscriptions.advanceToNextCycle(subscription);
     assert.equal((await subscriptions.stored(id)).current_interval, 0);
     assert.equal((await getSubscriptionStatus(deps, ALICE, id)).current_interval, 1);
     const bob = { ...ALICE, userId: "bob" };
     await assert.rejects(getSubscriptionStatus(deps, bob, id), { code: "not_found" });
   });
-  await t.step("updateSubscription changes what can be changed", async () => {
+  await t.step("updateSubscription changes name, amount and interval", async () => {
     const update = { token, name: "new-club", amount: 30_000, interval: 2 };
     const { body } = await updateSubscription(deps, ALICE, id, update, null);
     assert.deepEqual([body.name, body.amount, body.interval], ["new-club", "30000.00", 2]);
     const { name, amount, schedule } = await subscriptions.atGateway(subscription);
     assert.deepEqual([name, amount, schedule.interval], ["new-club", "30000", 2]);
-    await subscriptions.passToCycle(subscription);
+    await subscriptions.advanceToNextCycle(subscription);
     await subscriptions.sync();
     const [, payment] = await subscriptions.payments(subscription);
     assert.equal(payment!.gross_amount, "30000.00");
     assert.match(payment!.order_id, /^new-club\d{32}$/);
   });
-  await t.step("an update whose answer is lost is found out about", async () => {
+  await t.step("an update whose response is lost is found by a check", async () => {
     await sandbox.fault("subscription_update", "answer_lost");
     const update = updateSubscription(deps, ALICE, id, { token, amount: 40_000 }, null);
     await assert.rejects(update, { code: "gateway_unreachable" });
-    await subscriptions.pass(2 * MINUTE);
+    await subscriptions.advance(2 * MINUTE);
     await subscriptions.runJobs();
     assert.equal((await subscriptions.stored(id)).amount, "40000.00");
   });
   await t.step("disable, enable, cancel", async () => {
-    const verbs = [
+    const functions = [
       [actions.disableSubscription, "disabled"],
       [actions.enableSubscription, "active"],
       [actions.cancelSubscription, "cancelled"],
     ] as const;
-    for (const [verb, status] of verbs) {
-      assert.equal((await verb(deps, ALICE, id, null)).body.status, status);
+    for (const [call, status] of functions) {
+      assert.equal((await call(deps, ALICE, id, null)).body.status, status);
     }
     const update = updateSubscription(deps, ALICE, id, { token }, null);
     await assert.rejects(update, { code: "invalid_state" });
   });
 });
 
-/** What the gateway could say while it repeats the token. */
-const ANSWERS: Record<string, ((token: string) => Response) | null> = {
-  "it does as it was asked": null,
-  "it refuses": (token) =>
+/** Responses of the gateway that may contain the token. */
+const RESPONSES: Record<string, ((token: string) => Response) | null> = {
+  "success": null,
+  "rejection": (token) =>
     Response.json({
       status_message: `Invalid parameter ${token}.`,
       validation_messages: [`subscription.token ${token} is bad`],
     }, { status: 400 }),
-  "it fails": (token) => Response.json({ status_message: `Oh ${token}` }, { status: 500 }),
-  "it answers something else": (token) =>
+  "server error": (token) => Response.json({ status_message: `Oh ${token}` }, { status: 500 }),
+  "wrong fields": (token) =>
     Response.json({ id: token, name: token, status: token, metadata: { token } }),
-  "a page stands in between": (token) => new Response(`<p>${token}</p>`, { status: 502 }),
+  "HTML error page": (token) => new Response(`<p>${token}</p>`, { status: 502 }),
 };
 
-Deno.test("the token goes to the gateway and nowhere else", async (t) => {
-  for (const [what, answer] of Object.entries(ANSWERS)) {
-    await t.step(what, async () => {
+Deno.test("subscription token: is sent to the gateway and neither stored, logged nor returned", async (t) => {
+  for (const [name, answer] of Object.entries(RESPONSES)) {
+    await t.step(name, async () => {
       await using subscriptions = await openSubscriptions({ env: { LOG_GATEWAY: "true" } });
       const { post, get, relay, app, databaseUrl, staff } = subscriptions;
       subscriptions.delivery = "both";
@@ -472,27 +478,29 @@ Deno.test("the token goes to the gateway and nowhere else", async (t) => {
       const { intercept } = relay;
       if (answer) relay.intercept = () => answer(token);
       const answers: string[] = [];
-      const keep = async (response: Response) => {
+      const collect = async (response: Response) => {
         answers.push(JSON.stringify([...response.headers]), await response.text());
         return JSON.parse(answers.at(-1)!);
       };
       const request = await subscriptions.request({ token });
-      const { id, subscription_id } = await keep(await post("/subscriptions/", request, newKey()));
+      const { id, subscription_id } = await collect(
+        await post("/subscriptions/", request, newKey()),
+      );
       relay.intercept = intercept;
       if (id) {
-        await subscriptions.passToCycle(await subscriptions.stored(id));
+        await subscriptions.advanceToNextCycle(await subscriptions.stored(id));
         await subscriptions.runJobs();
-        await keep(await subscriptions.act(id, "disable"));
+        await collect(await subscriptions.act(id, "disable"));
         await updateSubscription(app.deps, ALICE, id, { token, amount: 1 }, null);
         assert.equal((await subscriptions.payments(await subscriptions.stored(id))).length, 1);
       }
-      await subscriptions.pass(2 * MINUTE);
+      await subscriptions.advance(2 * MINUTE);
       await subscriptions.runJobs();
-      await keep(await get(`/subscriptions/${id ?? subscription_id}/`));
+      await collect(await get(`/subscriptions/${id ?? subscription_id}/`));
       for (const path of ["/subscriptions/", "/payments/", "/events/", "/notifications/"]) {
-        await keep(await get(path, staff));
+        await collect(await get(path, staff));
       }
-      assert.ok(relay.received.some(({ body }) => body.includes(token)), "the gateway has it");
+      assert.ok(relay.received.some(({ body }) => body.includes(token)), "the gateway received it");
       for (const text of answers) assert.equal(text.includes(token), false, text);
       const logged = JSON.stringify(app.logged());
       assert.equal(logged.includes(token), false);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { WebhookTestResultSchema } from "../../routes/webhook_endpoints/schemas.ts";
 import { createUndoing } from "../support/database/held_database.ts";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
   invoiceRequest,
@@ -82,7 +82,7 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the res
   const payment = await webhooks.charge("gopay", { metadata: { note: "é 😀 \u2028 </script>" } });
   const then = await webhooks.read(payment.id);
   clock.pass(1_500);
-  const notification = await notified(webhooks, telling(payment, "settlement"));
+  const notification = await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   const settled = await webhooks.read(payment.id);
   assert.notDeepEqual(settled, then);
   clock.pass(2_500);

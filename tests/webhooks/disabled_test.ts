@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
@@ -71,7 +71,7 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
 
   // Nothing is sent, and nothing is lost.
   receiver.answer({});
-  await notified(webhooks, telling(first, "settlement"));
+  await notifyAndRead(webhooks, buildNotification(first, "settlement"));
   const second = await webhooks.paid();
   for (const ms of [0, 6 * SECOND_MS, HOUR_MS, DAY_MS]) {
     clock.pass(ms);
@@ -139,7 +139,7 @@ Deno.test("endpoint: when enabled again its waiting deliveries are sent at once"
     clock.pass(ms);
     await webhooks.deliver();
   }
-  await notified(webhooks, telling(payment, "settlement"));
+  await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   assert.equal(receiver.received.length, 3);
   await webhooks.change(id, { enabled: false });
   receiver.answer({});

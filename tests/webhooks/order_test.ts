@@ -9,7 +9,7 @@ import {
   receivedNames,
   type TestWebhooks,
 } from "../support/events/webhooks.ts";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { standingClock } from "../support/standing_clock.ts";
@@ -100,7 +100,7 @@ Deno.test("webhook order: an event during an attempt of its resource is sent aft
   const delivering = webhooks.deliver();
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
-    await notified(webhooks, telling(payment, "settlement"));
+    await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
     const other = await webhooks.charge();
     await until(
       "another is sent meanwhile",
@@ -129,7 +129,7 @@ Deno.test("webhook order: a resent delivery goes before the waiting ones of its 
   const payment = await webhooks.charge("gopay");
   await webhooks.deliver();
   receiver.answer({ status: 500 });
-  await notified(webhooks, telling(payment, "settlement"));
+  await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   await webhooks.deliver();
   const [first] = await eventsOf(webhooks, payment.id);
   await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
@@ -151,7 +151,7 @@ Deno.test("webhook order: deliveries that waited for a resent one follow it at o
   const payment = await webhooks.charge("gopay");
   receiver.answer({ status: 500 });
   await webhooks.deliver();
-  await notified(webhooks, telling(payment, "settlement"));
+  await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   for (const ms of [0, 6_000, 1_000]) {
     clock.pass(ms);
     await webhooks.deliver();
@@ -183,7 +183,7 @@ Deno.test("webhook order: an endpoint served by one instance is not served by an
   const delivering = runDueJobs(second);
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
-    await notified(webhooks, telling(payment, "settlement"));
+    await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
     for (let i = 0; i < 3; i++) {
       await webhooks.deliver();
       clock.pass(1_000);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { notified, telling } from "../support/gateway/notifications.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, type ReceiverAnswer } from "../support/events/webhook_receiver.ts";
 import { standingClock } from "../support/standing_clock.ts";
@@ -125,7 +125,7 @@ Deno.test("webhook delivery: fails after nine retries with growing delays, then 
   const payment = await webhooks.charge("gopay");
   receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === payment.id ? 500 : 200 }));
   await webhooks.deliver();
-  await notified(webhooks, telling(payment, "settlement"));
+  await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   await webhooks.deliver();
   const receivedEvents = () => receivedNames(receiver.received, payment.id);
   const attempts = () => receivedEvents().filter((name) => name === "payment_received");

@@ -1,4 +1,4 @@
-/** The gateway's notifications in tests: made and signed as the gateway does. */
+/** The gateway's notifications in tests, built and signed as the gateway does. */
 
 import { createHash } from "node:crypto";
 import assert from "node:assert/strict";
@@ -6,20 +6,20 @@ import { findNotification, type GatewayNotification } from "../../../db/notifica
 import type { Payment, TestPayments } from "../payments/payments.ts";
 import { type Json, SERVER_KEY } from "./sandbox.ts";
 
-/** The body with the signature that belongs to it. */
+/** Adds the signature that the gateway would send. */
 export function sign(body: Json, serverKey = SERVER_KEY): Json {
   const signed = [body.order_id, body.status_code, body.gross_amount].map(asText).join("");
   const signature_key = createHash("sha512").update(signed + serverKey).digest("hex");
   return { ...body, signature_key };
 }
 
-/** Of rubbish, too, some of which no `String` can be made of. */
+/** Accepts any value: some tests sign values that `String` cannot convert. */
 function asText(value: Json): string {
   return typeof value === "string" ? value : String(JSON.stringify(value));
 }
 
-/** What the gateway tells of each state. */
-const TOLD: Record<string, Json> = {
+/** The fields that depend on the transaction status. */
+const STATUS_FIELDS: Record<string, Json> = {
   pending: { status_code: "201" },
   authorize: { status_code: "200", fraud_status: "accept" },
   capture: { status_code: "200", fraud_status: "accept" },
@@ -30,8 +30,8 @@ const TOLD: Record<string, Json> = {
   expire: { status_code: "202" },
 };
 
-/** A signed notification about a payment, as if it were in that state. */
-export function telling(
+/** A signed notification about a payment, as if it had that transaction status. */
+export function buildNotification(
   payment: Pick<Payment, "id" | "order_id" | "transaction_id" | "gross_amount" | "payment_type">,
   state: string,
   more: Json = {},
@@ -48,12 +48,12 @@ export function telling(
     currency: "IDR",
     metadata: { payment_ref: payment.id },
     status_code: "200",
-    ...TOLD[state],
+    ...STATUS_FIELDS[state],
     ...more,
   });
 }
 
-/** Sends it as the gateway does: without a credential. */
+/** Sends a notification as the gateway does: without a credential. */
 export async function notify({ app }: TestPayments, body: Json): Promise<Response> {
   return await app.request("/notification/", {
     method: "POST",
@@ -62,8 +62,8 @@ export async function notify({ app }: TestPayments, body: Json): Promise<Respons
   });
 }
 
-/** Sends one that has to be taken, and returns what was written of it. */
-export async function notified(
+/** Sends a notification that must be accepted, and returns the stored row. */
+export async function notifyAndRead(
   payments: TestPayments,
   body: Json,
 ): Promise<GatewayNotification> {
@@ -73,12 +73,14 @@ export async function notified(
   const { status, notification_id } = JSON.parse(text);
   assert.equal(status, "ok");
   const found = await payments.app.database.query((sql) => findNotification(sql, notification_id));
-  assert.ok(found, "it was written");
+  assert.ok(found, "the notification is stored");
   return found;
 }
 
-/** What the gateway itself sent of an order in that state, its signature included. */
-export async function hookOf(
+/**
+ * The last notification that the gateway sent about an order in that status, with its signature.
+ */
+export async function findSentNotification(
   { sandbox }: TestPayments,
   orderId: string,
   status: string,
@@ -87,6 +89,6 @@ export async function hookOf(
   const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
     body.order_id === orderId && body.transaction_status === status
   );
-  assert.ok(found, `the gateway told ${status} of ${orderId}`);
+  assert.ok(found, `the gateway sent ${status} for ${orderId}`);
   return found;
 }

@@ -1,4 +1,4 @@
-/** Two instances on one database, with the emulated gateway behind them and its webhooks coming in. */
+/** Two instances on one database, which receive the notifications of one emulated gateway. */
 
 import assert from "node:assert/strict";
 import { openDatabase } from "../../../db/database.ts";
@@ -19,34 +19,36 @@ import { type Json, SERVER_KEY } from "../gateway/sandbox.ts";
 
 export interface Instances extends RelayedPayments {
   apps: TestApp[];
-  /** Time passes for both. */
-  pass(ms: number): void;
+  /** Advances the clock of both instances. */
+  advance(ms: number): void;
   /** Sends JSON as Alice, to each instance in turn. */
   send(path: string, body?: Json, headers?: HeadersInit): Promise<Response>;
-  /** Tells each instance in turn what the gateway tells; it has to be taken. */
-  tell(body: Json): Promise<void>;
-  /** From now on the gateway's own webhooks arrive. */
+  /** Sends a notification to each instance in turn, which must accept it. */
+  notify(body: Json): Promise<void>;
+  /** From now on the instances receive the gateway's own notifications. */
   connect(): void;
   invoice(more?: Json): Promise<Invoice>;
   subscription(more?: Json): Promise<Subscription>;
   readInvoice(id: string): Promise<Invoice>;
   readSubscription(id: string): Promise<Subscription>;
-  /** As the gateway has them. */
-  invoiceThere(invoice: Pick<Invoice, "gateway_invoice_id">): Promise<Json>;
-  subscriptionThere(subscription: Pick<Subscription, "gateway_subscription_id">): Promise<Json>;
-  /** Runs what is due, on both at once, until nothing is; none of it may fail. */
-  work(): Promise<void>;
+  /** The record at the gateway. */
+  invoiceAtGateway(invoice: Pick<Invoice, "gateway_invoice_id">): Promise<Json>;
+  subscriptionAtGateway(subscription: Pick<Subscription, "gateway_subscription_id">): Promise<Json>;
+  /** Runs due jobs on both instances concurrently until none is left; fails if a job failed. */
+  runJobs(): Promise<void>;
 }
 
 const UNLIMITED = { RATE_LIMIT_PER_SECOND: "1000000", RATE_LIMIT_BURST: "1000000" };
 
-/** A test in which much happens at once: of that nothing may be an error of ours, nor a deadlock. */
-export function race(name: string, work: (instances: Instances) => Promise<void>): void {
+/**
+ * Declares a test with concurrent requests, which must cause neither a deadlock nor a logged error.
+ */
+export function testRace(name: string, work: (instances: Instances) => Promise<void>): void {
   Deno.test(name, async () => {
     const databaseUrl = await createDatabase();
     const { apps } = await run(databaseUrl, work);
     await assertNoDeadlock(databaseUrl);
-    for (const app of apps) assertNoMistake(app);
+    for (const app of apps) assertNoLoggedErrors(app);
   });
 }
 
@@ -74,7 +76,7 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
   const instances: Instances = {
     ...payments,
     apps,
-    pass: (ms) => now += ms,
+    advance: (ms) => now += ms,
     send: (path, body, headers = {}) =>
       next().as(key, path, {
         method: "POST",
@@ -84,13 +86,13 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
           ...Object.fromEntries(new Headers(headers)),
         },
       }),
-    async tell(body) {
+    async notify(body) {
       const response = await notify({ ...payments, app: next() }, body);
       assert.equal(response.status, 200, await response.text());
     },
     connect() {
       sandbox.receiver.answer = async ({ body }) => {
-        await instances.tell(body);
+        await instances.notify(body);
         return new Response("OK");
       };
     },
@@ -104,10 +106,10 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
     readInvoice: async (id) => await parseInvoice(await payments.get(`/invoices/${id}/`), 200),
     readSubscription: async (id) =>
       await parseSubscription(await payments.get(`/subscriptions/${id}/`), 200),
-    invoiceThere: ({ gateway_invoice_id }) => sandbox.get(`/v1/invoices/${gateway_invoice_id}`),
-    subscriptionThere: ({ gateway_subscription_id }) =>
+    invoiceAtGateway: ({ gateway_invoice_id }) => sandbox.get(`/v1/invoices/${gateway_invoice_id}`),
+    subscriptionAtGateway: ({ gateway_subscription_id }) =>
       sandbox.get(`/v1/subscriptions/${gateway_subscription_id}`),
-    async work() {
+    async runJobs() {
       let ran: number[];
       do ran = await Promise.all(apps.map(runDueJobs)); while (ran.some((count) => count > 0));
       const failed = await payments.app.database.query((sql) =>
@@ -123,7 +125,10 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
   return instances;
 }
 
-/** Not even one that was got over: rows are locked in one order. All who could know of it are gone. */
+/**
+ * A deadlock counts even if it was retried: rows are locked in one order. Call this after all
+ * connections are closed: sessions may report their statistics only when they end.
+ */
 async function assertNoDeadlock(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   try {
@@ -131,14 +136,14 @@ async function assertNoDeadlock(url: string): Promise<void> {
       sql<[{ deadlocks: number }]>`
         select deadlocks from pg_stat_database where datname = current_database()`
     );
-    assert.equal(deadlocks, 0, "nobody waited for whom waited for him");
+    assert.equal(deadlocks, 0, "no deadlock, not even a retried one");
   } finally {
     await database.close();
   }
 }
 
-/** What is an error of ours is logged, whoever was told what. */
-function assertNoMistake(app: TestApp): void {
+/** Internal errors are logged even if the response hides them. */
+function assertNoLoggedErrors(app: TestApp): void {
   const errors = app.logged().filter(({ level }) => level === "error");
   assert.deepEqual(errors, []);
 }

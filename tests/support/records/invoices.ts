@@ -1,4 +1,4 @@
-/** Invoices in tests: made by the app, paid by customers of the sandbox, looked at by the jobs. */
+/** Invoices in tests: created by the app, paid by customers of the sandbox, checked by the jobs. */
 
 import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
@@ -23,34 +23,37 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** The call that makes an invoice at the gateway. */
-export const MAKING = "POST /v1/invoices";
+/** The call that creates an invoice at the gateway. */
+export const CREATE = "POST /v1/invoices";
 
 export const TOTAL = 160_000;
 
 export interface TestInvoices extends RelayedPayments {
   staff: string;
-  /** An invoice that has to be made: of Alice, unless another key is given. */
+  /** Creates an invoice, which must succeed: as Alice, unless another key is given. */
   create(more?: Json, headers?: HeadersInit, key?: string): Promise<Invoice>;
-  /** The invoice as it is stored. */
+  /** The stored invoice. */
   find(id: string): Promise<Invoice>;
   void(id: string, body?: Json, headers?: HeadersInit): Promise<Response>;
-  /** The invoice as the gateway has it. */
+  /** The invoice at the gateway. */
   atGateway(invoice: Invoice): Promise<Json>;
-  /** A customer follows the link: pays, or (`only_start`) only chooses how; the transaction. */
+  /**
+   * The customer pays by the link, or (`only_start`) only chooses a method. Returns the
+   * transaction.
+   */
   pay(invoice: Invoice, request?: Json): Promise<Json>;
-  /** What the invoice's customers paid or tried to, as the owner sees it, oldest first. */
+  /** The payments and attempts of the invoice's customers, as the owner sees them, oldest first. */
   paymentsOf(invoice: Invoice): Promise<Payment[]>;
   /** The events so far, oldest first. */
-  told(id: string): Promise<Event[]>;
-  /** From now on the gateway's webhooks reach the app. */
+  readEvents(id: string): Promise<Event[]>;
+  /** From now on the app receives the gateway's notifications. */
   connect(): void;
   /** Runs jobs until none is due. */
-  work(): Promise<void>;
-  /** As above, but first all that the clock has to see to. */
-  tick(): Promise<void>;
+  runJobs(): Promise<void>;
+  /** Runs the scheduled checks, then jobs until none is due. */
+  runSchedule(): Promise<void>;
   now(): number;
-  /** Both clocks, the app's and the gateway's, move on. */
+  /** Advances the clocks of the app and of the gateway. */
   advance(ms: number): Promise<void>;
 }
 
@@ -79,8 +82,8 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
       assert.ok(all.every(({ invoice_id }) => invoice_id === invoice.id));
       return all.reverse();
     },
-    // Not through the front door: that waits for whatever transaction runs anywhere on the server.
-    async told(id) {
+    // Reads the table: the API hides events while any transaction of the server is open.
+    async readEvents(id) {
       const rows = await app.database.query((sql) =>
         sql<GatewayEvent[]>`
           select * from gateway.events where resource_id = ${id} order by sequence`
@@ -90,20 +93,20 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
     connect() {
       sandbox.receiver.answer = ({ body }) => notify(payments, body);
     },
-    async work() {
+    async runJobs() {
       while (await runDueJobs(app) > 0);
     },
-    async tick() {
+    async runSchedule() {
       await checkOverdueInvoices(app.deps);
       await checkPendingPayments(app.deps);
-      await invoices.work();
+      await invoices.runJobs();
     },
     now,
     async advance(ms) {
       ahead += ms;
       await sandbox.advance(Math.round(ms / SECOND));
     },
-    // A webhook that is under way must not reach an app that is gone.
+    // A notification that is being sent must not reach a closed app.
     async [Symbol.asyncDispose]() {
       sandbox.receiver.answer = () => new Response("OK");
       payments.relay.releaseAll();
@@ -114,7 +117,7 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
   return invoices;
 }
 
-/** A good request, due in three days. */
+/** A valid request, due in three days. */
 export function invoiceDue(now: number): Json {
   return {
     customer_name: "Budi Utomo",
@@ -127,7 +130,7 @@ export function invoiceDue(now: number): Json {
   };
 }
 
-/** The day that it is in Western Indonesia. */
+/** The date in Western Indonesia. */
 export function dayOf(time: number): string {
   return new Date(time + 7 * HOUR).toISOString().slice(0, 10);
 }
@@ -138,21 +141,24 @@ export async function parseInvoice(response: Response, status = 201): Promise<In
   return z.strictObject(InvoiceSchema.shape).parse(JSON.parse(text));
 }
 
-/** The names of what was told of an invoice. */
-export async function namesTold({ told }: TestInvoices, { id }: Invoice): Promise<string[]> {
-  return (await told(id)).map(({ name }) => name);
+/** The names of the events of an invoice. */
+export async function readEventNames(
+  { readEvents }: TestInvoices,
+  { id }: Invoice,
+): Promise<string[]> {
+  return (await readEvents(id)).map(({ name }) => name);
 }
 
-/** What an invoice was asked for with at the gateway, each time. */
+/** The calls that create an invoice at the gateway, with their idempotency keys. */
 export function sentInvoices({ relay }: TestInvoices): { key: string | null; body: Json }[] {
-  return relay.received.filter(({ method, target }) => `${method} ${target}` === MAKING)
+  return relay.received.filter(({ method, target }) => `${method} ${target}` === CREATE)
     .map(({ headers, body }) => ({
       key: headers.get("X-Idempotency-Key"),
       body: JSON.parse(body),
     }));
 }
 
-/** The answers to those who ask for an invoice are changed; so are those to its making. */
+/** Changes the gateway's responses to reading and creating invoices. */
 export function alterInvoices({ relay }: TestInvoices, alter: (answer: Json) => Json): void {
   relay.intercept = async ({ method, target }, pass) => {
     const answer = await pass();

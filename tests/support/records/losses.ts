@@ -1,8 +1,8 @@
-/** A database that loses one statement of many, and tells nobody which. */
+/** A database that loses one statement, or the response to one, without saying which. */
 
 import { type Database, DatabaseUnavailable } from "../../../db/database.ts";
 
-/** Whether it is lost on its way there, or its answer on the way back: it is done then. */
+/** Whether the statement is lost before it runs, or its response after it ran. */
 export const LOSSES = ["statement", "answer"] as const;
 
 export type Loss = (typeof LOSSES)[number];
@@ -18,16 +18,16 @@ export function createLossyDatabase() {
   }
 
   return {
-    /** From now on the so manieth is. */
+    /** Loses the statement with this number, counted from now. */
     lose(number: number, what: Loss) {
       countdown = number;
       loss = what;
     },
-    /** Whether one was lost; none is any more. */
-    mend(): boolean {
-      const isStruck = countdown === 0;
+    /** Stops losing statements. Returns whether one was lost. */
+    stop(): boolean {
+      const wasLost = countdown === 0;
       countdown = Infinity;
-      return isStruck;
+      return wasLost;
     },
     wrapDatabase: (database: Database): Database => ({
       ...database,

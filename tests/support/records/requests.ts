@@ -1,4 +1,4 @@
-/** Invoices and subscriptions in tests: requests that are as they should be, and what came of them. */
+/** Invoices and subscriptions in tests: valid requests, and checks of the stored records. */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -11,7 +11,7 @@ import { AMOUNT, type Json, savedCard, type TestSandbox } from "../gateway/sandb
 export type Invoice = z.output<typeof InvoiceSchema>;
 export type Subscription = z.output<typeof SubscriptionSchema>;
 
-/** With an order of its own. */
+/** A request with a new order id. */
 export function invoiceRequest(more: Json = {}): Json {
   return {
     customer_name: "Budi",
@@ -22,7 +22,7 @@ export function invoiceRequest(more: Json = {}): Json {
   };
 }
 
-/** With a name of its own. */
+/** A request with a new name. */
 export async function subscriptionRequest(sandbox: TestSandbox, more: Json = {}): Promise<Json> {
   return {
     name: `sub-${randomUUID()}`,
@@ -49,21 +49,24 @@ async function parse<T>(schema: z.ZodType<T>, response: Response, status: number
   return schema.parse(JSON.parse(text));
 }
 
-interface Kept {
+interface StoredRecord {
   status: string;
   event_count: number;
   history: { from_status: string | null; to_status: string }[];
   events: { name: string; sequence: number }[];
 }
 
-/** The names of a record's events; its story leads to where it is, and its events are numbered. */
-export async function assertOneStory(
+/**
+ * Checks that the history leads to the record's status and that its events are numbered; returns
+ * their names.
+ */
+export async function assertConsistent(
   database: Database,
   table: "invoices" | "subscriptions",
   id: string,
 ): Promise<string[]> {
   const [record] = await database.query((sql) =>
-    sql<[Kept?]>`
+    sql<[StoredRecord?]>`
       select status, event_count,
         array(select to_json(entry) from gateway.history entry
           where entry.resource_id = record.id order by entry.id) as history,
@@ -71,7 +74,7 @@ export async function assertOneStory(
           where event.resource_id = record.id order by event.sequence) as events
       from gateway.${sql.unsafe(table)} record where id = ${id}`
   );
-  assert.ok(record, "it is there");
+  assert.ok(record, "the record exists");
   const { status, history, events } = record;
   const steps = history.map(({ from_status, to_status }) => `${from_status}>${to_status}`);
   assert.equal(history.at(-1)?.to_status, status, `${steps}`);

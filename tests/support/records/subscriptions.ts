@@ -1,4 +1,7 @@
-/** Subscriptions in tests: the app and the gateway on clocks that move together, and who is told what. */
+/**
+ * Subscriptions in tests: the clocks of the app and the gateway move together; notifications are
+ * optional.
+ */
 
 import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
@@ -19,52 +22,52 @@ export const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
 
 export const DENIED_CARD = "4911111111111113";
 
-/** The call that makes one. */
+/** The call that creates a subscription at the gateway. */
 export const CREATE = "POST /v1/subscriptions";
 
 export type Subscription = z.output<typeof SubscriptionSchema>;
 export type Event = z.output<typeof EventSchema>;
 export type ActionName = "disable" | "enable" | "cancel";
 
-/** Which of the gateway's two kinds of notifications arrive: none unless a test says so. */
+/** Which of the gateway's two kinds of notifications arrive; none by default. */
 export type Delivery = "none" | "signed" | "recurring" | "both";
 
 export interface TestSubscriptions extends RelayedPayments {
   staff: string;
-  /** How the gateway's notifications come to the app. */
+  /** Which notifications the app receives. */
   delivery: Delivery;
-  /** What becomes of one on its way. */
+  /** Changes a notification before it is delivered. */
   intercept: (body: Json) => Json;
-  /** The body of a request, with a token of its own. */
+  /** A request with a new token. */
   request(more?: Json): Promise<Json>;
-  /** One that has to be made. */
+  /** Creates a subscription, which must succeed. */
   create(more?: Json, key?: string): Promise<Subscription>;
   act(id: string, action: string, headers?: HeadersInit, key?: string): Promise<Response>;
-  /** An action that has to succeed. */
-  acted(id: string, action: ActionName): Promise<Subscription>;
+  /** Runs an action, which must succeed. */
+  actAndParse(id: string, action: ActionName): Promise<Subscription>;
   stored(id: string, key?: string): Promise<Subscription>;
-  /** With what callers do not see. */
+  /** The row, with columns that the API does not show. */
   row(id: string): Promise<GatewaySubscription>;
-  /** As the gateway has it. */
+  /** The subscription at the gateway. */
   atGateway(subscription: Pick<Subscription, "gateway_subscription_id">): Promise<Json>;
-  /** All that the gateway has, by what it told when they were made. */
-  made(): Promise<Json[]>;
-  /** The payments of one, the oldest first. */
+  /** The gateway's subscriptions, as its notifications of their creation show them. */
+  createdAtGateway(): Promise<Json[]>;
+  /** The payments of a subscription, oldest first. */
   payments(subscription: Subscription, key?: string): Promise<Payment[]>;
-  /** What was told of one, the oldest first. */
-  told(id: string): Promise<Event[]>;
-  /** Both clocks go on. */
-  pass(seconds: number): Promise<void>;
-  /** Both clocks go to the gateway's next cycle of it. */
-  passToCycle(subscription: Subscription): Promise<void>;
-  /** Runs what is due, and what comes of that. */
+  /** The events of a subscription, oldest first. */
+  readEvents(id: string): Promise<Event[]>;
+  /** Advances both clocks. */
+  advance(seconds: number): Promise<void>;
+  /** Advances both clocks to the gateway's next charge. */
+  advanceToNextCycle(subscription: Subscription): Promise<void>;
+  /** Runs jobs until none is due. */
   runJobs(): Promise<void>;
-  /** The cron and what it queues. */
+  /** Runs the scheduled sync and the jobs it queues. */
   sync(): Promise<void>;
-  /** How often the gateway was asked how one stands. */
-  looks(subscription: Pick<Subscription, "gateway_subscription_id">): number;
-  /** What was sent to it to change something, such as `disable`. */
-  sent(subscription: Pick<Subscription, "gateway_subscription_id">): string[];
+  /** How often the status was read at the gateway. */
+  statusChecks(subscription: Pick<Subscription, "gateway_subscription_id">): number;
+  /** The actions sent to the gateway, such as `disable`. */
+  sentActions(subscription: Pick<Subscription, "gateway_subscription_id">): string[];
 }
 
 export async function openSubscriptions(
@@ -79,7 +82,7 @@ export async function openSubscriptions(
   const { app, sandbox, relay, post, get, key: alice } = relayed;
   const staff = await app.createKey({ userId: "staff", isStaff: true });
 
-  async function passTo(time: number): Promise<void> {
+  async function advanceTo(time: number): Promise<void> {
     ahead = Math.max(ahead, time - Date.now());
     await sandbox.control("clock", { to: new Date(time).toISOString() });
   }
@@ -104,7 +107,8 @@ export async function openSubscriptions(
     },
     act: (id, action, headers, key) =>
       post(`/subscriptions/${id}/${action}/`, undefined, headers, key),
-    acted: async (id, action) => await parseSubscription(await subscriptions.act(id, action), 200),
+    actAndParse: async (id, action) =>
+      await parseSubscription(await subscriptions.act(id, action), 200),
     stored: async (id, key) =>
       await parseSubscription(await get(`/subscriptions/${id}/`, key), 200),
     async row(id) {
@@ -113,7 +117,7 @@ export async function openSubscriptions(
       return row;
     },
     atGateway: ({ gateway_subscription_id: id }) => sandbox.get(`/v1/subscriptions/${id}`),
-    async made() {
+    async createdAtGateway() {
       await sandbox.settled();
       return sandbox.hooks.map(({ body }) => body).filter((body) => "schedule" in body);
     },
@@ -127,22 +131,23 @@ export async function openSubscriptions(
       assert.ok(payments.every(({ subscription_id }) => subscription_id === id));
       return payments.reverse();
     },
-    async told(id) {
+    async readEvents(id) {
       const path = `/events/?resource_id=${id}&order=oldest_first&limit=100`;
       const written = (await subscriptions.events(id)).length;
-      let told: Event[] = [];
-      // Those that could still be overtaken are not shown yet; other tests write at the same time.
+      let events: Event[] = [];
+      // The API hides events that a running transaction could still precede; other tests write at
+      // the same time.
       await until("all events are shown", async () => {
-        told = z.array(EventSchema).parse(await (await get(path, staff)).json());
-        return told.length >= written;
+        events = z.array(EventSchema).parse(await (await get(path, staff)).json());
+        return events.length >= written;
       });
-      return told;
+      return events;
     },
-    pass: (seconds) => passTo(app.deps.clock() + seconds * 1000),
-    async passToCycle(subscription) {
+    advance: (seconds) => advanceTo(app.deps.clock() + seconds * 1000),
+    async advanceToNextCycle(subscription) {
       const { schedule } = await subscriptions.atGateway(subscription);
       assert.ok(schedule.next_execution_at, "there is another cycle");
-      await passTo(Date.parse(schedule.next_execution_at) + 1000);
+      await advanceTo(Date.parse(schedule.next_execution_at) + 1000);
     },
     async runJobs() {
       while (await runDueJobs(app) > 0);
@@ -151,8 +156,8 @@ export async function openSubscriptions(
       await syncSubscriptionStatus(app.deps);
       await subscriptions.runJobs();
     },
-    looks: ({ gateway_subscription_id: id }) => relay.times(`GET /v1/subscriptions/${id}`),
-    sent: ({ gateway_subscription_id: id }) =>
+    statusChecks: ({ gateway_subscription_id: id }) => relay.times(`GET /v1/subscriptions/${id}`),
+    sentActions: ({ gateway_subscription_id: id }) =>
       relay.asked().flatMap((call) => call.split(`POST /v1/subscriptions/${id}/`)[1] ?? []),
   };
   sandbox.receiver.answer = (hook) => deliver(subscriptions, hook);
@@ -183,16 +188,16 @@ export function namesOf(events: Event[]): string[] {
   return events.map(({ name }) => name);
 }
 
-/** The payments that were told of as charges, the oldest first; each of them once. */
-export function chargesIn(events: Event[]): string[] {
+/** The payment ids of the subscription_charged events, oldest first; fails if one occurs twice. */
+export function chargedPaymentIds(events: Event[]): string[] {
   const ids = events.flatMap(({ name, data }) =>
     name === "subscription_charged" && "payment_id" in data ? [data.payment_id!] : []
   );
-  assert.equal(new Set(ids).size, ids.length, "no charge is told of twice");
+  assert.equal(new Set(ids).size, ids.length, "one event per charge");
   return ids;
 }
 
-/** That the service knows each of the gateway's charges of one, once, as its owner's. */
+/** Fails unless the service has each charge of the gateway once, as its owner's payment. */
 export async function assertAllCharged(
   subscriptions: TestSubscriptions,
   subscription: Subscription,
@@ -200,12 +205,12 @@ export async function assertAllCharged(
   key?: string,
 ): Promise<void> {
   const { transaction_ids, schedule, status } = await subscriptions.atGateway(subscription);
-  assert.equal(transaction_ids.length, count, "the gateway charged so often");
+  assert.equal(transaction_ids.length, count, "charges at the gateway");
   const payments = await subscriptions.payments(subscription, key);
   const paid = payments.filter(({ is_paid }) => is_paid);
   assert.deepEqual(paid.map(({ transaction_id }) => transaction_id).sort(), transaction_ids.sort());
   for (const { gross_amount } of paid) assert.equal(gross_amount, subscription.amount);
-  const charged = chargesIn(await subscriptions.told(subscription.id));
+  const charged = chargedPaymentIds(await subscriptions.readEvents(subscription.id));
   assert.deepEqual([...charged].sort(), paid.map(({ id }) => id).sort());
   const stored = await subscriptions.stored(subscription.id, key);
   assert.equal(stored.current_interval, schedule.current_interval);
@@ -213,12 +218,12 @@ export async function assertAllCharged(
   assert.equal(stored.status === "active", status === "active");
 }
 
-/** No finer times are kept. */
+/** Times are compared by the second. */
 export function secondOf(time: string | null): number | null {
   return time === null ? null : Math.floor(Date.parse(time) / 1000);
 }
 
-/** A recurring notification of a cycle, as anybody could write it. */
+/** A recurring notification of a charge. It is unsigned, so any sender could write it. */
 export function hintOf(gatewayId: string, more: Json = {}): Json {
   return {
     event_name: "subscription.charge",

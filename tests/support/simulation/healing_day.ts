@@ -36,7 +36,7 @@ export async function openDay(options: Partial<TestAppOptions> = {}): Promise<Da
     async step(minutes = 1) {
       const stepMs = minutes * MINUTE_MS;
       const next = (Math.floor(clock() / stepMs) + 1) * stepMs;
-      await world.pass((next - clock()) / SECOND_MS + 0.5);
+      await world.advance((next - clock()) / SECOND_MS + 0.5);
       await runDue(app, schedule);
     },
     async minutes(count) {

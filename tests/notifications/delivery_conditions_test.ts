@@ -9,7 +9,12 @@ import type { WriteResult } from "../../db/side_effects.ts";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { ask, createDatabase } from "../support/database/database.ts";
-import { hookOf, notified, notify, telling } from "../support/gateway/notifications.ts";
+import {
+  buildNotification,
+  findSentNotification,
+  notify,
+  notifyAndRead,
+} from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { AMOUNT, CUSTOMER, ITEMS, type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -28,12 +33,12 @@ const STATUS = "GET /v2/:id/status";
 
 interface Pair extends RelayedPayments {
   /** Another instance on the same database, with the same gateway. */
-  other: TestApp;
+  second: TestApp;
 }
 
 async function openPair(options: Parameters<typeof openRelayed>[0] = {}): Promise<Pair> {
   const payments = await openRelayed({ databaseUrl, ...options });
-  const other = await openApp({
+  const second = await openApp({
     databaseUrl: payments.databaseUrl,
     gatewayUrl: payments.relay.url,
     serverKey: SERVER_KEY,
@@ -41,18 +46,18 @@ async function openPair(options: Parameters<typeof openRelayed>[0] = {}): Promis
   });
   return {
     ...payments,
-    other,
+    second,
     async [Symbol.asyncDispose]() {
       payments.relay.releaseAll();
-      await other[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
       await payments[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Sends it to an instance, which has to take it; what was written of it. */
-async function tell(app: TestApp, body: Json): Promise<GatewayNotification> {
-  return await notified({ app } as TestPayments, body);
+/** Sends a notification to an instance, which must accept it; returns the stored row. */
+async function deliver(app: TestApp, body: Json): Promise<GatewayNotification> {
+  return await notifyAndRead({ app } as TestPayments, body);
 }
 
 function countBy<T>(items: T[], nameOf: (item: T) => string): Record<string, number> {
@@ -62,11 +67,11 @@ function countBy<T>(items: T[], nameOf: (item: T) => string): Record<string, num
   );
 }
 
-function ends(told: GatewayNotification[]): Record<string, number> {
-  return countBy(told, ({ status }) => status);
+function countStatuses(notifications: GatewayNotification[]): Record<string, number> {
+  return countBy(notifications, ({ status }) => status);
 }
 
-/** The payment's events as they were written, in their order. */
+/** The stored events of the payment, in order. */
 async function eventsOf({ databaseUrl }: TestPayments, id: string): Promise<Json[]> {
   return [
     ...await ask(
@@ -76,7 +81,7 @@ async function eventsOf({ databaseUrl }: TestPayments, id: string): Promise<Json
   ];
 }
 
-/** Nothing went wrong on any instance, not even what callers do not see. */
+/** Fails if an instance logged an error, even one that no response shows. */
 function assertNoErrors(...apps: TestApp[]): void {
   for (const app of apps) {
     const errors = app.logged().filter(({ level }) => level === "error");
@@ -84,31 +89,34 @@ function assertNoErrors(...apps: TestApp[]): void {
   }
 }
 
-Deno.test("incidents 2, 15: the same notification many times at once is taken each time, and changes one thing once", async () => {
+Deno.test("notification: concurrent repeats at two instances are all accepted, stored and applied once", async () => {
   await using payments = await openPair();
-  const { app, other } = payments;
+  const { app, second } = payments;
   for (const times of [1, 1, 1, 5, 5]) {
     const charged = await payments.charge("bca");
-    const body = telling(charged, "settlement");
-    const told = await Promise.all(
-      Array.from({ length: times }, () => [tell(app, body), tell(other, body)]).flat(),
+    const body = buildNotification(charged, "settlement");
+    const notifications = await Promise.all(
+      Array.from({ length: times }, () => [deliver(app, body), deliver(second, body)]).flat(),
     );
-    assert.deepEqual(ends(told), { duplicate: 2 * times - 1, processed: 1 });
-    assert.equal(new Set(told.map(({ id }) => id)).size, 2 * times, "a record for each");
-    assert.ok(told.every(({ payment_id }) => payment_id === charged.id));
+    assert.deepEqual(countStatuses(notifications), { duplicate: 2 * times - 1, processed: 1 });
+    assert.equal(new Set(notifications.map(({ id }) => id)).size, 2 * times, "each is stored");
+    assert.ok(notifications.every(({ payment_id }) => payment_id === charged.id));
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
     assert.deepEqual(await payments.transitions(charged.id), [
       ">pending charge",
       "pending>settlement notification",
     ]);
   }
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-Deno.test("incident 4: an event has the payment as of its change, and says which notification made it", async () => {
+Deno.test("event: contains the payment at the time of the change, and the id of the notification", async () => {
   await using payments = await openPair();
   const charged = await payments.charge("bca");
-  const { id: notificationId } = await tell(payments.other, telling(charged, "settlement"));
+  const { id: notificationId } = await deliver(
+    payments.second,
+    buildNotification(charged, "settlement"),
+  );
   const [received, settled, ...more] = await eventsOf(payments, charged.id);
   assert.deepEqual(more, []);
   assert.deepEqual([received.sequence, settled.sequence], [1, 2]);
@@ -121,9 +129,9 @@ Deno.test("incident 4: an event has the payment as of its change, and says which
   assert.deepEqual(data, await payments.read(charged.id));
 });
 
-Deno.test("incident 12: what is known already is a duplicate and no error, in final states too", async () => {
+Deno.test("notification: of a known state is a duplicate without an error, in final states too", async () => {
   await using payments = await openPair();
-  const { sandbox, app, other } = payments;
+  const { sandbox, app, second } = payments;
   for (
     const [kind, control, status] of [
       ["bca", "pay", "settlement"],
@@ -135,9 +143,9 @@ Deno.test("incident 12: what is known already is a duplicate and no error, in fi
     await sandbox.control(`transactions/${charged.transaction_id}/${control}`);
     await payments.refresh(charged.id);
     const before = await payments.events(charged.id);
-    const body = await hookOf(payments, charged.order_id, status);
-    for (const each of [app, other]) {
-      const { status, error_message, payment_id } = await tell(each, body);
+    const body = await findSentNotification(payments, charged.order_id, status);
+    for (const each of [app, second]) {
+      const { status, error_message, payment_id } = await deliver(each, body);
       assert.deepEqual([status, error_message, payment_id], ["duplicate", null, charged.id]);
     }
     assert.deepEqual(await payments.events(charged.id), before);
@@ -146,35 +154,35 @@ Deno.test("incident 12: what is known already is a duplicate and no error, in fi
   const response = await payments.post(`/payments/${refunded.id}/refund/`, { amount: 1_000 });
   assert.equal(response.status, 200);
   const before = await payments.events(refunded.id);
-  const partly = await hookOf(payments, refunded.order_id, "partial_refund");
-  assert.equal((await tell(other, partly)).status, "duplicate");
+  const partialRefund = await findSentNotification(payments, refunded.order_id, "partial_refund");
+  assert.equal((await deliver(second, partialRefund)).status, "duplicate");
   assert.deepEqual(await payments.events(refunded.id), before);
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-Deno.test("incident 16: pairs about two payments in opposite order, at two instances, 200 times, never lock each other out", async () => {
+Deno.test("notifications: pairs about two payments in opposite order at two instances cause no deadlock, 200 times", async () => {
   await using payments = await openPair();
-  const { app, other } = payments;
+  const { app, second } = payments;
   for (let round = 0; round < 200; round++) {
     const [a, b] = await Promise.all([
       payments.charge("bca"),
       payments.charge("gopay"),
     ]);
-    const [ofA, ofB] = [telling(a, "settlement"), telling(b, "settlement")];
-    // The first goes alone, and whatever comes meanwhile goes together.
-    const told = await Promise.all([
-      ...[ofA, ofA, ofB].map((body) => tell(app, body)),
-      ...[ofB, ofB, ofA].map((body) => tell(other, body)),
+    const [ofA, ofB] = [buildNotification(a, "settlement"), buildNotification(b, "settlement")];
+    // The first runs alone; those that arrive meanwhile are batched.
+    const notifications = await Promise.all([
+      ...[ofA, ofA, ofB].map((body) => deliver(app, body)),
+      ...[ofB, ofB, ofA].map((body) => deliver(second, body)),
     ]);
-    assert.deepEqual(ends(told), { duplicate: 4, processed: 2 });
+    assert.deepEqual(countStatuses(notifications), { duplicate: 4, processed: 2 });
     for (const { id } of [a, b]) {
       assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
     }
   }
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-/** Locks payments, as somebody beside the service may; they are free when it is disposed of. */
+/** Locks payments, as another client of the database may, until it is disposed. */
 async function lock(url: string, ...payments: Payment[]): Promise<AsyncDisposable> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const release = Promise.withResolvers<void>();
@@ -207,12 +215,12 @@ async function untilWaiting(url: string, count: number): Promise<void> {
   });
 }
 
-Deno.test("incident 16: whoever changes several payments at once takes them in the same order as everybody", async () => {
+Deno.test("payment writes: batches of several payments lock them in the same order", async () => {
   const databaseUrl = await createDatabase();
   await using payments = await openPair({ databaseUrl });
-  const { app, other } = payments;
+  const { app, second } = payments;
   const [a, b] = [await payments.charge("bca"), await payments.charge("gopay")];
-  // In a table of two PostgreSQL may go through all of it, and so in the order of the table's own.
+  // PostgreSQL may scan a table of two rows sequentially, and so lock in the order of the table.
   await ask(
     databaseUrl,
     `insert into gateway.payments
@@ -233,8 +241,8 @@ Deno.test("incident 16: whoever changes several payments at once takes them in t
   {
     await using _locked = await lock(databaseUrl, a);
     await write(app, [a, b]);
-    // Took it the other payment first, each would now have what the other one waits for.
-    await write(other, [b, a]);
+    // If this write locked the other payment first, each would wait for the other.
+    await write(second, [b, a]);
   }
   const results = await Promise.allSettled(written);
   const done = results.map((each) =>
@@ -243,8 +251,8 @@ Deno.test("incident 16: whoever changes several payments at once takes them in t
   assert.deepEqual(countBy(done, String), { "false,false": 1, "true,true": 1 });
 });
 
-/** Holds every look at the gateway back until so many have come. */
-function holdLooks({ relay }: Pair, count: number): void {
+/** Holds status responses back until this many have arrived. */
+function holdStatusResponses({ relay }: Pair, count: number): void {
   const all = Promise.withResolvers<void>();
   let arrived = 0;
   relay.intercept = async (_request, pass) => {
@@ -255,17 +263,17 @@ function holdLooks({ relay }: Pair, count: number): void {
   };
 }
 
-Deno.test("incidents 17, 20: ten at once about an order that nobody knows here make one payment", async () => {
+Deno.test("notification: ten concurrent ones about a transaction created outside the service adopt one payment", async () => {
   await using payments = await openPair();
-  const { sandbox, app, other } = payments;
+  const { sandbox, app, second } = payments;
   const order_id = randomUUID();
   const foreign = await sandbox.paid("bca", { transaction_details: { order_id } });
-  const body = await hookOf(payments, order_id, "settlement");
-  holdLooks(payments, 10);
-  const told = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => tell(index % 2 ? app : other, body)),
+  const body = await findSentNotification(payments, order_id, "settlement");
+  holdStatusResponses(payments, 10);
+  const notifications = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : second, body)),
   );
-  assert.deepEqual(ends(told), { duplicate: 9, processed: 1 });
+  assert.deepEqual(countStatuses(notifications), { duplicate: 9, processed: 1 });
   const rows = await ask(
     databaseUrl,
     `select id, user_id, transaction_id, transaction_status, gross_amount
@@ -275,41 +283,41 @@ Deno.test("incidents 17, 20: ten at once about an order that nobody knows here m
   assert.deepEqual([rows.length, row!.user_id, row!.transaction_id, row!.transaction_status], [
     ...[1, null, foreign.transaction_id, "settlement"],
   ]);
-  assert.ok(told.every(({ payment_id }) => payment_id === row!.id));
+  assert.ok(notifications.every(({ payment_id }) => payment_id === row!.id));
   assert.deepEqual(await payments.events(row!.id), ["payment_settled"]);
   assert.deepEqual(await payments.transitions(row!.id), [
     ">pending notification",
     "pending>settlement notification",
   ]);
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-Deno.test("incident 20: ten at once about an order that not even the gateway knows make none", async () => {
+Deno.test("notification: ten concurrent ones about an order unknown to the gateway create no payment", async () => {
   await using payments = await openPair();
-  const { app, other } = payments;
-  const nobodys = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
-  const body = telling({
-    ...nobodys,
+  const { app, second } = payments;
+  const unknown = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
+  const body = buildNotification({
+    ...unknown,
     gross_amount: "44000.00",
     payment_type: "bank_transfer",
   }, "settlement");
-  const told = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => tell(index % 2 ? app : other, body)),
+  const notifications = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : second, body)),
   );
-  assert.deepEqual(ends(told), { unmatched: 10 });
+  assert.deepEqual(countStatuses(notifications), { unmatched: 10 });
   const rows = await ask(
     databaseUrl,
-    `select id from gateway.payments where order_id = '${nobodys.order_id}'`,
+    `select id from gateway.payments where order_id = '${unknown.order_id}'`,
   );
   assert.equal(rows.length, 0);
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-Deno.test("incident 18: the webhook comes before the charge's own answer; one payment, with all that is the merchant's", async () => {
+Deno.test("notification: before the charge's response leads to one payment with all data of the request", async () => {
   await using payments = await openPair();
-  const { sandbox, other } = payments;
+  const { sandbox, second } = payments;
   sandbox.receiver.answer = async ({ text }) =>
-    await other.request("/notification/", {
+    await second.request("/notification/", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: text,
@@ -347,20 +355,20 @@ Deno.test("incident 18: the webhook comes before the charge's own answer; one pa
     assert.deepEqual(await payments.events(charged.id), [
       kind === "card" ? "payment_settled" : "payment_received",
     ]);
-    const told = await ask(
+    const notifications = await ask(
       databaseUrl,
       `select status, payment_id from gateway.notifications where order_id = '${order_id}'`,
     );
-    assert.deepEqual(told.map((each) => ({ ...each })), [
+    assert.deepEqual(notifications.map((each) => ({ ...each })), [
       { status: "processed", payment_id: charged.id },
     ]);
-    await assertShowsWhatGatewaySays(payments, charged);
+    await assertHasPaymentDetails(payments, charged);
   }
-  assertNoErrors(payments.app, other);
+  assertNoErrors(payments.app, second);
 });
 
-/** Where and how to pay, as the charge's own answer had it. */
-async function assertShowsWhatGatewaySays(payments: Pair, charged: Payment): Promise<void> {
+/** Fails unless the payment has the payment details of the charge's response. */
+async function assertHasPaymentDetails(payments: Pair, charged: Payment): Promise<void> {
   const answers = payments.relay.received.filter(({ target }) => target === "/v2/charge");
   assert.ok(answers.length > 0);
   const { va_number, payment_code, bill_key, qr_url, deeplink_url } = charged;
@@ -369,37 +377,37 @@ async function assertShowsWhatGatewaySays(payments: Pair, charged: Payment): Pro
   if (expected !== undefined) assert.ok(expected, charged.payment_type);
   if (charged.payment_type === "gopay") assert.ok(qr_url && deeplink_url);
   const { updated_at: _, ...known } = await payments.read(charged.id);
-  const { updated_at: __, ...looked } = await payments.refresh(charged.id);
-  assert.deepEqual({ ...looked, status_message: null }, { ...known, status_message: null });
+  const { updated_at: __, ...refreshed } = await payments.refresh(charged.id);
+  assert.deepEqual({ ...refreshed, status_message: null }, { ...known, status_message: null });
 }
 
-Deno.test("incident 18: it is even paid before the charge's own answer, and stays so", async () => {
+Deno.test("notification: a payment settled before the charge's response stays settled", async () => {
   await using payments = await openPair();
-  const { sandbox, relay, other } = payments;
+  const { sandbox, relay, second } = payments;
   const order_id = randomUUID();
   relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (request.target !== "/v2/charge") return answer;
     await sandbox.control(`transactions/${order_id}/pay`);
-    await tell(other, await hookOf(payments, order_id, "settlement"));
-    await tell(other, await hookOf(payments, order_id, "pending"));
+    await deliver(second, await findSentNotification(payments, order_id, "settlement"));
+    await deliver(second, await findSentNotification(payments, order_id, "pending"));
     return answer;
   };
   const charged = await payments.charge("bca", { order_id });
   assertMembers(charged, { order_id, transaction_status: "settlement", is_paid: true });
-  assert.ok(charged.va_number, "what the charge's answer said is there as well");
+  assert.ok(charged.va_number, "the payment details of the response are stored");
   assert.deepEqual(await payments.events(charged.id), ["payment_settled"]);
   assert.deepEqual((await payments.transactions(order_id)).length, 1);
 });
 
-Deno.test("incident 26: of two that happened in the same second the further one counts, whichever comes first", async () => {
+Deno.test("notification: of two from the same second the later state wins, in either order", async () => {
   await using payments = await openPair();
-  const { app, other } = payments;
+  const { app, second } = payments;
   const at = { transaction_time: "2026-03-05 11:02:09", settlement_time: "2026-03-05 11:02:09" };
   for (const order of [["settlement", "pending"], ["pending", "settlement"]]) {
     const charged = await payments.charge("bca");
     for (const [index, state] of order.entries()) {
-      await tell(index ? app : other, telling(charged, state, at));
+      await deliver(index ? app : second, buildNotification(charged, state, at));
     }
     assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
@@ -412,16 +420,19 @@ Deno.test("incident 26: of two that happened in the same second the further one 
     });
     await payments.sandbox.control(`transactions/${transaction_id}/settle`);
     await Promise.all(order.map((state, index) => {
-      return tell(index ? app : other, telling(charged, state, { ...at, fraud_status: "accept" }));
+      return deliver(
+        index ? app : second,
+        buildNotification(charged, state, { ...at, fraud_status: "accept" }),
+      );
     }));
     assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
   }
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-/** Paid, and given back in part at the gateway's own desk; we have heard of neither. */
-async function refundedElsewhere(payments: Pair): Promise<Payment> {
+/** A payment that was paid and partially refunded at the gateway, without a notification yet. */
+async function createRefundedAtGateway(payments: Pair): Promise<Payment> {
   const { sandbox } = payments;
   const charged = await payments.charge("gopay");
   await sandbox.control(`transactions/${charged.transaction_id}/pay`);
@@ -436,13 +447,19 @@ async function refundedElsewhere(payments: Pair): Promise<Payment> {
 
 const REFUNDED_EVENTS = ["payment_received", "payment_settled", "payment_refunded"];
 
-Deno.test("incident 28: a refund is told of before the payment is; both are known after, in their order", async () => {
+Deno.test("notification: a refund before the settlement leads to both events in order", async () => {
   await using payments = await openPair();
-  const { app, other } = payments;
-  const charged = await refundedElsewhere(payments);
-  const refund = await tell(app, await hookOf(payments, charged.order_id, "partial_refund"));
+  const { app, second } = payments;
+  const charged = await createRefundedAtGateway(payments);
+  const refund = await deliver(
+    app,
+    await findSentNotification(payments, charged.order_id, "partial_refund"),
+  );
   assert.equal(refund.status, "processed");
-  const late = await tell(other, await hookOf(payments, charged.order_id, "settlement"));
+  const late = await deliver(
+    second,
+    await findSentNotification(payments, charged.order_id, "settlement"),
+  );
   assert.equal(late.status, "stale");
   assertMembers(await payments.read(charged.id), {
     transaction_status: "partial_refund",
@@ -453,21 +470,27 @@ Deno.test("incident 28: a refund is told of before the payment is; both are know
   assert.deepEqual(await payments.events(charged.id), REFUNDED_EVENTS);
   const [, settled, refunded] = await eventsOf(payments, charged.id);
   assert.deepEqual([settled.sequence, refunded.sequence], [2, 3]);
-  assertNoErrors(app, other);
+  assertNoErrors(app, second);
 });
 
-Deno.test("incident 28: a refund that cannot be looked at waits, whatever comes meanwhile", async () => {
+Deno.test("notification: a refund that cannot be checked yet is applied later, even if the settlement arrives first", async () => {
   await using payments = await openPair();
-  const { relay, app, other } = payments;
-  const charged = await refundedElsewhere(payments);
+  const { relay, app, second } = payments;
+  const charged = await createRefundedAtGateway(payments);
   relay.intercept = () => new Response("away", { status: 503 });
-  const refund = await tell(app, await hookOf(payments, charged.order_id, "partial_refund"));
+  const refund = await deliver(
+    app,
+    await findSentNotification(payments, charged.order_id, "partial_refund"),
+  );
   assert.equal(refund.status, "received");
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
-  const paid = await tell(other, await hookOf(payments, charged.order_id, "settlement"));
+  const paid = await deliver(
+    second,
+    await findSentNotification(payments, charged.order_id, "settlement"),
+  );
   assert.equal(paid.status, "processed");
   relay.intercept = (_request, pass) => pass();
-  await runDueJobs(other);
+  await runDueJobs(second);
   const found = await app.database.query((sql) => findNotification(sql, refund.id));
   assert.equal(found!.status, "processed");
   assertMembers(await payments.read(charged.id), {
@@ -477,20 +500,20 @@ Deno.test("incident 28: a refund that cannot be looked at waits, whatever comes 
   assert.deepEqual(await payments.events(charged.id), REFUNDED_EVENTS);
 });
 
-Deno.test("incident 30: with a fee on top the signed amount is the gateway's, and the books have the order's", async () => {
+Deno.test("notification: with a customer fee, the signed amount is the gateway's and the stored amount the order's", async () => {
   await using payments = await openPair();
-  const { sandbox, relay, app, other } = payments;
+  const { sandbox, relay, app, second } = payments;
   const charged = await payments.charge("gopay");
   await sandbox.control(`transactions/${charged.transaction_id}/pay`, { fee: 2_500 });
-  const body = await hookOf(payments, charged.order_id, "settlement");
+  const body = await findSentNotification(payments, charged.order_id, "settlement");
   assert.equal(body.gross_amount, "46500.00");
   const { gross_amount_info } = body.metadata.extra_info;
   assert.equal(Number(gross_amount_info.original_amount), AMOUNT);
   const asked = relay.times(STATUS);
-  const told = await tell(app, body);
-  assert.deepEqual([told.status, told.gross_amount], ["processed", "46500.00"]);
-  assert.equal(relay.times(STATUS), asked + 1, "an amount that differs is not believed as it is");
-  assert.equal((await tell(other, body)).status, "duplicate");
+  const notification = await deliver(app, body);
+  assert.deepEqual([notification.status, notification.gross_amount], ["processed", "46500.00"]);
+  assert.equal(relay.times(STATUS), asked + 1, "another amount is checked at the gateway");
+  assert.equal((await deliver(second, body)).status, "duplicate");
   assertMembers(await payments.read(charged.id), {
     gross_amount: "44000.00",
     captured_amount: "44000.00",
@@ -498,22 +521,22 @@ Deno.test("incident 30: with a fee on top the signed amount is the gateway's, an
     transaction_status: "settlement",
   });
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
-  // As if the original were the sum with the fee: that is another text, and another signature.
+  // The signature covers the amount with the fee, so the original amount is rejected.
   const response = await notify(payments, { ...body, gross_amount: "44000.00" });
   assert.equal(response.status, 403);
 });
 
-/** Time limits of calls to the gateway end when the test says so; pauses between tries at once. */
-function createLimits() {
-  const limits: number[] = [];
+/** Timeouts of gateway calls end when the test says so; pauses between retries end at once. */
+function createTimeouts() {
+  const timeouts: number[] = [];
   const ends: (() => void)[] = [];
   return {
-    limits,
-    pass: () => ends.splice(0).forEach((end) => end()),
+    timeouts,
+    endTimeouts: () => ends.splice(0).forEach((end) => end()),
     wait(ms: number, signal: AbortSignal): Promise<void> {
       if (ms < 1_000) return Promise.resolve();
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      limits.push(ms);
+      timeouts.push(ms);
       ends.push(resolve);
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       return promise;
@@ -527,47 +550,51 @@ async function reread(app: TestApp, { id }: GatewayNotification): Promise<Gatewa
   return (await app.database.query((sql) => findNotification(sql, id)))!;
 }
 
-/** A payment that is paid at the gateway, and its notification, which we do not believe unasked. */
-async function paidElsewhere(payments: TestPayments): Promise<[Payment, Json]> {
+/** A payment that was paid at the gateway, and its notification, which has to be confirmed. */
+async function createPaidAtGateway(payments: TestPayments): Promise<[Payment, Json]> {
   const charged = await payments.charge("bca");
   await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
-  return [charged, await hookOf(payments, charged.order_id, "settlement")];
+  return [charged, await findSentNotification(payments, charged.order_id, "settlement")];
 }
 
-Deno.test("a gateway that is slow to confirm is not waited for: 200 in time, and a job finishes it", async () => {
-  const { limits, pass, wait } = createLimits();
+Deno.test("notification: is answered in time and finished by a job if the gateway is slow to confirm", async () => {
+  const { timeouts, endTimeouts, wait } = createTimeouts();
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
     ...CONFIRMED,
     gatewayOptions: { wait },
   });
   const { app, relay } = payments;
-  const [charged, body] = await paidElsewhere(payments);
+  const [charged, body] = await createPaidAtGateway(payments);
   const held = relay.holdNext(STATUS);
-  const telling = tell(app, body);
+  const delivering = deliver(app, body);
   await held.arrived;
-  assert.ok(limits.at(-1)! <= 4_000, `${limits.at(-1)}`);
-  pass();
-  const told = await telling;
-  assert.deepEqual([told.status, told.payment_id, told.error_message], ["received", null, null]);
+  assert.ok(timeouts.at(-1)! <= 4_000, `${timeouts.at(-1)}`);
+  endTimeouts();
+  const notification = await delivering;
+  assert.deepEqual([notification.status, notification.payment_id, notification.error_message], [
+    "received",
+    null,
+    null,
+  ]);
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
-  const [job, ...others] = await jobsOf(app, told.id);
+  const [job, ...others] = await jobsOf(app, notification.id);
   assert.deepEqual([job!.task, job!.status, others], ["process_notification", "queued", []]);
-  assert.ok(app.carried.some(({ id }) => id === job!.id), "it is on its way to a worker");
+  assert.ok(app.carried.some(({ id }) => id === job!.id), "the job is enqueued");
 
   held.release();
   await runDueJobs(app);
-  const done = await reread(app, told);
+  const done = await reread(app, notification);
   assert.deepEqual([done.status, done.payment_id], ["processed", charged.id]);
   assert.equal((await payments.read(charged.id)).is_paid, true);
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
   const [, settled] = await eventsOf(payments, charged.id);
-  assert.equal(settled.data.notification_id, told.id);
+  assert.equal(settled.data.notification_id, notification.id);
 });
 
-Deno.test("what the gateway never says fails after the last try, and a replay mends it", async () => {
+Deno.test("notification: fails after the last retry if the gateway never answers, and a replay applies it", async () => {
   let now = Date.now();
-  const { wait } = createLimits();
+  const { wait } = createTimeouts();
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
     ...CONFIRMED,
@@ -576,90 +603,101 @@ Deno.test("what the gateway never says fails after the last try, and a replay me
   });
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
-  const [charged, body] = await paidElsewhere(payments);
+  const [charged, body] = await createPaidAtGateway(payments);
   relay.intercept = () => new Response("away", { status: 503 });
-  const told = await tell(app, body);
-  const replay = () => payments.post(`/notifications/${told.id}/replay/`, undefined, {}, staff);
+  const notification = await deliver(app, body);
+  const replay = () =>
+    payments.post(`/notifications/${notification.id}/replay/`, undefined, {}, staff);
   let tries = 0;
-  for (; (await reread(app, told)).status === "received"; tries++) {
-    assert.ok(tries < 20, "it is given up some day");
-    assert.ok((await replay()).status >= 400, "nor does a replay help");
+  for (; (await reread(app, notification)).status === "received"; tries++) {
+    assert.ok(tries < 20, "the number of retries is limited");
+    assert.ok((await replay()).status >= 400, "a replay fails, too");
     now += 3_600_000;
     await runDueJobs(app);
   }
   assert.ok(tries > 3, `${tries}`);
-  const failed = await reread(app, told);
+  const failed = await reread(app, notification);
   assert.equal(failed.status, "failed");
   assert.ok(failed.error_message);
-  const [job] = await jobsOf(app, told.id);
+  const [job] = await jobsOf(app, notification.id);
   assert.equal(job!.status, "failed");
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
 
   relay.intercept = (_request, pass) => pass();
   const response = await replay();
   assert.equal(response.status, 200);
-  const mended = NotificationSchema.parse(await response.json());
-  assert.deepEqual([mended.status, mended.payment_id, mended.error_message], [
+  const replayed = NotificationSchema.parse(await response.json());
+  assert.deepEqual([replayed.status, replayed.payment_id, replayed.error_message], [
     ...["processed", charged.id, null],
   ]);
-  assert.deepEqual((await reread(app, told)).error_message, null);
+  assert.deepEqual((await reread(app, notification)).error_message, null);
   assert.equal((await payments.read(charged.id)).is_paid, true);
 });
 
-Deno.test("a job that comes after a replay has nothing left to do", async () => {
+Deno.test("notification: a job that runs after a replay does nothing", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase(), ...CONFIRMED });
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
-  const [charged, body] = await paidElsewhere(payments);
+  const [charged, body] = await createPaidAtGateway(payments);
   relay.intercept = () => new Response("away", { status: 503 });
-  const told = await tell(app, body);
+  const notification = await deliver(app, body);
   relay.intercept = (_request, pass) => pass();
-  const response = await payments.post(`/notifications/${told.id}/replay/`, undefined, {}, staff);
+  const response = await payments.post(
+    `/notifications/${notification.id}/replay/`,
+    undefined,
+    {},
+    staff,
+  );
   assert.equal(response.status, 200);
   const asked = relay.times(STATUS);
   await runDueJobs(app);
   assert.equal(relay.times(STATUS), asked);
-  assert.equal((await reread(app, told)).status, "processed");
+  assert.equal((await reread(app, notification)).status, "processed");
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
-  assert.equal((await jobsOf(app, told.id))[0]!.status, "succeeded");
+  assert.equal((await jobsOf(app, notification.id))[0]!.status, "succeeded");
 });
 
-Deno.test("with the gateway down and the breaker open all is taken, and what needs no question is done", async () => {
+Deno.test("notification: all are accepted while the circuit breaker is open, and trusted ones are applied", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
-  await using cutOff = await openApp({
+  await using disconnected = await openApp({
     databaseUrl: payments.databaseUrl,
     serverKey: SERVER_KEY,
-    gatewayOptions: { wait: createLimits().wait },
+    gatewayOptions: { wait: createTimeouts().wait },
   });
-  const unsure: [Payment, GatewayNotification][] = [];
+  const unconfirmed: [Payment, GatewayNotification][] = [];
   for (let i = 0; i < 4; i++) {
     const charged = await payments.charge("gopay");
     await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`, { fee: 1_000 });
-    const body = await hookOf(payments, charged.order_id, "settlement");
-    unsure.push([charged, await tell(cutOff, body)]);
+    const body = await findSentNotification(payments, charged.order_id, "settlement");
+    unconfirmed.push([charged, await deliver(disconnected, body)]);
   }
-  assert.equal(cutOff.gateway.breakerState(), "open");
-  assert.deepEqual(ends(unsure.map(([, told]) => told)), { received: 4 });
-  const [sure, body] = await paidElsewhere(payments);
-  assert.equal((await tell(cutOff, body)).status, "processed");
-  assert.equal((await payments.read(sure.id)).is_paid, true);
+  assert.equal(disconnected.gateway.breakerState(), "open");
+  assert.deepEqual(countStatuses(unconfirmed.map(([, notification]) => notification)), {
+    received: 4,
+  });
+  const [trusted, body] = await createPaidAtGateway(payments);
+  assert.equal((await deliver(disconnected, body)).status, "processed");
+  assert.equal((await payments.read(trusted.id)).is_paid, true);
   const order_id = randomUUID();
   await payments.sandbox.paid("bca", { transaction_details: { order_id } });
-  const foreign = await tell(cutOff, await hookOf(payments, order_id, "settlement"));
+  const foreign = await deliver(
+    disconnected,
+    await findSentNotification(payments, order_id, "settlement"),
+  );
   assert.equal(foreign.status, "received");
 
-  // An instance that reaches the gateway does what the other one could not.
+  // An instance that reaches the gateway finishes them.
   await runDueJobs(payments.app);
-  for (const [charged, told] of unsure) {
-    assert.equal((await reread(cutOff, told)).status, "processed");
+  for (const [charged, notification] of unconfirmed) {
+    assert.equal((await reread(disconnected, notification)).status, "processed");
     assertMembers(await payments.read(charged.id), { is_paid: true, net_amount: "44000.00" });
   }
-  const adopted = await reread(cutOff, foreign);
+  const adopted = await reread(disconnected, foreign);
   assert.equal(adopted.status, "processed");
   assert.deepEqual(await payments.events(adopted.payment_id!), ["payment_settled"]);
 });
 
-Deno.test("a gateway that has forgotten a transaction takes nothing away from its payment", async () => {
+Deno.test("notification: a payment keeps its state if the gateway no longer knows the transaction", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
@@ -668,12 +706,15 @@ Deno.test("a gateway that has forgotten a transaction takes nothing away from it
   const { app, relay } = payments;
   const paid = await payments.paid("gopay");
   relay.intercept = () => Response.json({ status_code: "404", status_message: "No such thing." });
-  const told = await tell(app, telling(paid, "refund", { refund_amount: "44000.00" }));
-  assert.equal(told.status, "received");
-  await until("it is given up", async () => {
+  const notification = await deliver(
+    app,
+    buildNotification(paid, "refund", { refund_amount: "44000.00" }),
+  );
+  assert.equal(notification.status, "received");
+  await until("the notification has failed", async () => {
     now += 3_600_000;
     await runDueJobs(app);
-    return (await reread(app, told)).status === "failed";
+    return (await reread(app, notification)).status === "failed";
   });
   assert.deepEqual(await payments.read(paid.id), paid);
 });

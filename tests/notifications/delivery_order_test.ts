@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
-import { notified } from "../support/gateway/notifications.ts";
+import { notifyAndRead } from "../support/gateway/notifications.ts";
 import {
   type ChargeKind,
   openPayments,
@@ -13,93 +13,94 @@ import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 
-Deno.test("pending, capture, settlement, partial_refund and refund end alike, whatever order they come in", async () => {
+Deno.test("notifications: of a refunded card payment lead to the same end in all 120 orders", async () => {
   await using payments = await openPayments({ databaseUrl });
   const orders = permutations([0, 1, 2, 3, 4]);
   assert.equal(orders.length, 120);
   const ends = await Promise.all(orders.map(async (order) => {
-    const { id, hooks } = await refundedCard(payments);
+    const { id, hooks } = await createRefundedCard(payments);
     for (const index of order) {
-      assert.notEqual((await told(payments, hooks[index])).status, "failed");
+      assert.notEqual((await deliver(payments, hooks[index])).status, "failed");
     }
-    return await endOf(payments, id);
+    return await finalState(payments, id);
   }));
   for (const [index, end] of ends.entries()) {
-    assert.deepEqual(end, REFUNDED, orders[index]!.map((each) => CARD_LIFE[each]).join(", "));
+    assert.deepEqual(end, REFUNDED, orders[index]!.map((each) => CARD_STATUSES[each]).join(", "));
   }
 });
 
-Deno.test("all of them at once, and each of them three times, end alike, too", async () => {
+Deno.test("notifications: of a refunded card payment lead to the same end if sent concurrently three times each", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (let round = 0; round < 10; round++) {
-    const { id, hooks } = await refundedCard(payments);
-    await Promise.all([...hooks, ...hooks, ...hooks].map((hook) => told(payments, hook)));
-    assert.deepEqual(await endOf(payments, id), REFUNDED);
+    const { id, hooks } = await createRefundedCard(payments);
+    await Promise.all([...hooks, ...hooks, ...hooks].map((hook) => deliver(payments, hook)));
+    assert.deepEqual(await finalState(payments, id), REFUNDED);
   }
 });
 
-Deno.test("any of them may overtake the answer to the charge, which then takes nothing back", async () => {
+Deno.test("notifications: any of them before the charge's response leads to the gateway's state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { relay, sandbox } = payments;
-  for (const index of CARD_LIFE.keys()) {
+  for (const index of CARD_STATUSES.keys()) {
     const order_id = crypto.randomUUID();
     const held = relay.holdAnswer("POST /v2/charge");
     const charging = payments.charge("card_3ds", { order_id });
     await held.arrived;
     const hooks = await refundCard(payments, order_id);
-    await told(payments, hooks[index]);
+    await deliver(payments, hooks[index]);
     held.release();
     const { id, transaction_status } = await charging;
-    assert.equal(transaction_status, "refund", CARD_LIFE[index]);
-    assert.deepEqual(await endOf(payments, id), {
+    assert.equal(transaction_status, "refund", CARD_STATUSES[index]);
+    assert.deepEqual(await finalState(payments, id), {
       ...REFUNDED,
-      // It was never heard of while it waited.
+      // There is no payment_received: the pending state was never applied.
       events: ["payment_settled", "payment_refunded"],
     });
     assert.equal((await sandbox.status(order_id)).transaction_status, "refund");
   }
 });
 
-Deno.test("of the same second it is what is further on that counts, in either order and at once", async () => {
+Deno.test("notifications: of two from the same second the later state wins, in either order and concurrently", async () => {
   await using payments = await openPayments({ databaseUrl });
   const second = {
     transaction_time: "2026-03-05 11:12:09",
     settlement_time: "2026-03-05 11:12:09",
   };
-  const tell = (hook: Json) => told(payments, { ...hook, ...second });
-  const ways = [
+  const deliverAtSecond = (hook: Json) => deliver(payments, { ...hook, ...second });
+  const orders = [
     async ([, capture, settlement]: Json[]) => {
-      await tell(capture);
-      await tell(settlement);
+      await deliverAtSecond(capture);
+      await deliverAtSecond(settlement);
     },
     async ([, capture, settlement]: Json[]) => {
-      await tell(settlement);
-      await tell(capture);
+      await deliverAtSecond(settlement);
+      await deliverAtSecond(capture);
     },
-    ([, capture, settlement]: Json[]) => Promise.all([tell(capture), tell(settlement)]),
+    ([, capture, settlement]: Json[]) =>
+      Promise.all([deliverAtSecond(capture), deliverAtSecond(settlement)]),
   ];
-  for (const way of ways) {
+  for (const send of orders) {
     const { id, transaction_id, order_id } = await payments.charge("card_3ds");
-    await happen(payments, transaction_id!, "three_ds", "settle");
-    await way(await hooksOf(payments, order_id));
-    const { status, events } = await endOf(payments, id);
+    await runSteps(payments, transaction_id!, "three_ds", "settle");
+    await send(await notificationsOf(payments, order_id));
+    const { status, events } = await finalState(payments, id);
     assert.equal(status, "settlement");
     assert.deepEqual(events, ["payment_received", "payment_settled"]);
   }
 });
 
-/** What else can become of a payment: each step with what the gateway tells of it. */
-const LIVES: {
+/** Other outcomes of a payment, with the steps that lead there. */
+const OUTCOMES: {
   name: string;
   kind: ChargeKind;
   steps: string[];
   end: string;
   fraud: string;
-  /** In the order of their happening; in others some of them are passed over. */
+  /** In order of occurrence; other orders skip some of them. */
   events: string[];
 }[] = [
   {
-    name: "a challenge that is accepted, and settled",
+    name: "an accepted and settled challenge",
     kind: "card_3ds",
     steps: ["three_ds", "approve", "settle"],
     end: "settlement",
@@ -107,7 +108,7 @@ const LIVES: {
     events: ["payment_received", "payment_received", "payment_settled"],
   },
   {
-    name: "a challenge that is denied",
+    name: "a denied challenge",
     kind: "card_3ds",
     steps: ["three_ds", "deny"],
     end: "deny",
@@ -115,7 +116,7 @@ const LIVES: {
     events: ["payment_received", "payment_received", "payment_denied"],
   },
   {
-    name: "a challenge that nobody answers",
+    name: "a challenge without a decision",
     kind: "card_3ds",
     steps: ["three_ds", "settle"],
     end: "cancel",
@@ -123,7 +124,7 @@ const LIVES: {
     events: ["payment_received", "payment_received", "payment_cancelled"],
   },
   {
-    name: "a payment that its provider takes back",
+    name: "a payment reversed by its provider",
     kind: "echannel",
     steps: ["pay", "reverse"],
     end: "deny",
@@ -131,7 +132,7 @@ const LIVES: {
     events: ["payment_received", "payment_settled", "payment_denied"],
   },
   {
-    name: "a payment that nobody makes",
+    name: "an unpaid payment",
     kind: "gopay",
     steps: ["expire"],
     end: "expire",
@@ -140,33 +141,35 @@ const LIVES: {
   },
 ];
 
-for (const { name, kind, steps, end, fraud, events } of LIVES) {
-  Deno.test(`${name}: told in time, each step is taken with its event`, async () => {
+for (const { name, kind, steps, end, fraud, events } of OUTCOMES) {
+  Deno.test(`notifications: of ${name}, received in time, each apply their step and event`, async () => {
     await using payments = await openPayments({ databaseUrl });
-    const payment = await charged(payments, kind);
-    await told(payments, (await hooksOf(payments, payment.order_id))[0]);
+    const payment = await chargeKind(payments, kind);
+    await deliver(payments, (await notificationsOf(payments, payment.order_id))[0]);
     for (const step of steps) {
-      await happen(payments, payment.transaction_id!, step);
-      await told(payments, (await hooksOf(payments, payment.order_id)).at(-1));
+      await runSteps(payments, payment.transaction_id!, step);
+      await deliver(payments, (await notificationsOf(payments, payment.order_id)).at(-1));
     }
-    const inTime = await endOf(payments, payment.id);
+    const inTime = await finalState(payments, payment.id);
     assert.deepEqual([inTime.status, inTime.fraud], [end, fraud]);
     assert.deepEqual(inTime.events, events);
 
-    for (const late of await hooksOf(payments, payment.order_id)) await told(payments, late);
-    assert.deepEqual(await endOf(payments, payment.id), inTime, "late ones change nothing");
+    for (const late of await notificationsOf(payments, payment.order_id)) {
+      await deliver(payments, late);
+    }
+    assert.deepEqual(await finalState(payments, payment.id), inTime, "repeats change nothing");
   });
 
-  Deno.test(`${name}: told afterwards, every order ends alike`, async () => {
+  Deno.test(`notifications: of ${name}, received afterwards, lead to the same end in every order`, async () => {
     await using payments = await openPayments({ databaseUrl });
-    const places = [0, ...steps.map((_, index) => index + 1)];
+    const positions = [0, ...steps.map((_, index) => index + 1)];
     await Promise.all(
-      permutations(places).map(async (order) => {
-        const payment = await charged(payments, kind);
-        await happen(payments, payment.transaction_id!, ...steps);
-        const hooks = await hooksOf(payments, payment.order_id);
-        for (const index of order) await told(payments, hooks[index]);
-        const ended = await endOf(payments, payment.id);
+      permutations(positions).map(async (order) => {
+        const payment = await chargeKind(payments, kind);
+        await runSteps(payments, payment.transaction_id!, ...steps);
+        const hooks = await notificationsOf(payments, payment.order_id);
+        for (const index of order) await deliver(payments, hooks[index]);
+        const ended = await finalState(payments, payment.id);
         assert.deepEqual([ended.status, ended.fraud], [end, fraud], order.join());
         assertInOrder(ended.events, events);
         assert.equal(ended.events.at(-1), events.at(-1));
@@ -175,7 +178,7 @@ for (const { name, kind, steps, end, fraud, events } of LIVES) {
   });
 }
 
-const CARD_LIFE = ["pending", "capture", "settlement", "partial_refund", "refund"];
+const CARD_STATUSES = ["pending", "capture", "settlement", "partial_refund", "refund"];
 
 const REFUNDED = {
   status: "refund",
@@ -187,30 +190,32 @@ const REFUNDED = {
   events: ["payment_received", "payment_settled", "payment_refunded"],
 };
 
-/** A card's payment from its beginning to the last of its money, of which we have heard nothing yet. */
-async function refundedCard(payments: TestPayments): Promise<{ id: string; hooks: Json[] }> {
+/**
+ * A card payment that was fully refunded at the gateway; no notification has been delivered yet.
+ */
+async function createRefundedCard(payments: TestPayments): Promise<{ id: string; hooks: Json[] }> {
   const { id, order_id } = await payments.charge("card_3ds");
   return { id, hooks: await refundCard(payments, order_id) };
 }
 
 async function refundCard(payments: TestPayments, orderId: string): Promise<Json[]> {
   const { sandbox } = payments;
-  await happen(payments, orderId, "three_ds", "settle");
+  await runSteps(payments, orderId, "three_ds", "settle");
   await sandbox.post(`/v2/${orderId}/refund`, { refund_key: "first", amount: 14_000 });
   await sandbox.post(`/v2/${orderId}/refund`, { refund_key: "second", amount: 30_000 });
-  const hooks = await hooksOf(payments, orderId);
-  assert.deepEqual(hooks.map(({ transaction_status }) => transaction_status), CARD_LIFE);
+  const hooks = await notificationsOf(payments, orderId);
+  assert.deepEqual(hooks.map(({ transaction_status }) => transaction_status), CARD_STATUSES);
   return hooks;
 }
 
-async function charged(payments: TestPayments, kind: ChargeKind): Promise<Payment> {
+async function chargeKind(payments: TestPayments, kind: ChargeKind): Promise<Payment> {
   const isCard = kind.startsWith("card");
   const token = isCard && { token_id: await payments.sandbox.token(CHALLENGED_CARD) };
   return await payments.charge(kind, { ...token });
 }
 
-/** Approved and denied is by the merchant, all else by others. */
-async function happen({ sandbox }: TestPayments, id: string, ...steps: string[]): Promise<void> {
+/** The merchant approves and denies; the sandbox's controls do the other steps. */
+async function runSteps({ sandbox }: TestPayments, id: string, ...steps: string[]): Promise<void> {
   for (const step of steps) {
     if (step === "approve" || step === "deny") {
       const { status_code } = await sandbox.post(`/v2/${id}/${step}`);
@@ -219,19 +224,19 @@ async function happen({ sandbox }: TestPayments, id: string, ...steps: string[])
   }
 }
 
-/** What the gateway told of an order so far, in its order. */
-async function hooksOf({ sandbox }: TestPayments, orderId: string): Promise<Json[]> {
+/** The notifications of an order so far, in the order they were sent. */
+async function notificationsOf({ sandbox }: TestPayments, orderId: string): Promise<Json[]> {
   await sandbox.settled();
   return sandbox.hooks.map(({ body }) => body).filter(({ order_id }) => order_id === orderId);
 }
 
-async function told(payments: TestPayments, hook: Json) {
-  assert.ok(hook, "the gateway told it");
-  return await notified(payments, hook);
+async function deliver(payments: TestPayments, hook: Json) {
+  assert.ok(hook, "the gateway sent it");
+  return await notifyAndRead(payments, hook);
 }
 
-/** How a payment ended, without what is each payment's own. */
-async function endOf(payments: TestPayments, id: string): Promise<typeof REFUNDED> {
+/** The final state of a payment, without values that differ between payments. */
+async function finalState(payments: TestPayments, id: string): Promise<typeof REFUNDED> {
   const payment = await payments.read(id);
   return {
     status: payment.transaction_status,
@@ -245,7 +250,7 @@ async function endOf(payments: TestPayments, id: string): Promise<typeof REFUNDE
   };
 }
 
-/** Each of them once, and none before one that it followed. */
+/** Fails unless the events are in this order; some may be missing. */
 function assertInOrder(events: string[], all: string[]): void {
   let at = 0;
   for (const name of events) {

@@ -19,8 +19,8 @@ import {
   type TestSubscriptions,
 } from "../support/records/subscriptions.ts";
 
-/** Sends hints that have to be taken, as all are, and kept nowhere, as none is. */
-async function hint(subscriptions: TestSubscriptions, ...bodies: Json[]): Promise<void> {
+/** Sends unsigned notifications. Each is answered with 200 and never stored. */
+async function sendHints(subscriptions: TestSubscriptions, ...bodies: Json[]): Promise<void> {
   for (const body of bodies) {
     const response = await notify(subscriptions, body);
     const text = await response.text();
@@ -41,15 +41,15 @@ async function countRows({ databaseUrl }: TestSubscriptions): Promise<Json> {
   return { ...counts };
 }
 
-/** One that the gateway was last asked about more than a minute ago. */
-async function createBefore(subscriptions: TestSubscriptions): Promise<Subscription> {
+/** A subscription that was checked at the gateway more than a minute ago. */
+async function createUncheckedForAMinute(subscriptions: TestSubscriptions): Promise<Subscription> {
   const subscription = await subscriptions.create();
-  await subscriptions.pass(MINUTE + 1);
+  await subscriptions.advance(MINUTE + 1);
   return subscription;
 }
 
-/** A create that the gateway did, and whose answer was lost; the row waits. */
-async function createLost(subscriptions: TestSubscriptions, headers = newKey()) {
+/** The gateway creates the subscription, but the response is lost: the row stays pending. */
+async function createWithLostResponse(subscriptions: TestSubscriptions, headers = newKey()) {
   const { sandbox, post } = subscriptions;
   await sandbox.fault("subscription_create", "answer_lost");
   const request = await subscriptions.request();
@@ -66,33 +66,33 @@ async function createLost(subscriptions: TestSubscriptions, headers = newKey()) 
   return { id, headers, request };
 }
 
-/** The gateway's own word of the one that it made last. */
-async function lastMade(subscriptions: TestSubscriptions): Promise<Json> {
-  const made = await subscriptions.made();
-  assert.ok(made.length > 0);
-  return made.at(-1);
+/** The gateway's notification about the subscription that it created last. */
+async function lastCreated(subscriptions: TestSubscriptions): Promise<Json> {
+  const created = await subscriptions.createdAtGateway();
+  assert.ok(created.length > 0);
+  return created.at(-1);
 }
 
 async function assertAdopted(
   subscriptions: TestSubscriptions,
   id: string,
-  made: Json,
+  created: Json,
 ): Promise<Subscription> {
   const adopted = await subscriptions.stored(id);
   assert.equal(adopted.status, "active");
-  assert.equal(adopted.gateway_subscription_id, made.id);
-  assert.equal(secondOf(adopted.next_execution_at), secondOf(made.schedule.next_execution_at));
-  assert.deepEqual(namesOf(await subscriptions.told(id)), ["subscription_created"]);
+  assert.equal(adopted.gateway_subscription_id, created.id);
+  assert.equal(secondOf(adopted.next_execution_at), secondOf(created.schedule.next_execution_at));
+  assert.deepEqual(namesOf(await subscriptions.readEvents(id)), ["subscription_created"]);
   return adopted;
 }
 
-Deno.test("hints of subscriptions that nobody knows store nothing and ask nobody", async () => {
+Deno.test("recurring notification: of an unknown subscription stores nothing and causes no check", async () => {
   await using subscriptions = await openSubscriptions();
   await subscriptions.create();
   await subscriptions.runJobs();
   const [before, asked] = [await countRows(subscriptions), subscriptions.relay.asked().length];
   const ref = { subscription_ref: randomUUID() };
-  await hint(
+  await sendHints(
     subscriptions,
     hintOf(randomUUID()),
     hintOf(randomUUID(), { metadata: ref }),
@@ -105,74 +105,76 @@ Deno.test("hints of subscriptions that nobody knows store nothing and ask nobody
   assert.equal(subscriptions.relay.asked().length, asked);
 });
 
-Deno.test("hints of any shape are taken and do no harm", async () => {
+Deno.test("recurring notification: of any shape is answered with 200 and changes nothing", async () => {
   await using subscriptions = await openSubscriptions();
   const before = await countRows(subscriptions);
-  const odd = [null, 5, "x", [], [[]], {}, true, "\0", "\ud800", "x".repeat(10_000), { id: "x" }];
-  await hint(
+  const unusual = [null, 5, "x", [], [[]], {}, true, "\0", "\ud800", "x".repeat(10_000), {
+    id: "x",
+  }];
+  await sendHints(
     subscriptions,
-    ...odd.map((subscription) => ({ event_name: "subscription.charge", subscription })),
-    ...odd.map((id) => ({ subscription: { id } })),
-    ...odd.map((metadata) => ({ subscription: { id: "x", metadata } })),
-    ...odd.map((subscription_ref) => ({
+    ...unusual.map((subscription) => ({ event_name: "subscription.charge", subscription })),
+    ...unusual.map((id) => ({ subscription: { id } })),
+    ...unusual.map((metadata) => ({ subscription: { id: "x", metadata } })),
+    ...unusual.map((subscription_ref) => ({
       subscription: { id: "x", metadata: { subscription_ref } },
     })),
-    ...odd.map((schedule) => ({ id: "x", schedule })),
+    ...unusual.map((schedule) => ({ id: "x", schedule })),
   );
   assert.deepEqual(await countRows(subscriptions), before);
 });
 
-Deno.test("however many hints come, the gateway is asked once a minute", async () => {
+Deno.test("recurring notification: any number of them causes one check a minute", async () => {
   await using subscriptions = await openSubscriptions();
-  const subscription = await createBefore(subscriptions);
+  const subscription = await createUncheckedForAMinute(subscriptions);
   const body = hintOf(subscription.gateway_subscription_id!);
   for (let minute = 1; minute <= 3; minute++) {
     for (let count = 0; count < 5; count++) {
-      await Promise.all(Array.from({ length: 5 }, () => hint(subscriptions, body)));
+      await Promise.all(Array.from({ length: 5 }, () => sendHints(subscriptions, body)));
       await subscriptions.runJobs();
     }
-    assert.equal(subscriptions.looks(subscription), minute);
-    await subscriptions.pass(MINUTE + 1);
+    assert.equal(subscriptions.statusChecks(subscription), minute);
+    await subscriptions.advance(MINUTE + 1);
   }
   const jobs = await jobsOf(subscriptions.app, subscription.id);
   assert.ok(jobs.length <= 4, `${jobs.length} jobs`);
 });
 
-Deno.test("hints that come while the gateway is being asked do not make it two questions", async () => {
+Deno.test("recurring notification: during a running check does not cause a second check", async () => {
   await using subscriptions = await openSubscriptions();
-  const subscription = await createBefore(subscriptions);
+  const subscription = await createUncheckedForAMinute(subscriptions);
   const id = subscription.gateway_subscription_id!;
   const held = subscriptions.relay.holdAnswer(`GET /v1/subscriptions/${id}`);
-  await hint(subscriptions, hintOf(id));
+  await sendHints(subscriptions, hintOf(id));
   const running = subscriptions.runJobs();
   await held.arrived;
-  await hint(subscriptions, hintOf(id), hintOf(id));
+  await sendHints(subscriptions, hintOf(id), hintOf(id));
   held.release();
   await running;
   await subscriptions.runJobs();
-  assert.equal(subscriptions.looks(subscription), 1);
+  assert.equal(subscriptions.statusChecks(subscription), 1);
 });
 
-Deno.test("where the gateway does not say, hints do not make it hear the question more often", async () => {
+Deno.test("recurring notification: repeats do not cause more checks if the gateway answers 404", async () => {
   await using subscriptions = await openSubscriptions();
-  const subscription = await createBefore(subscriptions);
+  const subscription = await createUncheckedForAMinute(subscriptions);
   const id = subscription.gateway_subscription_id!;
   subscriptions.relay.intercept = ({ method }, pass) =>
     method === "GET" ? Response.json({ status_message: "No." }, { status: 404 }) : pass();
   for (let count = 0; count < 4; count++) {
-    await hint(subscriptions, hintOf(id));
+    await sendHints(subscriptions, hintOf(id));
     await subscriptions.runJobs();
   }
-  assert.equal(subscriptions.looks(subscription), 1);
+  assert.equal(subscriptions.statusChecks(subscription), 1);
 });
 
-Deno.test("what a hint says is not believed: the gateway is asked, and nothing else changes", async () => {
+Deno.test("recurring notification: its content is not trusted; the state comes from the gateway", async () => {
   await using subscriptions = await openSubscriptions();
-  const subscription = await createBefore(subscriptions);
+  const subscription = await createUncheckedForAMinute(subscriptions);
   const { sandbox, app, databaseUrl } = subscriptions;
-  // A payment of somebody else's, told as this one's cycle.
+  // A transaction of another customer, sent as a charge of this subscription.
   const { transaction_id } = await sandbox.charge("card");
-  const lie = hintOf(subscription.gateway_subscription_id!, {
+  const forged = hintOf(subscription.gateway_subscription_id!, {
     status: "inactive",
     name: "Mallory",
     amount: "1",
@@ -181,106 +183,111 @@ Deno.test("what a hint says is not believed: the gateway is asked, and nothing e
     schedule: { current_interval: 11, next_execution_at: null, interval: 9 },
     metadata: { subscription_ref: randomUUID() },
   });
-  await hint(subscriptions, { ...lie, transaction: { transaction_id, status_code: "200" } });
+  await sendHints(subscriptions, {
+    ...forged,
+    transaction: { transaction_id, status_code: "200" },
+  });
   await subscriptions.runJobs();
   const { updated_at: _before, ...before } = subscription;
   const { updated_at: _after, ...after } = await subscriptions.stored(subscription.id);
   assert.deepEqual(after, before);
-  assert.equal(subscriptions.looks(subscription), 1);
+  assert.equal(subscriptions.statusChecks(subscription), 1);
   assert.deepEqual(await subscriptions.payments(subscription), []);
-  assert.deepEqual(namesOf(await subscriptions.told(subscription.id)), ["subscription_created"]);
+  assert.deepEqual(namesOf(await subscriptions.readEvents(subscription.id)), [
+    "subscription_created",
+  ]);
   assert.equal((await ask(databaseUrl, "select from gateway.payments")).length, 0);
   assert.equal((await jobsOf(app, subscription.id)).every(({ error }) => error === null), true);
 });
 
-Deno.test("a create whose answer is lost is found by the gateway's own hint", async () => {
+Deno.test("subscription with an unknown outcome: is adopted when the gateway's notification arrives", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "recurring";
-  const { id } = await createLost(subscriptions);
-  const made = await lastMade(subscriptions);
+  const { id } = await createWithLostResponse(subscriptions);
+  const created = await lastCreated(subscriptions);
   await subscriptions.runJobs();
-  await subscriptions.pass(2 * MINUTE);
+  await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, made);
-  assert.equal((await subscriptions.made()).length, 1);
+  await assertAdopted(subscriptions, id, created);
+  assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
-Deno.test("a hint finds the one that was never answered although a look at it is planned", async () => {
+Deno.test("subscription with an unknown outcome: is adopted although a check is already queued", async () => {
   await using subscriptions = await openSubscriptions();
-  const { id } = await createLost(subscriptions);
-  const made = await lastMade(subscriptions);
-  // The job that was left by the create has not run yet.
+  const { id } = await createWithLostResponse(subscriptions);
+  const created = await lastCreated(subscriptions);
+  // The job that the create request queued has not run yet.
   assert.equal((await jobsOf(subscriptions.app, id)).length, 1);
-  await hint(subscriptions, made);
-  await subscriptions.pass(MINUTE + 1);
+  await sendHints(subscriptions, created);
+  await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, made);
+  await assertAdopted(subscriptions, id, created);
 });
 
-Deno.test("a create whose answer is lost is never made twice, also minutes later", async (t) => {
+Deno.test("subscription with an unknown outcome: is not sent again minutes later, and is adopted", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
-  const { id, headers, request } = await createLost(subscriptions);
+  const { id, headers, request } = await createWithLostResponse(subscriptions);
   const again = () => post("/subscriptions/", request, headers);
 
   await t.step("the job sends nothing", async () => {
-    await subscriptions.pass(MINUTE + 1);
+    await subscriptions.advance(MINUTE + 1);
     await subscriptions.runJobs();
     assert.equal(relay.times(CREATE), 1);
   });
-  await t.step("nor does the cron", async () => {
+  await t.step("the scheduled sync sends nothing", async () => {
     await subscriptions.sync();
     assert.equal(relay.times(CREATE), 1);
   });
   await t.step(
-    "near the end of the gateway's window the client's own retry sends nothing",
+    "a retry near the end of the life of the gateway's key sends nothing",
     async () => {
-      await subscriptions.pass(100);
+      await subscriptions.advance(100);
       for (let time = 0; time < 2; time++) {
         const problem = await assertProblem(await again(), 504, "gateway_timeout");
         assert.deepEqual([problem.outcome, problem.subscription_id], ["unknown", id]);
       }
-      await subscriptions.pass(2 * HOUR);
+      await subscriptions.advance(2 * HOUR);
       await assertProblem(await again(), 504, "gateway_timeout");
       assert.equal(relay.times(CREATE), 1);
       assert.equal((await subscriptions.stored(id)).status, "pending");
     },
   );
-  await t.step("it is taken over when the gateway tells of it", async () => {
-    const made = await lastMade(subscriptions);
-    await hint(subscriptions, made);
+  await t.step("the gateway's notification makes the service adopt it", async () => {
+    const created = await lastCreated(subscriptions);
+    await sendHints(subscriptions, created);
     await subscriptions.runJobs();
-    await assertAdopted(subscriptions, id, made);
+    await assertAdopted(subscriptions, id, created);
   });
-  await t.step("and the client's retry is answered with it from then on", async () => {
+  await t.step("a retry with the same key then returns it", async () => {
     assert.equal((await parseSubscription(await again(), 201)).id, id);
     assert.equal((await parseSubscription(await again(), 201)).status, "active");
-    assert.equal((await subscriptions.made()).length, 1);
+    assert.equal((await subscriptions.createdAtGateway()).length, 1);
   });
 });
 
-Deno.test("within the gateway's window the client's own retry is sent with the same key", async () => {
+Deno.test("subscription creation: a retry within the life of the gateway's key is sent with the same key", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
-  const { id, headers, request } = await createLost(subscriptions);
-  await subscriptions.pass(2 * MINUTE);
+  const { id, headers, request } = await createWithLostResponse(subscriptions);
+  await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  const made = await parseSubscription(await post("/subscriptions/", request, headers), 201);
-  assert.deepEqual([made.id, made.status], [id, "active"]);
+  const created = await parseSubscription(await post("/subscriptions/", request, headers), 201);
+  assert.deepEqual([created.id, created.status], [id, "active"]);
   const sent = relay.received.filter(({ method }) => method === "POST");
   assert.equal(sent.length, 2);
   assert.equal(sent[0]!.body, sent[1]!.body);
   const keys = sent.map(({ headers }) => headers.get("idempotency-key"));
   assert.deepEqual(keys, [id, id]);
-  assert.equal((await subscriptions.made()).length, 1);
-  await assertAdopted(subscriptions, id, await lastMade(subscriptions));
+  assert.equal((await subscriptions.createdAtGateway()).length, 1);
+  await assertAdopted(subscriptions, id, await lastCreated(subscriptions));
 });
 
-Deno.test("a look that finds nothing does not make the answer to a retry count for nothing", async () => {
+Deno.test("subscription creation: a check that finds nothing does not discard the response to a retry", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
-  const { id, headers, request } = await createLost(subscriptions);
-  await subscriptions.pass(MINUTE + 1);
+  const { id, headers, request } = await createWithLostResponse(subscriptions);
+  await subscriptions.advance(MINUTE + 1);
   const held = relay.holdAnswer(CREATE);
   const retry = post("/subscriptions/", request, headers);
   await held.arrived;
@@ -288,24 +295,24 @@ Deno.test("a look that finds nothing does not make the answer to a retry count f
   held.release();
   const answered = await parseSubscription(await retry, 201);
   assert.equal(answered.status, "active");
-  await assertAdopted(subscriptions, id, await lastMade(subscriptions));
+  await assertAdopted(subscriptions, id, await lastCreated(subscriptions));
 });
 
-Deno.test("a false hint does not make the answer to the create count for nothing", async () => {
+Deno.test("subscription creation: a forged notification does not discard the gateway's response", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay, get } = subscriptions;
   const held = relay.holdAnswer(CREATE);
   const creating = post("/subscriptions/", await subscriptions.request());
   await held.arrived;
   const [{ id }] = await (await get("/subscriptions/")).json();
-  await hint(subscriptions, hintOf(randomUUID(), { metadata: { subscription_ref: id } }));
+  await sendHints(subscriptions, hintOf(randomUUID(), { metadata: { subscription_ref: id } }));
   await subscriptions.runJobs();
   held.release();
   assert.equal((await parseSubscription(await creating, 201)).status, "active");
-  await assertAdopted(subscriptions, id, await lastMade(subscriptions));
+  await assertAdopted(subscriptions, id, await lastCreated(subscriptions));
 });
 
-Deno.test("a hint that is quicker than the answer leaves one subscription and one event", async () => {
+Deno.test("subscription creation: a notification before the response leads to one subscription and one event", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const held = relay.holdAnswer(CREATE);
@@ -313,12 +320,12 @@ Deno.test("a hint that is quicker than the answer leaves one subscription and on
   const request = await subscriptions.request();
   const creating = post("/subscriptions/", request, headers);
   await held.arrived;
-  const made = await lastMade(subscriptions);
-  await hint(subscriptions, made, made);
+  const created = await lastCreated(subscriptions);
+  await sendHints(subscriptions, created, created);
   await subscriptions.runJobs();
   held.release();
   const { id } = await parseSubscription(await creating, 201);
-  await assertAdopted(subscriptions, id, made);
+  await assertAdopted(subscriptions, id, created);
   assert.equal(
     (await parseSubscription(await post("/subscriptions/", request, headers), 201)).id,
     id,
@@ -326,66 +333,66 @@ Deno.test("a hint that is quicker than the answer leaves one subscription and on
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("a hint cannot make somebody's waiting subscription out of another's", async (t) => {
+Deno.test("subscription with an unknown outcome: does not adopt another subscription that a notification names", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { app, sandbox } = subscriptions;
-  const { id } = await createLost(subscriptions);
-  const mine = await lastMade(subscriptions);
+  const { id } = await createWithLostResponse(subscriptions);
+  const original = await lastCreated(subscriptions);
   const bob = await app.createKey({ userId: "bob" });
-  const bobs = await subscriptions.create({}, bob);
-  // As like as it can be without our id in it.
-  const { id: _id, ...request } = mine;
+  const ofBob = await subscriptions.create({}, bob);
+  // Equal in all fields except the metadata, which lacks the service's id.
+  const { id: _id, ...request } = original;
   const { id: foreign } = await sandbox.post("/v1/subscriptions", {
     ...request,
     schedule: { interval: 1, interval_unit: "month" },
     metadata: { plan: "gold" },
   });
-  for (const named of [bobs.gateway_subscription_id, foreign, randomUUID()]) {
+  for (const named of [ofBob.gateway_subscription_id, foreign, randomUUID()]) {
     await t.step(`named as ${named}`, async () => {
-      const body = hintOf(named, { ...mine, id: named });
-      await hint(subscriptions, body);
-      await subscriptions.pass(MINUTE + 1);
+      const body = hintOf(named, { ...original, id: named });
+      await sendHints(subscriptions, body);
+      await subscriptions.advance(MINUTE + 1);
       await subscriptions.runJobs();
       const waiting = await subscriptions.stored(id);
       assert.deepEqual([waiting.status, waiting.gateway_subscription_id], ["pending", null]);
     });
   }
-  assert.equal((await subscriptions.stored(bobs.id, bob)).status, "active");
-  await hint(subscriptions, mine);
-  await subscriptions.pass(MINUTE + 1);
+  assert.equal((await subscriptions.stored(ofBob.id, bob)).status, "active");
+  await sendHints(subscriptions, original);
+  await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, mine);
+  await assertAdopted(subscriptions, id, original);
 });
 
-Deno.test("one with another amount or name than was asked for is not taken over", async () => {
+Deno.test("subscription with an unknown outcome: does not adopt one with another amount", async () => {
   await using subscriptions = await openSubscriptions();
   const { sandbox } = subscriptions;
-  const { id, request } = await createLost(subscriptions);
-  const mine = await lastMade(subscriptions);
-  const update = { name: mine.name, amount: "1", currency: "IDR", token: request.token };
-  await sandbox.call("PATCH", `/v1/subscriptions/${mine.id}`, update);
-  await hint(subscriptions, mine);
-  await subscriptions.pass(MINUTE + 1);
+  const { id, request } = await createWithLostResponse(subscriptions);
+  const original = await lastCreated(subscriptions);
+  const update = { name: original.name, amount: "1", currency: "IDR", token: request.token };
+  await sandbox.call("PATCH", `/v1/subscriptions/${original.id}`, update);
+  await sendHints(subscriptions, original);
+  await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
   assert.equal((await subscriptions.stored(id)).status, "pending");
 });
 
-Deno.test("one that was never answered hears of its cycles when the hint of the first names it", async () => {
+Deno.test("subscription with an unknown outcome: is adopted and charged if the first notification is of a cycle", async () => {
   await using subscriptions = await openSubscriptions();
-  const { id } = await createLost(subscriptions);
-  await subscriptions.pass(10 * MINUTE);
+  const { id } = await createWithLostResponse(subscriptions);
+  await subscriptions.advance(10 * MINUTE);
   await subscriptions.runJobs();
-  const made = await lastMade(subscriptions);
+  const created = await lastCreated(subscriptions);
   subscriptions.delivery = "both";
   // Both notifications of the cycle arrive before any job runs.
-  await subscriptions.passToCycle({ gateway_subscription_id: made.id } as Subscription);
+  await subscriptions.advanceToNextCycle({ gateway_subscription_id: created.id } as Subscription);
   await subscriptions.runJobs();
-  await subscriptions.pass(2 * MINUTE);
+  await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
   const adopted = await subscriptions.stored(id);
-  assert.equal(adopted.gateway_subscription_id, made.id);
+  assert.equal(adopted.gateway_subscription_id, created.id);
   await assertAllCharged(subscriptions, adopted, 1);
-  assert.deepEqual(namesOf(await subscriptions.told(id)), [
+  assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
     "subscription_created",
     "subscription_charged",
   ]);
