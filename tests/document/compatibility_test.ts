@@ -414,7 +414,7 @@ Deno.test("compatibility: compatible changes are not reported", () => {
 
 Deno.test("compatibility: a recursive schema that becomes one of several is compared once", () => {
   const holder = (document: Json) => {
-    const properties = { waitAtMost: { $ref: "#/components/schemas/CardOrder" } };
+    const properties = { nested: { $ref: "#/components/schemas/CardOrder" } };
     document.components.schemas.CardOrder = { type: "object", properties };
     return document;
   };
@@ -427,7 +427,7 @@ Deno.test("compatibility: a recursive schema that becomes one of several is comp
 Deno.test("compatibility: a schema composed of a recursive one is compared once", () => {
   const holding = (name: string) => {
     const items = { $ref: `#/components/schemas/${name}` };
-    return { type: "object", properties: { waitAtMost: { type: "array", items } } };
+    return { type: "object", properties: { nested: { type: "array", items } } };
   };
   const composed = changed((_, schemas) => {
     schemas.Box = holding("Box");

@@ -293,7 +293,7 @@ Deno.test("async request: without a key each request creates a job", async () =>
 const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, RegExp]>> = {
   "an order id in use": async ({ charge }) => {
     const { order_id } = await charge("bca");
-    return ["/charge/", { ...CHARGE, order_id }, /^duplicate_order: The order id .+ is taken/];
+    return ["/charge/", { ...CHARGE, order_id }, /^duplicate_order: Order id .+ is already in use/];
   },
   "a charge that the gateway rejects as invalid": ({ relay }) => {
     relay.intercept = () => Response.json({ status_code: "400", status_message: "No such thing" });

@@ -100,7 +100,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
       const { status, attempts, error } = await readJob(payments, first.id);
       assert.deepEqual([status, attempts], ["failed", 2]);
       assert.match(error!, /too old to be processed/);
-      assert.match(error!, isPruned ? /check for the payment first/ : UNKNOWN);
+      assert.match(error!, isPruned ? /look for the payment first/ : UNKNOWN);
       assert.doesNotMatch(error!, /new request/);
       assert.equal(await timesDone(payments, operation, prepared), 1);
     }

@@ -97,7 +97,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     held.release();
     const waiting = await readJob(payments, id);
     assert.deepEqual([waiting.status, waiting.attempts], ["queued", 1]);
-    assert.match(waiting.error!, /^gateway_timeout: .+before it was its turn/);
+    assert.match(waiting.error!, /^gateway_timeout: .+before the request was sent/);
     now += 10_000;
     await runDueJobs(app);
     const done = await readJob(payments, id);

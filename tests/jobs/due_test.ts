@@ -53,7 +53,7 @@ for (const name of QUEUES) {
       const written = await queue.database.query((sql) => insertJobs(sql, jobs));
       for (const job of written) jobQueue.enqueue(job);
     };
-    await write(...many(500, { task: "look", rank: JOB_RANKS.check }));
+    await write(...many(500, { task: "check", rank: JOB_RANKS.check }));
     await until("the checks are running", () => begun > 1);
     const awaited = newJob();
     await write(awaited);

@@ -179,7 +179,7 @@ Deno.test("POST /jobs/{id}/retry/: rejects a job if another one of its task and 
   await jobs.leave(failed, "failed");
   await jobs.insert({ subject_id });
   const { detail } = await assertProblem(await jobs.retry(failed), 400, "invalid_state");
-  assert.match(detail!, /waits/);
+  assert.match(detail!, /already queued/);
 });
 
 /** A charge whose job failed with an unknown outcome; its order id is generated. */

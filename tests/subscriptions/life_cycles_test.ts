@@ -5,12 +5,14 @@ import { type Json, linkedAccount, savedCard } from "../support/gateway/sandbox.
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
-import { DAY, HOUR, MINUTE } from "../support/records/invoices.ts";
 import {
   assertAllCharged,
   chargedPaymentIds,
+  DAY,
   type Delivery,
   DENIED_CARD,
+  HOUR,
+  MINUTE,
   namesOf,
   openSubscriptions,
   parseSubscription,

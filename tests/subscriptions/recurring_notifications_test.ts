@@ -6,11 +6,12 @@ import type { Json } from "../support/gateway/sandbox.ts";
 import { newKey } from "../support/idempotency.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
-import { HOUR, MINUTE } from "../support/records/invoices.ts";
 import {
   assertAllCharged,
   CREATE,
   hintOf,
+  HOUR,
+  MINUTE,
   namesOf,
   openSubscriptions,
   parseSubscription,

@@ -11,10 +11,11 @@ import { ask } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { assertProblem } from "../support/problem.ts";
-import { DAY, MINUTE } from "../support/records/invoices.ts";
 import {
   type ActionName,
   CREATE,
+  DAY,
+  MINUTE,
   namesOf,
   openSubscriptions,
   parseSubscription,

@@ -33,14 +33,14 @@ export function flattened(document: Json, schema: Json): Json {
   const nullable = parts.filter(saysWhetherNull);
   const thing = alternative ? [flattened(document, alternative)] : [];
   return {
-    ...batched([...thing, ...parts]),
+    ...combine([...thing, ...parts]),
     ...nullable.length > 0 && { isNullable: nullable.every(isNullable) },
     ...all && !alternative && { alternatives: all.filter(isNotNull).map(named) },
   };
 }
 
 /** Merges parts: if several constrain the same keyword, all constraints count, in any order. */
-function batched(parts: Json[]): Json {
+function combine(parts: Json[]): Json {
   const said = (keyword: string) =>
     parts.map((part) => part[keyword]).filter((value) => value !== undefined);
   const whole: Json = Object.assign({}, ...parts);

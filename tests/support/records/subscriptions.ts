@@ -18,7 +18,10 @@ import { runDueJobs } from "../jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../payments/payments.ts";
 import { until } from "../until.ts";
 
-export const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
+/** In seconds, as `advance` takes them. */
+export const MINUTE = 60;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
 
 export const DENIED_CARD = "4911111111111113";
 
