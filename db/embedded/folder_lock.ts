@@ -1,4 +1,7 @@
-/** One process at a time in a data folder; the kernel frees the lock however its holder ends. */
+/**
+ * Locks a data folder, so that one process at a time uses it. The kernel releases the lock when the
+ * process ends, even if it is killed.
+ */
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,16 +10,16 @@ export class FolderInUse extends Error {
   override name = "FolderInUse";
 }
 
-/** A service holds the lock as long as it runs, a tool only for its moment. */
+/** A service holds the lock for as long as it runs, a tool only briefly. */
 export type Holder = "service" | "tool";
 
-/** Longer than any tool takes, the first start's preparation on a slow machine included. */
-const PATIENCE_MS = 30_000;
+/** Longer than any tool takes, including the installation on a slow machine. */
+const LOCK_TIMEOUT_MS = 30_000;
 
-/** Takes the lock, after waiting for a tool if need be; a service is not waited for. */
+/** Waits while a tool holds the lock; throws `FolderInUse` if a service holds it. */
 export async function lockFolder(folder: string, as: Holder): Promise<Disposable> {
   const path = join(folder, "lock");
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + LOCK_TIMEOUT_MS;
   const file = await Deno.open(path, { create: true, read: true, write: true });
   while (!await file.tryLock(true)) {
     const [pid, holder] = (await Deno.readTextFile(path)).trim().split(" ");

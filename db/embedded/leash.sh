@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the database server for as long as its own standard input stays open. However the service
-# ends, kill -9 included, the kernel closes that pipe, and the server then shuts down in good order.
-# It is told until it is gone: a server that has only just begun does not listen to signals yet.
-# What it runs is fixed, so that who may run this may run nothing else.
+# Runs the database server as long as its standard input is open. When the service ends, even by
+# kill -9, the kernel closes that pipe, and this script shuts the server down cleanly. It sends the
+# signal repeatedly, because a server that is just starting does not handle signals yet. It runs this
+# one program only, so the permission to run the script does not allow to run anything else.
 # usage: leash PORT NAME=VALUE...
 trap '' INT TERM HUP
 home=$(dirname "$0")

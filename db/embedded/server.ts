@@ -1,4 +1,4 @@
-/** Starts, supervises and stops the embedded PostgreSQL that `install.ts` laid out. */
+/** Starts, supervises and stops the embedded PostgreSQL that `install.ts` installed. */
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,14 +6,14 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server can linger for seconds (as a zombie, or with clients) before a new one may start. */
-const START_PATIENCE_MS = 10_000;
+/** After a server was killed, its processes can block the start of a new one for some seconds. */
+const START_TIMEOUT_MS = 10_000;
 
-/** A server that cannot be started again is tried anew after this, for as long as it takes. */
-const RESTART_PAUSE_MS = 1_000;
+/** The delay between attempts to restart a crashed server; there is no limit on their number. */
+const RESTART_DELAY_MS = 1_000;
 
-/** How long the server may take to end. */
-const STOP_PATIENCE_MS = 5_000;
+/** How long `stop` waits for the server to end. */
+const STOP_TIMEOUT_MS = 5_000;
 
 export interface EmbeddedServer {
   url: string;
@@ -23,7 +23,7 @@ export interface EmbeddedServer {
 export interface ServerOptions {
   /** Further `name=value` settings of the server. */
   settings?: string[];
-  /** Told when the server died by itself, and of each attempt to start it again that failed. */
+  /** Called when the server crashed, and with the error of each failed attempt to restart it. */
   onCrash?: (failedRestart?: unknown) => void;
 }
 
@@ -35,30 +35,30 @@ export async function startServer(
   if (await findServer(layout)) await pgCtl(layout, "stop", "-m", "fast", "-w");
   const port = freePort();
   let process: Deno.ChildProcess | null = await launch(layout, port, options);
-  let stopping = false;
+  let isStopping = false;
 
   async function supervise() {
-    while (!stopping) {
+    while (!isStopping) {
       if (process) {
         await process.status;
         await closeQuietly(process.stdin);
-        if (!stopping) options.onCrash?.();
+        if (!isStopping) options.onCrash?.();
       }
-      process = stopping ? null : await restart();
+      process = isStopping ? null : await restart();
     }
-    // Started again while it was being stopped: it has to end, too.
+    // It was restarted while `stop` was called, so it has to be stopped as well.
     if (!process) return;
     await closeQuietly(process.stdin);
     await process.status;
   }
 
-  /** On the port that everybody knows; null where it fails, for the time being. */
+  /** Uses the same port, because the clients know it; null: the attempt failed. */
   async function restart() {
     try {
       return await launch(layout, port, options);
     } catch (error) {
       options.onCrash?.(error);
-      await delay(RESTART_PAUSE_MS);
+      await delay(RESTART_DELAY_MS);
       return null;
     }
   }
@@ -67,20 +67,20 @@ export async function startServer(
   return {
     url: await serverUrl(layout, port),
     async stop() {
-      stopping = true;
+      isStopping = true;
       if (process) await closeQuietly(process.stdin);
-      // A server that does not end by then is left to its leash.
-      await waitAtMost(STOP_PATIENCE_MS, supervision);
+      // If the server takes longer, `leash.sh` continues to stop it.
+      await waitAtMost(STOP_TIMEOUT_MS, supervision);
     },
   };
 }
 
-/** The address of the server that runs in this folder already, or null. */
+/** The URL of the server that already runs in this folder; null: none does. */
 export async function findServer(layout: Layout): Promise<string | null> {
   const pidFile = await readPidFile(layout);
-  if (!pidFile?.ready) return null;
-  // A pid file can outlive its server, and its port can belong to a stranger by now: only who
-  // takes the password and names the same folder is ours.
+  if (!pidFile?.isReady) return null;
+  // After a crash the pid file still exists, and another program may use its port now. Only a server
+  // that accepts the password and reports the same folder is ours.
   const url = await serverUrl(layout, pidFile.port);
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   try {
@@ -101,7 +101,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
     "log_timezone=UTC",
     ...options.settings ?? [],
   ];
-  const deadline = Date.now() + START_PATIENCE_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (true) {
     const stalePid = (await readPidFile(layout))?.pid;
     const process = new Deno.Command(layout.leash, {
@@ -110,34 +110,35 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
       stdin: "piped",
       stdout: "null",
       stderr: "null",
-      // In a process group of its own, so that a Ctrl-C in the terminal reaches the service alone.
+      // In its own process group, so that Ctrl-C in the terminal reaches only the service.
       detached: true,
       ...layout.runAs,
     }).spawn();
     if (await becomesReady(layout, port, process, stalePid)) return process;
     await closeQuietly(process.stdin);
     if (Date.now() > deadline) {
-      throw new Error(`PostgreSQL does not start; the reason is in ${layout.logFile}`);
+      throw new Error(`PostgreSQL does not start; see ${layout.logFile} for the reason.`);
     }
-    // We hold the lock and no server of ours answers: the file is a leftover whose number a stranger
-    // may have by now. Should a server still live, its shared memory keeps the new one from starting.
+    // We hold the lock and no server of ours responds, so the file is left from a crash, and its pid may
+    // belong to another process now. If a server is still running after all, its shared memory prevents
+    // that a second one starts.
     if (!await findServer(layout)) await Deno.remove(layout.pidFile).catch(() => {});
     await delay(100);
   }
 }
 
-/** A pid file that was there before says nothing: a server that was killed leaves it as it is. */
+/** Ignores the pid file of an earlier server: a killed server does not delete it. */
 async function becomesReady(
   layout: Layout,
   port: number,
   process: Deno.ChildProcess,
   stalePid: number | undefined,
 ): Promise<boolean> {
-  let ended = false;
-  const end = process.status.then(() => ended = true);
-  while (!ended) {
+  let hasEnded = false;
+  const end = process.status.then(() => hasEnded = true);
+  while (!hasEnded) {
     const pidFile = await readPidFile(layout);
-    if (pidFile?.ready && pidFile.port === port && pidFile.pid !== stalePid) return true;
+    if (pidFile?.isReady && pidFile.port === port && pidFile.pid !== stalePid) return true;
     await Promise.race([delay(10), end]);
   }
   return false;
@@ -148,7 +149,7 @@ async function serverUrl(layout: Layout, port: number): Promise<string> {
   return `postgres://gateway:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** The first line of the pid file is the server's number, the fourth its port, the eighth its state. */
+/** Line 1 of the pid file is the server's process id, line 4 its port, line 8 its state. */
 async function readPidFile(layout: Layout) {
   const text = await Deno.readTextFile(layout.pidFile).catch(() => null);
   if (text === null) return null;
@@ -156,7 +157,7 @@ async function readPidFile(layout: Layout) {
   return {
     pid: Number(lines[0]),
     port: Number(lines[3]),
-    ready: lines[7]?.trim() === "ready",
+    isReady: lines[7]?.trim() === "ready",
   };
 }
 

@@ -1,7 +1,7 @@
 /** A PostgreSQL as Debian installs it: unlike the embedded one it comes with `pg_dump`. */
 
 import { join } from "node:path";
-import { NOBODY } from "../../../db/embedded/layout.ts";
+import { NOBODY_USER } from "../../../db/embedded/layout.ts";
 import { ask } from "./database.ts";
 import { sayMissing } from "../programs.ts";
 import { until } from "../until.ts";
@@ -29,8 +29,8 @@ export async function startDebianPostgres(
   folder: string,
   choosePort = freePort,
 ): Promise<DebianPostgres> {
-  const runAs = Deno.uid() === 0 ? NOBODY : {};
-  if (Deno.uid() === 0) await Deno.chown(folder, NOBODY.uid, NOBODY.gid);
+  const runAs = Deno.uid() === 0 ? NOBODY_USER : {};
+  if (Deno.uid() === 0) await Deno.chown(folder, NOBODY_USER.uid, NOBODY_USER.gid);
   const cluster = join(folder, "cluster");
   const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
   const initdb = ["-D", cluster, "-A", "trust", "-U", "postgres", "--no-sync"];
