@@ -202,15 +202,15 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
   router.openapi(cancelRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(cancelRoute.path, id);
-    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(expireRoute.path, id);
-    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(refundRoute, async (c) => {
@@ -221,18 +221,18 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
       const request = { key, ...fingerprintRequest(scope, input) };
-      const asked = await requestRefund(deps, callerOf(c), id, input, request);
-      return accepted(c, refundRoute.getRoutingPath(), asked);
+      const requested = await requestRefund(deps, callerOf(c), id, input, request);
+      return accepted(c, refundRoute.getRoutingPath(), requested);
     }
-    const attempt = requestKeyOf(headers, scope, input);
-    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
+    const requestKey = requestKeyOf(headers, scope, input);
+    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(captureRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
-    const attempt = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
-    const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
+    const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
 }

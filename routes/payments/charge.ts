@@ -81,8 +81,8 @@ export function createChargeRoutes(deps: AsyncChargeDeps): Router {
       const request = { key, ...fingerprintRequest(scope, input) };
       return accepted(c, path, await requestCharge(deps, callerOf(c), input, request));
     }
-    const attempt = requestKeyOf(headers, scope, input);
-    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
+    const requestKey = requestKeyOf(headers, scope, input);
+    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
