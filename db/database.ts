@@ -23,7 +23,7 @@ export class DatabaseUnavailable extends Error {
 /** Callers get "unavailable" within 2 s; this leaves some of that to the rest of the request. */
 export const DEADLINE_MS = 1_800;
 
-/** Below the deadline, so that the server cancels a slow statement instead of running it on. */
+/** Below the deadline, so that the server cancels a slow statement instead of continuing it. */
 const STATEMENT_TIMEOUT_MS = 1_500;
 
 /** How long running statements may take to finish when a pool is closed: more than the deadline. */
@@ -151,20 +151,21 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
       application_name: "payment-gateway",
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      // One plan for each statement, made once: none gets better by knowing its values.
+      // Plan each statement once: its plan does not depend on the values of the parameters.
       plan_cache_mode: "force_generic_plan",
-      // What we ask for is a few rows in an index that was made for it. As on a turning disk, with
-      // sorting by halves, or while tables are still small, PostgreSQL at times expects to find them
-      // sooner by reading a whole table, or all of an owner's rows; and once they are many is wrong
-      // by seconds.
+      // Every statement reads a few rows by an index that was created for it. With its default costs
+      // for spinning disks, with incremental sorts, or while tables are small, PostgreSQL sometimes
+      // plans to read a whole table, or all rows of an owner. When there are many rows, such a plan
+      // takes seconds.
       random_page_cost: 1.1,
       enable_incremental_sort: "off",
       enable_seqscan: "off",
       enable_hashjoin: "off",
       enable_mergejoin: "off",
       enable_material: "off",
-      // Before 18 what is off costs billions in a plan, and plans that dear would be compiled: seconds
-      // of it, for statements that take milliseconds.
+      // Before version 18, a plan that uses something switched off above has a cost of billions, and
+      // PostgreSQL compiles plans with high costs: that takes seconds, for statements that take
+      // milliseconds.
       jit: "off",
     },
   });

@@ -7,13 +7,12 @@ import type { Sql } from "./database.ts";
 import {
   type GatewayPayment,
   type GatewayRefund,
-  type Owner,
   PAYMENT_COLUMNS,
   PAYMENT_ITEM_COLUMNS,
   PAYMENT_STATUSES,
 } from "./payments.ts";
 import { batchedInsert, batchedUpdate } from "./record_writes.ts";
-import type { DueCheck } from "./records.ts";
+import type { DueCheck, OwnerFilter } from "./records.ts";
 import {
   type BuildRecordWrite,
   type SideEffects,
@@ -89,7 +88,7 @@ function parseRefund(row: GatewayRefund): GatewayRefund {
 export async function findPayment(
   sql: Sql,
   id: string,
-  owner: Owner = null,
+  owner: OwnerFilter = null,
 ): Promise<GatewayPayment | null> {
   const [row] = await sql<[GatewayPayment?]>`
     select ${sql.unsafe(WHOLE_PAYMENT)}
@@ -158,7 +157,7 @@ export async function hasPaymentOfInvoice(
 
 /** Null stands for any value. */
 export interface PaymentFilter {
-  owner: Owner;
+  owner: OwnerFilter;
   /** Empty: any order, invoice and subscription. */
   parents: Partial<Record<"order_id" | "invoice_id" | "subscription_id", string>>;
   paymentType: string | null;

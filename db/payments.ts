@@ -130,6 +130,3 @@ export const REFUND_COLUMNS = {
 };
 
 export interface GatewayRefund extends RowOf<typeof REFUND_COLUMNS> {}
-
-/** The user a query is restricted to; null: no restriction. */
-export type Owner = string | null;

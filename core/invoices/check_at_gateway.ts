@@ -22,7 +22,7 @@ export async function checkAtGateway(
   if (known.gateway_invoice_id === null) return known;
   for (let invoice = known, checks = 1;; checks++) {
     const answer = await requestInvoice(deps, invoice);
-    const report = { answer, source, askedAt: invoice.version, notificationId };
+    const report = { answer, source, askedAtVersion: invoice.version, notificationId };
     const applied = await applyReport(deps, invoice, report);
     if (!applied.isOvertaken || checks >= MAX_CHECKS) return applied.invoice;
     invoice = applied.invoice;

@@ -51,7 +51,7 @@ async function findUnanswered(
     "find invoice",
   );
   if (!invoice || !isAbout(invoice, answer)) return null;
-  const report = { answer, source: "notification", askedAt: invoice.version } as const;
+  const report = { answer, source: "notification", askedAtVersion: invoice.version } as const;
   return (await applyReport(deps, invoice, report)).invoice;
 }
 

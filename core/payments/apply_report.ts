@@ -40,9 +40,9 @@ export interface GatewayReport {
   source: Source;
   /**
    * The version of the payment that was known when the gateway was asked for its state. Null: the
-   * report is not the response to a status request, so it cannot revive a dead payment.
+   * report is not the response to a status request, so it cannot revive a payment that has ended.
    */
-  askedAt: number | null;
+  askedAtVersion: number | null;
   acceptedRefund?: AcceptedRefund;
   key?: PaymentChange["key"];
   /** The notification that contained the report. */
@@ -123,7 +123,7 @@ function decide(
 
 /** The step that a report would lead to if it were the latest one. Changes nothing. */
 export function previewTransition(current: GatewayPayment, answer: Transaction): states.Step {
-  const report: GatewayReport = { answer, source: "notification", askedAt: current.version };
+  const report: GatewayReport = { answer, source: "notification", askedAtVersion: current.version };
   const to = reportedState(current, report, readTransaction(answer), current.refunds);
   return states.stepTo(knownState(current), to);
 }
@@ -240,22 +240,22 @@ function buildChange(
   reported: ReportedTransaction,
   { step, to, refunds, now }: Findings,
 ): PaymentChange | null {
-  const isTaken = step === "forward" || step === "revived" || step === "same";
-  const state = isTaken ? to : knownState(current);
+  const isApplied = step === "forward" || step === "revived" || step === "same";
+  const state = isApplied ? to : knownState(current);
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {
       reserved_amount: sumByStatus(refunds.all, "pending"),
-      refunded_amount: isTaken || step === "duplicate"
+      refunded_amount: isApplied || step === "duplicate"
         ? to.refunded ?? current.refunded_amount
         : Math.max(current.refunded_amount, sumByStatus(refunds.all, "succeeded")),
     },
-    ...isTaken && takenMembers(current, report, reported, to, now),
+    ...isApplied && appliedMembers(current, report, reported, to, now),
     ...step === "duplicate" && missingFields(current, reportedFields(report, reported)),
   };
   const checkAt = report.followUp?.run_at ??
     checkTime({ ...current, ...set }, state, refunds.all, now);
   const isDue = current.check_at !== null && current.check_at <= now;
-  if (isTaken || isDue || (checkAt === null) !== (current.check_at === null)) {
+  if (isApplied || isDue || (checkAt === null) !== (current.check_at === null)) {
     set.check_at = checkAt;
   }
   const isEmpty = Object.keys(set).length === 0 && refunds.changed.length === 0;
@@ -266,7 +266,7 @@ function buildChange(
     refunds: refunds.changed,
     key: report.key,
     notification: report.notification && finished(report.notification, current, step),
-    ...isTaken && {
+    ...isApplied && {
       transition: {
         to: { status: to.status, fraud: to.fraud },
         events: states.eventsOf(knownState(current), to, current.paid_at !== null),
@@ -276,8 +276,8 @@ function buildChange(
   };
 }
 
-/** The members that a report sets when the payment takes its state. */
-function takenMembers(
+/** The members that a report sets if its state is applied. */
+function appliedMembers(
   current: GatewayPayment,
   report: GatewayReport,
   reported: ReportedTransaction,
@@ -341,18 +341,18 @@ function knownState(payment: GatewayPayment): states.KnownState {
 
 function reportedState(
   current: GatewayPayment,
-  { askedAt }: GatewayReport,
+  { askedAtVersion }: GatewayReport,
   reported: ReportedTransaction,
   refunds: GatewayRefund[],
 ): states.ReportedState {
   const made = Math.max(sumAmounts(reported.refunds), sumByStatus(refunds, "succeeded"));
   // Only a status response states the sum of all refunds.
-  const total = askedAt === null ? null : reported.refundTotal;
+  const total = askedAtVersion === null ? null : reported.refundTotal;
   return {
     status: reported.status as states.PaymentStatus,
     fraud: reported.fraud ?? current.fraud_status,
     refunded: Math.max(made, total ?? 0, current.refunded_amount),
-    isLatest: askedAt === current.version,
+    isLatest: askedAtVersion === current.version,
   };
 }
 

@@ -1,7 +1,7 @@
 /** `check_pending_payments`: enqueues a check of each payment that is due for one. */
 
 import { listDuePayments } from "../../db/payment_statements.ts";
-import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
+import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../jobs/task_names.ts";
 import { staleSince } from "./expire_stale_payments.ts";
 import { checkPaymentJob } from "./payment_record.ts";
@@ -10,8 +10,8 @@ import { checkPaymentJob } from "./payment_record.ts";
 const PRECEDENCE_MS = 600_000;
 
 /** Returns how many checks were enqueued. */
-export async function checkPendingPayments(deps: QueueDeps): Promise<number> {
-  return await queueChecks(deps, {
+export async function checkPendingPayments(deps: EnqueueDeps): Promise<number> {
+  return await enqueueChecks(deps, {
     table: "payments",
     task: CHECK_PAYMENT_STATUS,
     list: (sql, now, limit) => {

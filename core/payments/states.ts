@@ -27,7 +27,7 @@ export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   chargeback: [],
 };
 
-/** The gateway can revive these: the customer paid in the last second. */
+/** The gateway can still report these as paid: the customer paid in the last second. */
 const DEAD = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
 
 const PAID = new Set<PaymentStatus>(["settlement", "partial_refund", "partial_chargeback"]);
@@ -125,8 +125,8 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
     const isAccepted = from.fraud === "challenge" && to.fraud === "accept";
     // An accepted challenge cannot become a challenge again.
     const isCorrected = to.isLatest && to.fraud !== from.fraud && to.fraud !== "challenge";
-    const isNews = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
-    return isNews ? "same" : "duplicate";
+    const isNew = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
+    return isNew ? "same" : "duplicate";
   }
   if (REACHABLE[from.status].has(to.status)) {
     // Only the latest report can make a paid payment denied: an earlier denial may arrive late.
@@ -157,7 +157,7 @@ const ENTERED: Partial<Record<PaymentStatus, PaymentEventName>> = {
   partial_chargeback: "payment_refunded",
 };
 
-/** The events of a step, in order. `wasPaid`: an event has already said that it is paid. */
+/** The events of a step, in order. `wasPaid`: an earlier event has reported that it is paid. */
 export function eventsOf(
   from: KnownState,
   to: ReportedState,

@@ -1,8 +1,9 @@
 /** Reads stored records, restricted to what the caller may see. */
 
+import type { OwnerFilter } from "../../db/records.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { GatewayRecord, OwnerFilter, RecordDeps, RecordKind } from "./record.ts";
+import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
 /** Throws `not_found` for a record of another user, as for one that does not exist. */
 export async function findOwn<R extends GatewayRecord>(

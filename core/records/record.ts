@@ -6,7 +6,7 @@ import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayRefund } from "../../db/payments.ts";
 import type { Inserted, KeyUpdate, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
-import type { Resource } from "../../db/records.ts";
+import type { OwnerFilter, Resource } from "../../db/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
 import type { Clock } from "../clock.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -38,9 +38,6 @@ export interface GatewayRecord {
   created_at: Date;
   updated_at: Date;
 }
-
-/** The user whose records a query is restricted to; null: no restriction. */
-export type OwnerFilter = string | null;
 
 /** How one type of record is stored, shown and followed up. */
 export interface RecordKind<R extends GatewayRecord, View extends object = object> {
