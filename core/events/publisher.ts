@@ -1,4 +1,4 @@
-/** Notifies event streams and webhook delivery jobs of events after their commit. */
+/** Notifies followers and webhook delivery jobs of events after their commit. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { waitAtMost } from "../../concurrency/deadlines.ts";

@@ -44,7 +44,7 @@ async function requestInvoice(
     log.error("invoice_differs", error, { invoice_id: invoice.id });
     throw error;
   } catch (error) {
-    // The server key is wrong, or the sandbox was reset. The invoice is not gone.
+    // The server key is wrong, or the sandbox was reset. The invoice is not voided.
     if (isResourceNotFound(error)) {
       log.error("invoice_unknown_to_gateway", error, { invoice_id: invoice.id });
     }

@@ -29,7 +29,7 @@ export interface AsyncChargeDeps extends PaymentDeps {
 /** A charge as its job stores it: the card token is stored separately, encrypted. */
 type StoredCharge = Exclude<ChargeInput, CreditCardInput> | Omit<CreditCardInput, "token_id">;
 
-export async function requestCharge(
+export async function enqueueCharge(
   deps: AsyncRequestDeps & Pick<AsyncChargeDeps, "secrets">,
   caller: Caller,
   input: ChargeInput,

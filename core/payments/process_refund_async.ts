@@ -21,7 +21,7 @@ interface StoredRefund extends RefundInput {
 }
 
 /** The owner is checked now; the payment's state is checked when the job runs. */
-export async function requestRefund(
+export async function enqueueRefund(
   deps: PaymentDeps,
   caller: Caller,
   paymentId: string,

@@ -111,7 +111,7 @@ export interface ReportedState extends State {
 
 /**
  * - `forward`: along the table; states may be skipped;
- * - `revived`: from an ended state back to a live one;
+ * - `revived`: from an ended state back to one that is pending or paid;
  * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
  * - `stale`: the report is older than the known state.

@@ -44,7 +44,10 @@ export interface DeliverOptions {
   limitMs?: number;
 }
 
-export function createDeliveries(deps: DeliverDeps, { limitMs = LIMIT_MS }: DeliverOptions = {}) {
+export function createDeliveryTasks(
+  deps: DeliverDeps,
+  { limitMs = LIMIT_MS }: DeliverOptions = {},
+) {
   const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownSubscriberTask(deps) };
   for (const subscriber of deps.events.close()) {
     tasks[subscriber.task] = deliveryTask(deps, subscriber, limitMs);

@@ -58,7 +58,7 @@ async function requestSubscription(
     log.error("other_subscription", error, about);
     throw error;
   } catch (error) {
-    // The server key is wrong, or the sandbox was reset. The subscription is not gone.
+    // The server key is wrong, or the sandbox was reset. The subscription has not ended.
     if (isResourceNotFound(error)) log.error("subscription_unknown_to_gateway", error, about);
     throw error;
   }

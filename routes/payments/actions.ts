@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { cancelPayment, capturePayment, expirePayment } from "../../core/payments/actions.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { requestRefund } from "../../core/payments/process_refund_async.ts";
+import { enqueueRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 import { QUEUED_JOBS } from "../schemas/job_examples.ts";
@@ -221,8 +221,8 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
       const request = { key, ...fingerprintRequest(scope, input) };
-      const requested = await requestRefund(deps, callerOf(c), id, input, request);
-      return accepted(c, refundRoute.getRoutingPath(), requested);
+      const enqueued = await enqueueRefund(deps, callerOf(c), id, input, request);
+      return accepted(c, refundRoute.getRoutingPath(), enqueued);
     }
     const requestKey = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, requestKey);
