@@ -94,8 +94,8 @@ type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
  * After the deadline its statements are rejected and it rolls back, because the caller got an error.
  * (The outcome of a commit that is already sent is unknown.)
  * After the connection is lost the driver would still send the next statement and a rollback, and that
- * connection would never work again. So nothing more is sent, and the promise of a `work` that failed
- * because of the loss stays pending for the driver, which gives up by itself.
+ * connection would never work again. So nothing more is sent, and a failure of `work` that is caused by
+ * the loss is not passed to the driver, which ends the transaction by itself.
  */
 function transact<T>(
   pool: postgres.Sql,

@@ -40,7 +40,8 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 /**
  * Lists settled events: those of transactions that began before every transaction that still runs.
  * Events that are committed later come after them, so the order of settled events never changes.
- * After an event that was deleted for its age comes the oldest one left; before it there is none.
+ * If the event `before` was pruned, an ascending list starts with the oldest event, and a descending
+ * list is empty.
  * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
  */
 export async function listEvents(sql: Sql, filter: EventFilter): Promise<GatewayEvent[]> {
@@ -90,7 +91,7 @@ async function listOfAll(
     order by found.generation ${direction}, found.xact_id ${direction}, found.id ${direction}`;
 }
 
-/** A resource's events are written one after the other: their sequence is also the order of all. */
+/** A resource's events are written one after the other, so their sequence is their order in all lists. */
 async function listOfResource(
   sql: Sql,
   { name, order, before, limit }: EventFilter,

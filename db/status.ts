@@ -1,6 +1,6 @@
 /**
- * The counts of the service status. Each is read by an index that holds little else, and counting
- * stops at a limit, so the cost depends neither on the size of the tables nor on the backlog.
+ * The counts of the service status. Each is read by an index with few other rows, and counting stops at
+ * a limit, so the cost depends neither on the size of the tables nor on the backlog.
  */
 
 import type { Sql } from "./database.ts";

@@ -16,7 +16,7 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** The next five are of the last attempt: the endpoint's response, or why there was none. */
+  /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
   answer: string | null;
   error: string | null;

@@ -27,7 +27,7 @@ export interface RequestKey {
   scope: string;
   /** Hash of the request body. Reusing the key with another body is an error. */
   bodyHash: Uint8Array;
-  /** A job repeats the request, so an outcome of "try again later" is not the end of it. */
+  /** A job repeats the request, so a temporary failure does not end it. */
   isRetriedByJob?: boolean;
 }
 

@@ -34,7 +34,7 @@ export interface AppliedInvoiceReport {
   isOvertaken: boolean;
 }
 
-/** Changes the invoice as far as the report contains something new. */
+/** Applies what is new in the report; changes nothing if it contains nothing new. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewayInvoice,

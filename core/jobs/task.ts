@@ -24,7 +24,7 @@ export interface Task {
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
   /** Whether an error is a definite rejection that a retry cannot change. Without it: never. */
   isFinal?(error: unknown): boolean;
-  /** Called when a job has failed for good, before that is stored. */
+  /** Called when a job has failed permanently, before that is stored. */
   onFailed?(job: GatewayJob, error: string): Promise<void>;
 }
 

@@ -75,7 +75,7 @@ interface Decision {
   isMismatch: boolean;
 }
 
-/** Changes the payment as far as the report contains something new. */
+/** Applies what is new in the report; changes nothing if it contains nothing new. */
 export async function applyReport(
   deps: PaymentDeps,
   known: GatewayPayment,
@@ -198,8 +198,8 @@ const MINUTE = 60_000;
 const GRACE_MS = 15 * MINUTE;
 
 /**
- * DANA transactions cannot be found by order id. That one is not found only proves something when it
- * can no longer be paid, which is after a day.
+ * DANA transactions cannot be found by order id. That a charge is not found proves that it was never
+ * made only after a day, when it could no longer be paid.
  */
 const DANA_GRACE_MS = 25 * 60 * MINUTE;
 

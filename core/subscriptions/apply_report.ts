@@ -35,7 +35,7 @@ export interface AppliedSubscriptionReport {
   isOvertaken: boolean;
 }
 
-/** Changes the subscription as far as the report contains something new. */
+/** Applies what is new in the report; changes nothing if it contains nothing new. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewaySubscription,
