@@ -13,7 +13,7 @@ export interface DatabaseServer extends AsyncDisposable {
   isShared: boolean;
 }
 
-/** Time for a service that is starting to bring its server up. */
+/** Time for a service that is starting to start its database server. */
 const JOIN_TIMEOUT_MS = 30_000;
 
 /** Claims the server for this process; an embedded server has one owner at a time. */

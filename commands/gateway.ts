@@ -60,9 +60,9 @@ async function startSandbox(config: Config, log: Log): Promise<Sandbox | null> {
       clientKey: gateway.clientKey ?? undefined,
       onError: (error) => log.error("sandbox_error", error),
     });
-  const place = { host: SANDBOX_HOST, port, setting: "SANDBOX_PORT" } as const;
+  const address = { host: SANDBOX_HOST, port, setting: "SANDBOX_PORT" } as const;
   try {
-    return await explainListenErrors(place, start);
+    return await explainListenErrors(address, start);
   } catch (error) {
     throw error instanceof JournalError ? new Failure(error.message) : error;
   }

@@ -2,7 +2,7 @@
 
 import { Failure } from "./terminal.ts";
 
-export interface Place {
+export interface ListenAddress {
   host: string;
   port: number;
   /** Setting of the port. */
@@ -10,13 +10,13 @@ export interface Place {
 }
 
 /** Called before anything is started, so that the error is the only output. */
-export async function requireFreePort(place: Place): Promise<void> {
-  const { host: hostname, port } = place;
-  await explainListenErrors(place, () => Deno.listen({ hostname, port }).close());
+export async function requireFreePort(address: ListenAddress): Promise<void> {
+  const { host: hostname, port } = address;
+  await explainListenErrors(address, () => Deno.listen({ hostname, port }).close());
 }
 
 export async function explainListenErrors<T>(
-  { host, port, setting }: Place,
+  { host, port, setting }: ListenAddress,
   attempt: () => T | Promise<T>,
 ): Promise<T> {
   try {

@@ -3,11 +3,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Queue } from "../core/config/config.ts";
 import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
-import { beginGeneration, isFromElsewhere } from "../db/events.ts";
+import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { joinServer } from "./database_server.ts";
-import { Failure, say } from "./terminal.ts";
+import { Failure, printStatus } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
@@ -42,7 +42,7 @@ export async function migrateDatabase(
       "The job queue is not set up, and this database role may not set it up",
       () => setUpQueue(url, queue),
     );
-    if (isSwitched) say(`Job queue backend is now ${queue}`);
+    if (isSwitched) printStatus(`Job queue backend is now ${queue}`);
   }
   await explainRefusals(
     "The database was copied to another server, and this database role may not adapt it",
@@ -66,7 +66,7 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
 async function adaptIfCopied(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   try {
-    if (await database.query(isFromElsewhere)) await database.transaction(beginGeneration);
+    if (await database.query(hasEventsOfOtherServer)) await database.transaction(beginGeneration);
   } finally {
     await database.close();
   }
@@ -87,7 +87,9 @@ async function waitForDatabase(url: string): Promise<void> {
           `Could not connect to the database at ${withoutSecrets(url)}: ${message}`,
         );
       }
-      if (!isAnnounced) say(`Waiting for the database at ${withoutSecrets(url)} (${message})`);
+      if (!isAnnounced) {
+        printStatus(`Waiting for the database at ${withoutSecrets(url)} (${message})`);
+      }
       await delay(500);
     }
   } finally {

@@ -12,7 +12,7 @@ import { JOBS_FILE } from "../core/jobs/kv_queue.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
 import { SANDBOX_FILES } from "./gateway.ts";
-import { say } from "./terminal.ts";
+import { printStatus } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = orNull(readConfig);
@@ -40,11 +40,11 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
   const { FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { readLayout } = await import("../db/embedded/layout.ts");
   try {
-    return await install(dataDir, say);
+    return await install(dataDir, printStatus);
   } catch (error) {
     // In use means installed; the command that starts next decides whether that is an error.
     if (error instanceof FolderInUse) return await readLayout(dataDir);
-    say(error instanceof Error ? error.message : String(error));
+    printStatus(error instanceof Error ? error.message : String(error));
     return null;
   }
 }

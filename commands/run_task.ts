@@ -7,7 +7,7 @@ import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
-import type { QueueDeps } from "../core/jobs/queue_checks.ts";
+import type { EnqueueDeps } from "../core/jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
@@ -23,7 +23,7 @@ import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
 import { findJob, findOutcomes, type JobOutcomes } from "../db/job_queries.ts";
-import { bringForward, type GatewayJob, insertJobs } from "../db/jobs.ts";
+import { type GatewayJob, insertJobs, makeJobDue } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { findPayment } from "../db/payment_statements.ts";
 import { joinServer } from "./database_server.ts";
@@ -44,7 +44,7 @@ const USAGE = `Usage: run TASK [ID]
 Queued jobs run now; delayed jobs are left to the service.
 Exit code 1: a job failed, or the gateway is down.`;
 
-const SWEEPS: Record<string, (deps: QueueDeps) => Promise<number>> = {
+const SWEEPS: Record<string, (deps: EnqueueDeps) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
   expire_stale_payments: expireStalePayments,
   check_overdue_invoices: checkOverdueInvoices,
@@ -171,7 +171,7 @@ async function enqueueJob({ database, clock, jobQueue }: TaskDeps, task: string,
   if (job?.task !== task) throw new Failure(`Job ${id} of task ${task} not found.`);
   requireNotFailed(job);
   const now = new Date(clock());
-  await database.query((sql) => bringForward(sql, id, now));
+  await database.query((sql) => makeJobDue(sql, id, now));
   jobQueue.enqueue({ id, run_at: now });
 }
 
@@ -208,12 +208,14 @@ async function waitForOutcomes({ database }: TaskDeps, ids: string[], since: Dat
   }
 }
 
-function printOutcomes({ succeeded, changed, failed, putOff, running, errors }: JobOutcomes): void {
+function printOutcomes(
+  { succeeded, changed, failed, postponed, running, errors }: JobOutcomes,
+): void {
   const parts = [
     `${succeeded + failed} processed`,
     `${changed} changed`,
     `${failed} failed`,
-    ...putOff > 0 ? [`${putOff} deferred`] : [],
+    ...postponed > 0 ? [`${postponed} deferred`] : [],
     ...running > 0 ? [`${running} still running on another worker`] : [],
   ];
   console.log(parts.join(", "));

@@ -19,7 +19,7 @@ import { openJobs } from "./jobs.ts";
 import { explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { printStartMessage } from "./start_message.ts";
-import { say } from "./terminal.ts";
+import { printStatus } from "./terminal.ts";
 import { createWriter } from "./writer.ts";
 
 /** Time for requests and jobs in flight to finish at shutdown. */
@@ -48,7 +48,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await claimServer(config, "service"));
   await requireFreePorts(config);
-  if (config.databaseUrl === null) say("Starting PostgreSQL");
+  if (config.databaseUrl === null) printStatus("Starting PostgreSQL");
   const databaseUrl = await server.start((failedRestart) =>
     failedRestart
       ? log.error("database_restart_failed", failedRestart)
@@ -56,7 +56,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   );
   const migrations = await loadMigrations();
   for (const name of await migrateDatabase(databaseUrl, migrations, config.queue)) {
-    say(`Applied migration ${name}`);
+    printStatus(`Applied migration ${name}`);
   }
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
@@ -117,8 +117,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
 async function listen({ host, port }: Config, handler: Deno.ServeHandler) {
   const options = { hostname: host, port, onListen: () => {} };
-  const place = { host, port, setting: "PORT" } as const;
-  return await explainListenErrors(place, () => Deno.serve(options, handler));
+  const address = { host, port, setting: "PORT" } as const;
+  return await explainListenErrors(address, () => Deno.serve(options, handler));
 }
 
 async function requireFreePorts({ host, port, sandboxPort }: Config): Promise<void> {

@@ -8,7 +8,7 @@ export class Failure extends Error {
 }
 
 /** Prints a status line to standard error, which keeps standard output for results. */
-export function say(line: string): void {
+export function printStatus(line: string): void {
   console.error(`%c·%c ${line}`, "color: cyan", "");
 }
 

@@ -1,4 +1,4 @@
-/** Time limits on waiting: a pause, a wait that ends by itself, and work that must end in time. */
+/** Waiting with time limits: a pause, a wait with a timeout, and work with a time limit. */
 
 /** Rejects with the signal's reason if the signal is aborted first. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {

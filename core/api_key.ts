@@ -11,7 +11,7 @@ export function generateApiKey(): string {
   return "gk_" + randomBytes(32).toString("base64url");
 }
 
-/** The part of a key that may be shown, to tell keys apart. */
+/** The part of a key that may be shown, to identify the key. */
 export function displayPrefix(key: string): string {
   return key.slice(0, PREFIX_LENGTH);
 }

@@ -3,7 +3,7 @@
 import { randomInt } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 
-/** Kept here because the library counts by itself only if it also reads the clock by itself. */
+/** The library's own counter works only with its own clock, so the counter is kept here. */
 let last = { time: 0, count: 0 };
 
 const MAX_COUNT = 2 ** 32 - 1;

@@ -36,7 +36,7 @@ export function email() {
 }
 
 /** A URL; custom schemes of mobile apps (`shop://done`) are allowed. */
-export function link() {
+export function url() {
   return text(2000).refine(URL.canParse, must("must be a URL such as https://shop.example/"))
     .openapi({ format: "uri" });
 }

@@ -1,11 +1,11 @@
-/** The interfaces by which a committed change leaves: jobs to a queue, events to their readers. */
+/** The interfaces that publish a committed change: jobs to a queue, events to their readers. */
 
 import type { GatewayEvent } from "../db/events.ts";
 import type { DueJob, NewJob } from "../db/jobs.ts";
 import { newId } from "./ids.ts";
 
 /**
- * Brings jobs to a worker. Call it after the job's row is committed, never before. If a message is
+ * Passes jobs to a worker. Call it after the job's row is committed, never before. If a message is
  * lost, the sweep finds the row within a minute of its `run_at`.
  */
 export interface JobQueue extends AsyncDisposable {

@@ -1,4 +1,4 @@
-/** The schedule of the service: all work that runs by the clock. */
+/** The schedule of the service: all tasks that run at fixed times. */
 
 import { checkOverdueInvoices } from "./invoices/check_overdue_invoices.ts";
 import type { RunJob } from "./jobs/queue.ts";

@@ -20,7 +20,7 @@ import {
 import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
 import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/process_refund_async.ts";
 import type { SecretBox } from "./secret_box.ts";
-import { createDeliveries } from "./subscribers/deliver.ts";
+import { createDeliveryTasks } from "./subscribers/deliver.ts";
 import type { Events } from "./subscribers/subscribe.ts";
 import { createCheckSubscriptionStatus } from "./subscriptions/check_subscription_status.ts";
 import { createDeliverWebhooks } from "./webhooks/deliver.ts";
@@ -47,6 +47,6 @@ export function createTasks(deps: TaskDeps): Tasks {
     [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(deps, createProcessRefundAsync(deps)),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
     [EXPEDITE_WEBHOOKS]: createExpediteWebhooks(deps),
-    ...createDeliveries(deps),
+    ...createDeliveryTasks(deps),
   };
 }

@@ -53,10 +53,7 @@ const GAUGES = {
     "Time since a scheduled task last ended; absent while it runs",
     "s",
   ),
-  isRunning: gauge(
-    "schedule.running",
-    "1 while a scheduled task runs, else 0",
-  ),
+  isRunning: gauge("schedule.running", "1 while a scheduled task runs, else 0"),
   hasFailed: gauge("schedule.failed", "1 if the last run of a scheduled task failed, else 0"),
   deliveries: gauge(
     "events.waiting_deliveries",

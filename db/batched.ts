@@ -54,7 +54,7 @@ function createBatcher<Item, Result>(
   let running = 0;
   let parallelTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Runs what waits, and then what has arrived meanwhile. */
+  /** Runs the waiting calls as one batch, and then those that arrived during it. */
   async function runNext(): Promise<void> {
     clearTimeout(parallelTimer);
     parallelTimer = undefined;
@@ -63,7 +63,7 @@ function createBatcher<Item, Result>(
     running++;
     await runSafely(batch);
     running--;
-    // A batch belongs to several requests, so to no trace; each of them has its own span.
+    // A batch serves several requests, so it belongs to no single trace; each request has its own span.
     if (running === 0 && waiting.length > 0) context.with(ROOT_CONTEXT, runNext);
   }
 

@@ -6,53 +6,53 @@ import type { Sql } from "./database.ts";
 import { currentGeneration, EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
 
 /** The position of an event, or one between two events. */
-export interface Place {
+export interface EventPosition {
   generation: number;
   xactId: bigint;
   id: string;
 }
 
-export const BEFORE_ALL: Place = { generation: 0, xactId: 0n, id: NIL };
+export const BEFORE_ALL: EventPosition = { generation: 0, xactId: 0n, id: NIL };
 
-export interface PlacedEvent extends GatewayEvent {
-  place: Place;
+export interface PositionedEvent extends GatewayEvent {
+  position: EventPosition;
 }
 
-export function isAfter(one: Place, other: Place): boolean {
+export function isAfter(one: EventPosition, other: EventPosition): boolean {
   if (one.generation !== other.generation) return one.generation > other.generation;
   return one.xactId !== other.xactId ? one.xactId > other.xactId : one.id > other.id;
 }
 
-interface PlaceRow {
+interface PositionRow {
   generation: number;
   xact_id: string;
   id: string;
 }
 
 /** Every event that is committed after this call comes after this place. */
-export async function findSettledPlace(sql: Sql): Promise<Place> {
-  const [row] = await sql<[PlaceRow]>`
+export async function findSettledPosition(sql: Sql): Promise<EventPosition> {
+  const [row] = await sql<[PositionRow]>`
     select ${currentGeneration(sql)} as generation,
       pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${NIL}::uuid as id`;
-  return placeOf(row);
+  return positionOf(row);
 }
 
 /** Null: it was deleted, or belongs to another user. */
-export async function findPlace(
+export async function findPosition(
   sql: Sql,
   eventId: string,
   userId: string | null,
-): Promise<Place | null> {
-  const [row] = await sql<[PlaceRow?]>`
+): Promise<EventPosition | null> {
+  const [row] = await sql<[PositionRow?]>`
     select generation, xact_id, id from gateway.events
     where id = ${eventId} and (${userId}::text is null or user_id = ${userId})`;
-  return row ? placeOf(row) : null;
+  return row ? positionOf(row) : null;
 }
 
 /** The id of the newest event before a place, of one user or (null) of all; null: there is none. */
 export async function findNewestBefore(
   sql: Sql,
-  { generation, xactId, id }: Place,
+  { generation, xactId, id }: EventPosition,
   userId: string | null,
 ): Promise<string | null> {
   const isBefore = sql`
@@ -68,26 +68,26 @@ export async function findNewestBefore(
 }
 
 /** Null stands for any value. */
-export interface EventChoice {
+export interface EventSelector {
   names: readonly string[] | null;
   resourceId: string | null;
   userId: string | null;
 }
 
-export interface EventReading {
-  events: PlacedEvent[];
+export interface EventBatch {
+  events: PositionedEvent[];
   /** Everything up to here was read. */
-  end: Place;
+  end: EventPosition;
   /** Whether there are no further settled events. */
-  isAll: boolean;
+  isLast: boolean;
   /** Whether there are committed events that are not settled yet. */
-  isMoreComing: boolean;
+  hasUnsettled: boolean;
 }
 
 /** Limits how many rows one call reads to find matching ones, and so how long it takes. */
 const MAX_ROWS_READ = 1_000;
 
-interface FoundRow extends GatewayEvent, PlaceRow {
+interface FoundRow extends GatewayEvent, PositionRow {
   settled_generation: number;
   settled_xact_id: string;
   is_more_coming: boolean;
@@ -102,10 +102,10 @@ interface FoundRow extends GatewayEvent, PlaceRow {
  */
 export async function readEventsAfter(
   sql: Sql,
-  place: Place,
-  choice: EventChoice,
+  position: EventPosition,
+  choice: EventSelector,
   limit: number,
-): Promise<EventReading> {
+): Promise<EventBatch> {
   const { names, userId } = choice;
   const nameArray = names && sql.array([...names]);
   const rows = await sql<FoundRow[]>`
@@ -124,7 +124,7 @@ export async function readEventsAfter(
         (${nameArray}::text[] is null or name = any(${nameArray}::text[]))
           and (${userId}::text is null or user_id = ${userId}) as is_wanted,
         row_number() over (order by generation, xact_id, id) as number
-      from (${candidatesSql(sql, place, choice, limit)}) candidate
+      from (${candidatesSql(sql, position, choice, limit)}) candidate
     ) found on found.is_wanted or found.number = ${MAX_ROWS_READ}
     order by found.generation, found.xact_id, found.id
     limit ${limit}`;
@@ -133,13 +133,15 @@ export async function readEventsAfter(
 
 function candidatesSql(
   sql: Sql,
-  place: Place,
-  { names, resourceId, userId }: EventChoice,
+  position: EventPosition,
+  { names, resourceId, userId }: EventSelector,
   limit: number,
 ) {
   const selected: string[] = [...columnNames(EVENT_COLUMNS), "generation", "xact_id"];
   const columns = sql(selected);
-  const low = sql`${place.generation}::integer, ${String(place.xactId)}::xid8, ${place.id}::uuid`;
+  const low = sql`${position.generation}::integer, ${
+    String(position.xactId)
+  }::xid8, ${position.id}::uuid`;
   const high = sql`settled.generation, settled.xact_id, ${NIL}::uuid`;
   if (resourceId !== null) {
     return sql`
@@ -172,21 +174,21 @@ function candidatesSql(
     order by generation, xact_id, id limit ${limit}`;
 }
 
-function toReading(rows: readonly FoundRow[], limit: number): EventReading {
+function toReading(rows: readonly FoundRow[], limit: number): EventBatch {
   const { settled_generation, settled_xact_id, is_more_coming } = rows[0]!;
   const last = rows.at(-1)!;
   // If nothing is found there is still one row, with the settled position.
-  const isAll = last.id === null || (rows.length < limit && last.number < MAX_ROWS_READ);
+  const isLast = last.id === null || (rows.length < limit && last.number < MAX_ROWS_READ);
   const settled = { generation: settled_generation, xact_id: settled_xact_id, id: NIL };
   return {
     events: rows.filter(({ is_wanted }) => is_wanted)
-      .map((row) => ({ ...row, place: placeOf(row) })),
-    end: placeOf(isAll ? settled : last),
-    isAll,
-    isMoreComing: is_more_coming,
+      .map((row) => ({ ...row, position: positionOf(row) })),
+    end: positionOf(isLast ? settled : last),
+    isLast,
+    hasUnsettled: is_more_coming,
   };
 }
 
-function placeOf({ generation, xact_id, id }: PlaceRow): Place {
+function positionOf({ generation, xact_id, id }: PositionRow): EventPosition {
   return { generation, xactId: BigInt(xact_id), id };
 }

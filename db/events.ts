@@ -40,7 +40,8 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 /**
  * Lists settled events: those of transactions that began before every transaction that still runs.
  * Events that are committed later come after them, so the order of settled events never changes.
- * After an event that was deleted for its age comes the oldest one left; before it there is none.
+ * If the event `before` was pruned, an ascending list starts with the oldest event, and a descending
+ * list is empty.
  * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
  */
 export async function listEvents(sql: Sql, filter: EventFilter): Promise<GatewayEvent[]> {
@@ -59,16 +60,16 @@ async function listOfAll(
     ? [sql``, sql``, sql``]
     : [sql`name,`, sql`${name}::text,`, sql`name ${direction},`];
   // One bound on each side: given two lower bounds, PostgreSQL may start at the farther one.
-  const place = before === null ? null : sql`place`;
-  const low = isAscending && place ? place : sql`start`;
-  const high = !isAscending && place ? place : sql`settled`;
+  const position = before === null ? null : sql`cursor_position`;
+  const low = isAscending && position ? position : sql`start`;
+  const high = !isAscending && position ? position : sql`settled`;
   return await sql<GatewayEvent[]>`
     with start as (
       select 0 as generation, '0'::xid8 as xact_id, ${NIL}::uuid as id
     ), settled as (
       select ${currentGeneration(sql)} as generation,
         pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${NIL}::uuid as id
-    ), place as (
+    ), cursor_position as (
       select event.generation, event.xact_id, event.id from gateway.events event, settled
       where event.id = ${before}::uuid
         and (event.generation, event.xact_id) < (settled.generation, settled.xact_id)
@@ -90,7 +91,7 @@ async function listOfAll(
     order by found.generation ${direction}, found.xact_id ${direction}, found.id ${direction}`;
 }
 
-/** A resource's events are written one after the other: their sequence is also the order of all. */
+/** A resource's events are written one after the other, so their sequence is their order in all lists. */
 async function listOfResource(
   sql: Sql,
   { name, order, before, limit }: EventFilter,
@@ -98,14 +99,14 @@ async function listOfResource(
 ): Promise<GatewayEvent[]> {
   const isAscending = order === "oldest_first";
   const direction = isAscending ? sql`asc` : sql`desc`;
-  const place = before === null
+  const position = before === null
     ? null
     : sql`coalesce((select sequence from gateway.events where id = ${before}), 0)`;
   return await sql<GatewayEvent[]>`
     select ${foundColumns(sql)} from gateway.events found
-    where (resource_id, sequence) > (${resourceId}::uuid, ${isAscending && place ? place : 0})
+    where (resource_id, sequence) > (${resourceId}::uuid, ${isAscending && position ? position : 0})
       and (resource_id, sequence)
-        < (${resourceId}::uuid, ${!isAscending && place ? place : LAST_SEQUENCE})
+        < (${resourceId}::uuid, ${!isAscending && position ? position : LAST_SEQUENCE})
       and (generation, xact_id)
         < (${currentGeneration(sql)}, pg_snapshot_xmin(pg_current_snapshot()))
       and (${name}::text is null or name = ${name})
@@ -149,7 +150,7 @@ export function currentGeneration(sql: Sql) {
 }
 
 /** Whether there are events with transaction numbers that this server has not reached yet. */
-export async function isFromElsewhere(sql: Sql): Promise<boolean> {
+export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
   const rows = await sql`
     select from gateway.events
     where (generation, xact_id, id) >= (
@@ -161,7 +162,7 @@ export async function isFromElsewhere(sql: Sql): Promise<boolean> {
 /** Call it in a transaction: of several instances that start at once, one begins the generation. */
 export async function beginGeneration(sql: Sql): Promise<void> {
   await sql`lock table gateway.events in access exclusive mode`;
-  if (!await isFromElsewhere(sql)) return;
+  if (!await hasEventsOfOtherServer(sql)) return;
   const [row] = await sql<[{ next: number }]>`select ${currentGeneration(sql)} + 1 as next`;
   await sql.unsafe(`alter table gateway.events alter generation set default ${row.next}`);
 }

@@ -3,7 +3,7 @@
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { batchedInsert, batchedUpdate } from "./record_writes.ts";
-import { type DueCheck, pageOf, type RecordFilter } from "./records.ts";
+import { type DueCheck, type OwnerFilter, pageOf, type RecordFilter } from "./records.ts";
 
 /**
  * - `pending`: the gateway has not confirmed the creation;
@@ -107,7 +107,7 @@ const WHOLE_INVOICE = `invoice.*,
 export async function findInvoice(
   sql: Sql,
   id: string,
-  owner: string | null = null,
+  owner: OwnerFilter = null,
 ): Promise<GatewayInvoice | null> {
   const [row] = await sql<[GatewayInvoice?]>`
     select ${sql.unsafe(WHOLE_INVOICE)} from gateway.invoices invoice

@@ -101,7 +101,7 @@ export interface JobOutcomes {
   /** Including those that are queued for a retry. */
   failed: number;
   /** Postponed, without an error. */
-  putOff: number;
+  postponed: number;
   /** Claimed by another worker. */
   running: number;
   /** How many of their subjects changed state. */
@@ -112,13 +112,13 @@ export interface JobOutcomes {
 
 const MAX_ERRORS = 5;
 
-/** What came of these jobs, for the command that ran them. */
+/** The outcomes of these jobs, for the command that ran them. */
 export async function findOutcomes(sql: Sql, ids: string[], since: Date): Promise<JobOutcomes> {
   const [counts] = await sql<[Omit<JobOutcomes, "errors">]>`
     select
       count(*) filter (where status = 'succeeded')::int as succeeded,
       count(*) filter (where status in ('failed', 'queued') and error is not null)::int as failed,
-      count(*) filter (where status = 'queued' and error is null)::int as "putOff",
+      count(*) filter (where status = 'queued' and error is null)::int as postponed,
       count(*) filter (where status = 'running')::int as running,
       (select count(distinct resource_id)::int from gateway.history
         where created_at >= ${since} and resource_id in (

@@ -47,7 +47,7 @@ export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
 
-/** What a queue needs to know of a job. */
+/** The part of a job that a queue needs. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
 const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, rank, run_at, created_at";
@@ -55,8 +55,8 @@ const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, rank, run_a
 /** The names of tasks that deliver events to in-process subscribers begin with this. */
 export const DELIVER = "deliver ";
 
-/** In the payload of a delivery that was given up: later events were delivered without it. */
-export const LEFT_OUT = "is_left_out";
+/** In the payload of a delivery whose event was skipped: later events were delivered without it. */
+export const SKIPPED = "is_left_out";
 
 /**
  * The payload of two jobs that become one. If they deliver a sequence of events, the lower sequence
@@ -67,8 +67,8 @@ function mergedPayloadSql(older: string, newer: string): string {
           when ${newer}.payload ->> 'sequence' is null
           then (${older}.payload::jsonb || jsonb_strip_nulls(${newer}.payload::jsonb))::json
           when (${newer}.payload ->> 'sequence')::int < (${older}.payload ->> 'sequence')::int
-          then (${newer}.payload::jsonb - '${LEFT_OUT}')::json
-          else (${older}.payload::jsonb - '${LEFT_OUT}')::json end`;
+          then (${newer}.payload::jsonb - '${SKIPPED}')::json
+          else (${older}.payload::jsonb - '${SKIPPED}')::json end`;
 }
 
 /**
@@ -187,8 +187,8 @@ export async function handOverJob(
   { id, lease_until }: HeldJob,
   now: Date,
 ): Promise<string | null> {
-  const [heir] = await sql<[{ id: string }?]>`
-    with heir as (
+  const [successor] = await sql<[{ id: string }?]>`
+    with successor as (
       update gateway.jobs waiting
       set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
         rank = least(held.rank, waiting.rank)
@@ -199,12 +199,12 @@ export async function handOverJob(
       returning waiting.id
     )
     update gateway.jobs job
-    set status = 'succeeded', result = json_build_object('continued_by', heir.id), error = null,
+    set status = 'succeeded', result = json_build_object('continued_by', successor.id), error = null,
       lease_until = null, updated_at = ${now}
-    from heir
+    from successor
     where job.id = ${id} and job.status = 'running' and job.lease_until = ${lease_until}
-    returning heir.id`;
-  return heir?.id ?? null;
+    returning successor.id`;
+  return successor?.id ?? null;
 }
 
 /**
@@ -251,7 +251,7 @@ export async function renewLease(
 
 /**
  * Queues a failed job again with a new secret, because the first one was erased; null: it is not
- * failed. Its error stays until the job has run: it may say that the gateway has done something.
+ * failed. Its error stays until the job has run: it may say that the request had an effect.
  */
 export async function requeueWithSecret(
   sql: Sql,
@@ -268,20 +268,20 @@ export async function requeueWithSecret(
 }
 
 /** Makes a queued job due now. */
-export async function bringForward(sql: Sql, id: string, now: Date): Promise<void> {
+export async function makeJobDue(sql: Sql, id: string, now: Date): Promise<void> {
   await sql`
     update gateway.jobs set run_at = ${now}
     where id = ${id} and status = 'queued' and run_at > ${now}`;
 }
 
-/** Deliveries that are not finished. Worded like the condition of the index that holds only them. */
+/** Deliveries that are not finished. Must match the condition of the partial index on them. */
 export const IS_UNDELIVERED =
   `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
 
-/** Marks a delivery that was given up: if it runs again it delivers only its own event. */
-export async function markLeftOut(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
+/** Marks a delivery whose event was skipped: if it runs again it delivers only its own event. */
+export async function markSkipped(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
   await sql`
-    update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [LEFT_OUT]: true })})::json
+    update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [SKIPPED]: true })})::json
     where id = ${id}`;
 }
 

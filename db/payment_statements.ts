@@ -262,16 +262,16 @@ export interface DuePayments {
 
 /**
  * Payments due for a check, the most overdue first. Without stale ones, which another sweep expires,
- * unless they have been due since `leftSince`: then that sweep does not run.
+ * unless they have been due since `overdueSince`: then that sweep does not run.
  */
 export async function listDuePayments(
   sql: Sql,
-  { now, staleSince, leftSince, limit }: DuePayments & { leftSince: Date },
+  { now, staleSince, overdueSince, limit }: DuePayments & { overdueSince: Date },
 ): Promise<DueCheck[]> {
   return await sql<DueCheck[]>`
     select id, user_id, created_at, expiry_time from gateway.payments
     where check_at <= ${now}
-      and (check_at <= ${leftSince} or transaction_status <> 'pending' or expiry_time is null
+      and (check_at <= ${overdueSince} or transaction_status <> 'pending' or expiry_time is null
         or expiry_time > ${staleSince})
     order by check_at limit ${limit}`;
 }

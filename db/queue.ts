@@ -106,7 +106,7 @@ const SWITCH_OFF = `
 const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gateway.jobs
     for each row when (new.status = 'queued')`;
 
-/** Contains the condition as a comment, so that a change of that also replaces the trigger. */
+/** Contains the condition as a comment, so that the trigger is also replaced if the condition changes. */
 const TRIGGER_BODY = `
   -- ${TRIGGER_CONDITION.replace(/\s+/g, " ")}
   begin

@@ -26,7 +26,7 @@ export interface Inserted {
   /** False: the key is in use. */
   isClaimed: boolean;
   /** False: the order id is in use. */
-  isOrdered: boolean;
+  isOrderIdFree: boolean;
 }
 
 /** How records of a table are inserted. */
@@ -102,7 +102,7 @@ async function insertRecords<R extends { id: string }>(
   const [result] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
   return inserts.map(({ record, key }) => ({
     isClaimed: key === null || result!.claimed.includes(record.id),
-    isOrdered: result!.inserted.includes(record.id),
+    isOrderIdFree: result!.inserted.includes(record.id),
   }));
 }
 
@@ -156,7 +156,7 @@ function insertItemsSql<R>(
 
 /** An update of a record, and the rows that are written with it. */
 export interface RecordWrite<R> extends SideEffects {
-  /** With the version it was read with; if the stored one differs by now, nothing is written. */
+  /** With the version that was read; if the stored version differs by now, nothing is written. */
   record: R;
   /** What to store with the request's idempotency key, if the request still holds it. */
   key: KeyUpdate | null;

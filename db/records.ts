@@ -37,7 +37,7 @@ export async function listHistory(sql: Sql, resourceId: string): Promise<History
     from gateway.history where resource_id = ${resourceId} order by id`;
 }
 
-/** The user a query is restricted to; null: no restriction. */
+/** The user whose records a query is restricted to; null: no restriction. */
 export type OwnerFilter = string | null;
 
 /** Null stands for any value. */
@@ -69,7 +69,7 @@ export function pageOf(
     order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
 }
 
-/** Tables whose rows have a time of their next check. Subscriptions are checked by their age. */
+/** Tables swept by `check_at`. Subscriptions are swept by `checked_at`, the longest unchecked first. */
 export type CheckedTable = "payments" | "invoices";
 
 /** A record that is due for a check at the gateway. */
@@ -81,7 +81,7 @@ export interface DueCheck {
   expiry_time: Date | null;
 }
 
-/** Schedules the next check of records that are due. This is no update: their versions stay. */
+/** Schedules the next check of records that are due, without a new version. */
 export async function postponeChecks(
   sql: Sql,
   table: CheckedTable,

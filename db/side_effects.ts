@@ -21,11 +21,11 @@ export interface SideEffects {
   charges: SubscriptionCharge[];
   /** The notifications that reported the change, with their results. */
   notifications: GatewayNotification[];
-  /** Their subject is the record; or the payload has the record as `payment_id`. */
+  /** Jobs whose subject is the record, or whose payload names the record as `payment_id`. */
   jobs: NewJob[];
 }
 
-/** Says that the event about this charge of a subscription is written: there is one per charge. */
+/** A charge of a subscription whose event is written; ensures one event per charge. */
 const CHARGE_COLUMNS = {
   transaction_id: fixed<string>(),
   subscription_id: fixed<string>(),

@@ -50,7 +50,7 @@ export class Statement {
   }
 }
 
-/** PostgreSQL reads a missing member as null. Half of a payment's columns are: this saves bytes. */
+/** PostgreSQL reads a missing member as null. Half of a payment's columns are null, so this saves bytes. */
 function withoutNulls<Row extends object>(
   row: Row,
   names: readonly string[] = Object.keys(row),

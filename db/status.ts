@@ -1,13 +1,13 @@
 /**
- * The counts of the service status. Each is read by an index that holds little else, and counting
- * stops at a limit, so the cost depends neither on the size of the tables nor on the backlog.
+ * The counts of the service status. Each is read by an index with few other rows, and counting stops at
+ * a limit, so the cost depends neither on the size of the tables nor on the backlog.
  */
 
 import type { Sql } from "./database.ts";
 import { type GatewayJob, IS_UNDELIVERED, type JobStatus } from "./jobs.ts";
 
-/** Counts stop at one above this, which means "more than". */
-export const MOST_COUNTED = 10_000;
+/** Counting stops at one above this, which means "more than this". */
+export const MAX_COUNTED = 10_000;
 
 const LAST_FAILURES = 10;
 
@@ -20,7 +20,7 @@ export interface JobCount {
 /** Counts queued, running and failed jobs by task, up to the limit each. */
 export async function countJobs(sql: Sql): Promise<JobCount[]> {
   const some = (condition: string) =>
-    `(select task, status from gateway.jobs where ${condition} limit ${MOST_COUNTED + 1})`;
+    `(select task, status from gateway.jobs where ${condition} limit ${MAX_COUNTED + 1})`;
   return await sql.unsafe<JobCount[]>(
     `select task, status, count(*) as count from (
       ${some("status in ('queued', 'running')")} union all ${some("status = 'failed'")}
@@ -40,14 +40,14 @@ export async function listLastFailures(sql: Sql): Promise<FailedJob[]> {
     order by status desc, id desc limit ${LAST_FAILURES}`;
 }
 
-/** Since when the longest due job waits for a worker; null: none waits. */
+/** When the job that has waited longest for a worker became due; null: none waits. */
 export async function findOldestDue(sql: Sql, now: Date): Promise<Date | null> {
   // Reads unfinished jobs in the order of their index; few of them are running.
   const [job] = await sql<[{ run_at: Date }?]>`
     select run_at from (
       select run_at, status from gateway.jobs
       where status in ('queued', 'running') and run_at <= ${now}
-      order by run_at limit ${MOST_COUNTED}
+      order by run_at limit ${MAX_COUNTED}
     ) job
     where status = 'queued' order by run_at limit 1`;
   return job?.run_at ?? null;
@@ -60,7 +60,7 @@ export interface Waiting {
 }
 
 /** How many of the oldest waiting deliveries are read to find the oldest event. */
-const MOST_DELIVERIES_READ = 1_000;
+const MAX_DELIVERIES_READ = 1_000;
 
 /** Waiting deliveries to in-process subscribers, and the time of the oldest event among them. */
 export async function findUndelivered(sql: Sql): Promise<Waiting> {
@@ -74,7 +74,7 @@ export async function findUndelivered(sql: Sql): Promise<Waiting> {
           and event.sequence = (job.payload ->> 'sequence')::int
       )) from (
         select subject_id, payload from ${waiting}
-        order by subject_id limit ${MOST_DELIVERIES_READ}
+        order by subject_id limit ${MAX_DELIVERIES_READ}
       ) job
     ) as since`,
     [],
@@ -133,11 +133,11 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
     `select (
       select count(*) from (
         select transaction_status from gateway.payments
-        where transaction_id is null and not is_refused limit ${MOST_COUNTED + 1}
+        where transaction_id is null and not is_refused limit ${MAX_COUNTED + 1}
       ) payment where transaction_status = 'pending'
     ) as payments,
     (${countSql("gateway.invoices where status = 'pending'")}) as invoices,
-    least(${MOST_COUNTED + 1},
+    least(${MAX_COUNTED + 1},
       (${countSql("gateway.subscriptions where status = 'pending'")}) +
       (${countSql("gateway.subscriptions where intent is not null and status <> 'pending'")})
     ) as subscriptions`,
@@ -148,5 +148,5 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
 }
 
 function countSql(rows: string): string {
-  return `select count(*) from (select from ${rows} limit ${MOST_COUNTED + 1}) counted`;
+  return `select count(*) from (select from ${rows} limit ${MAX_COUNTED + 1}) counted`;
 }

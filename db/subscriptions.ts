@@ -3,7 +3,7 @@
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { batchedInsert, batchedUpdate } from "./record_writes.ts";
-import { pageOf, type RecordFilter } from "./records.ts";
+import { type OwnerFilter, pageOf, type RecordFilter } from "./records.ts";
 
 /**
  * - `pending`: the gateway has not confirmed the creation;
@@ -92,7 +92,7 @@ export const subscriptionWrites = batchedUpdate<GatewaySubscription>(
 export async function findSubscription(
   sql: Sql,
   id: string,
-  owner: string | null = null,
+  owner: OwnerFilter = null,
 ): Promise<GatewaySubscription | null> {
   const [row] = await sql<[GatewaySubscription?]>`
     select * from gateway.subscriptions
@@ -152,7 +152,7 @@ export async function listUnrecordedCharges(sql: Sql, transactionIds: string[]):
   return transactionIds.filter((id) => !known.has(id));
 }
 
-/** Records that the subscription is checked now. This is no update: its version stays. */
+/** Records that the subscription is checked now, without a new version. */
 export async function recordCheck(sql: Sql, id: string, now: Date): Promise<void> {
   await sql`update gateway.subscriptions set checked_at = ${now} where id = ${id}`;
 }

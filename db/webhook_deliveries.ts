@@ -16,7 +16,7 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** The next five are of the last attempt: the endpoint's response, or why there was none. */
+  /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
   answer: string | null;
   error: string | null;
@@ -70,7 +70,7 @@ export async function resendDelivery(
   const [delivery] = await sql<[GatewayWebhookDelivery?]>`
     update gateway.webhook_deliveries
     set status = 'pending', attempts = 0, delivered_at = null,
-      -- Never the same time: an attempt that is running sees by it that it was requested again.
+      -- Never the same time: a running attempt detects the new request by the changed time.
       next_attempt_at = case when next_attempt_at = ${now}
         then ${now} - interval '1 millisecond' else ${now} end
     where event_id = ${eventId} and endpoint_id = ${endpointId}
@@ -78,7 +78,7 @@ export async function resendDelivery(
   return delivery ?? null;
 }
 
-export interface BringForward {
+export interface ExpediteOptions {
   endpointId: string;
   now: Date;
   /** Deliveries that were attempted after this keep their time. */
@@ -87,9 +87,9 @@ export interface BringForward {
 }
 
 /** Makes deliveries that wait for a retry due now, up to `limit`; returns how many. */
-export async function bringForwardDeliveries(
+export async function expediteDeliveries(
   sql: Sql,
-  { endpointId, now, since, limit }: BringForward,
+  { endpointId, now, since, limit }: ExpediteOptions,
 ): Promise<number> {
   const { count } = await sql`
     update gateway.webhook_deliveries set next_attempt_at = ${now}
@@ -120,7 +120,7 @@ export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "
   event: GatewayEvent;
 }
 
-export interface Due {
+export interface DueDeliveries {
   deliveries: DueDelivery[];
   /** When to call again: now if there may be more, null if nothing is pending. */
   next: Date | null;
@@ -145,7 +145,7 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 export async function takeDue(
   sql: Sql,
   { endpointId, now, except, limit }: DueOptions,
-): Promise<Due> {
+): Promise<DueDeliveries> {
   const rows = await sql<DueRow[]>`
     with due as materialized (
       select event_id, resource_id from gateway.webhook_deliveries
@@ -199,14 +199,14 @@ interface DueRow extends GatewayEvent {
 }
 
 /** The result of an attempt. */
-export interface Attempted
+export interface DeliveryAttempt
   extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "sequence"> {
   /** As `takeDue` returned it. If it differs by now, the result is not stored. */
   due_at: Date;
 }
 
-/** Stores the results of attempts. The next delivery of a resource whose first is over is due now. */
-export const attemptWrites: Batched<Attempted, void> = {
+/** Stores the results of attempts. When a delivery ends, the next one of its resource becomes due. */
+export const attemptWrites: Batched<DeliveryAttempt, void> = {
   name: "record webhook attempts",
   conflictKeys: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
   async run(sql, attempts) {

@@ -52,9 +52,9 @@ export interface ApiKeyVerifierOptions {
 }
 
 /**
- * Valid keys are cached for a moment, so that a busy caller does not cost a query per request. Invalid
- * ones (malformed, revoked, unknown) are never cached and always queried: response times do not tell
- * them apart.
+ * Valid keys are cached for 2 seconds, so that a busy caller does not cost a query per request. Invalid
+ * ones (malformed, revoked, unknown) are never cached and always queried, so that response times do not
+ * show why a key is invalid.
  */
 export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   const { database, clock, acceptDevelopmentKeys } = options;

@@ -1,4 +1,4 @@
-/** The configuration of the service, made of its settings. */
+/** The configuration of the service, built from its settings. */
 
 import { resolve } from "node:path";
 import type { AddressList } from "../address_list.ts";

@@ -38,54 +38,57 @@ export class ConfigError extends Error {
 export function findConflicts(env: Environment): ConfigProblem[] {
   const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   const problems: ConfigProblem[] = [];
-  const report = (name: SettingName, problem: string) =>
+  const addProblem = (name: SettingName, problem: string) =>
     problems.push({ name, problem, hasExample: !env[name] });
 
   if (DATABASE_URL && !GATEWAY_SERVER_KEY) {
-    report("GATEWAY_SERVER_KEY", "is missing; it is required with DATABASE_URL");
+    addProblem("GATEWAY_SERVER_KEY", "is missing; it is required with DATABASE_URL");
   }
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
-    report(
+    addProblem(
       "GATEWAY_SERVER_KEY",
       "is the sandbox's public key; unset it to use the sandbox, or set your own key",
     );
   }
   for (const name of ["GATEWAY_CLIENT_KEY", "GATEWAY_ENV", "GATEWAY_BASE_URL"] as const) {
     if (!GATEWAY_SERVER_KEY && env[name]) {
-      report(name, "requires GATEWAY_SERVER_KEY to be set, too");
+      addProblem(name, "requires GATEWAY_SERVER_KEY to be set, too");
     }
   }
   // Not every sandbox key of the gateway starts with SB-, but no production key does. With such a key
   // the gateway would reject every payment, and customers would be the first to notice.
   for (const name of ["GATEWAY_SERVER_KEY", "GATEWAY_CLIENT_KEY"] as const) {
     if (env.GATEWAY_ENV === "production" && env[name]?.startsWith("SB-")) {
-      report(name, "is a sandbox key; GATEWAY_ENV=production needs a production key");
+      addProblem(name, "is a sandbox key; GATEWAY_ENV=production needs a production key");
     }
   }
   const isEmbeddedDefault = !DATABASE_URL && !GATEWAY_SERVER_KEY;
   if (!isEmbeddedDefault && env.SANDBOX_PORT) {
-    report(
+    addProblem(
       "SANDBOX_PORT",
       "must not be set with DATABASE_URL or GATEWAY_SERVER_KEY; there is no sandbox then",
     );
   }
   const { PORT = DEFAULT_PORT, SANDBOX_PORT = DEFAULT_SANDBOX_PORT } = env;
   if (isEmbeddedDefault && Number(PORT) === Number(SANDBOX_PORT) && Number(PORT) !== 0) {
-    report("SANDBOX_PORT", "must differ from PORT");
+    addProblem("SANDBOX_PORT", "must differ from PORT");
   }
   if (isEmbeddedDefault && HOST && !isLoopback(HOST)) {
-    report("HOST", "must be a loopback address unless DATABASE_URL and GATEWAY_SERVER_KEY are set");
+    addProblem(
+      "HOST",
+      "must be a loopback address unless DATABASE_URL and GATEWAY_SERVER_KEY are set",
+    );
   }
   if (AUTH_JWKS_URL && AUTH_JWT_SECRET) {
-    report("AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them");
+    addProblem("AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them");
   }
   const acceptsJwt = AUTH_JWKS_URL || AUTH_JWT_SECRET;
   for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"] as const) {
-    if (acceptsJwt && !env[name]) report(name, "is missing; it is required for JWTs");
+    if (acceptsJwt && !env[name]) addProblem(name, "is missing; it is required for JWTs");
   }
   for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE", "AUTH_STAFF_CLAIM"] as const) {
     if (!acceptsJwt && env[name]) {
-      report(name, "requires AUTH_JWKS_URL or AUTH_JWT_SECRET to be set, too");
+      addProblem(name, "requires AUTH_JWKS_URL or AUTH_JWT_SECRET to be set, too");
     }
   }
   return problems;

@@ -15,7 +15,7 @@ export interface BoundedStream {
 export interface BoundedStreamOptions {
   /** The reader waits and the buffer is empty. */
   onIdle(): void;
-  /** The stream was ended or aborted, or the reader has gone; called once. */
+  /** The stream was ended or aborted, or the reader disconnected; called once. */
   onClosed(): void;
 }
 
@@ -57,8 +57,8 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
   }
 
   const source: UnderlyingDefaultSource<Uint8Array> = {
-    start(its) {
-      controller = its;
+    start(streamController) {
+      controller = streamController;
     },
     pull() {
       isReaderWaiting = true;

@@ -6,10 +6,10 @@
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import {
-  type EventChoice,
-  findSettledPlace,
-  type Place,
-  type PlacedEvent,
+  type EventPosition,
+  type EventSelector,
+  findSettledPosition,
+  type PositionedEvent,
   readEventsAfter,
 } from "../../db/event_positions.ts";
 import { EVENTS_CHANNEL } from "../../db/events.ts";
@@ -29,14 +29,14 @@ export interface FollowerOptions {
 }
 
 /** Called with every event that settles from now on, in order. */
-export type OnEvent = (event: PlacedEvent) => void;
+export type OnEvent = (event: PositionedEvent) => void;
 
 export interface Subscription {
   /**
-   * Reads once more. Every event up to the returned place was passed to the subscriber or is older
+   * Reads once more. Every event up to the returned position was passed to the subscriber or is older
    * than the subscription.
    */
-  poll(): Promise<Place>;
+  poll(): Promise<EventPosition>;
   unsubscribe(): void;
 }
 
@@ -62,7 +62,7 @@ const PAGE = 200;
 const READ_FAILED = "event_follower_failed";
 const LISTEN_FAILED = "event_notifications_failed";
 
-const ALL_EVENTS: EventChoice = { names: null, resourceId: null, userId: null };
+const ALL_EVENTS: EventSelector = { names: null, resourceId: null, userId: null };
 
 export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}): Follower {
   const stopping = new Set<Promise<void>>();
@@ -94,7 +94,7 @@ export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}
 
 interface Reader {
   subscribers: Set<OnEvent>;
-  poll(): Promise<Place>;
+  poll(): Promise<EventPosition>;
   stop(): Promise<void>;
 }
 
@@ -104,9 +104,9 @@ function startReader(
 ): Reader {
   const subscribers = new Set<OnEvent>();
   /** Calls of `poll` that wait for the next read. */
-  let waitingPolls: PromiseWithResolvers<Place>[] = [];
+  let waitingPolls: PromiseWithResolvers<EventPosition>[] = [];
   let wakeUp = Promise.withResolvers<void>();
-  let place: Place | null = null;
+  let position: EventPosition | null = null;
   let settlingMs = 0;
   let isStopped = false;
   /** Errors that were logged and still last. */
@@ -114,23 +114,23 @@ function startReader(
 
   /** Reads all settled events, and returns how long to wait for the next read without a notification. */
   async function readSettled(): Promise<number> {
-    if (place === null) {
-      place = await database.query(findSettledPlace, "find settled events");
+    if (position === null) {
+      position = await database.query(findSettledPosition, "find settled events");
       return 0;
     }
     while (!isStopped) {
-      const from: Place = place;
-      const { events, end, isAll, isMoreComing } = await database.query(
+      const from: EventPosition = position;
+      const { events, end, isLast, hasUnsettled } = await database.query(
         (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
         "follow events",
       );
       // It may be before `from`: after a failover the replica can lack the newest events.
-      place = end;
+      position = end;
       for (const event of events) {
         for (const onEvent of subscribers) onEvent(event);
       }
       if (events.length > 0) settlingMs = 0;
-      if (isAll) return isMoreComing ? nextSettlingMs() : pollMs;
+      if (isLast) return hasUnsettled ? nextSettlingMs() : pollMs;
     }
     return 0;
   }
@@ -148,11 +148,11 @@ function startReader(
       const polls = waitingPolls;
       waitingPolls = [];
       try {
-        const rateLimitPauseMs = await readSettled();
-        for (const { resolve } of polls) resolve(place!);
+        const pauseMs = await readSettled();
+        for (const { resolve } of polls) resolve(position!);
         currentErrors.delete(READ_FAILED);
         await waitAtMost(PAUSE_MS, stopped.promise);
-        await waitAtMost(rateLimitPauseMs, wakeUp.promise);
+        await waitAtMost(pauseMs, wakeUp.promise);
       } catch (error) {
         for (const { reject } of polls) reject(error);
         logOnce(READ_FAILED, error);
@@ -162,7 +162,7 @@ function startReader(
     for (const { reject } of waitingPolls) reject(new Error("The event follower was stopped"));
   }
 
-  /** Logs an error when it begins, not every time it is met. */
+  /** Logs an error when it starts, not again while it lasts. */
   function logOnce(name: string, error: unknown): void {
     if (!isStopped && !currentErrors.has(name)) log.error(name, error);
     currentErrors.add(name);
@@ -182,7 +182,7 @@ function startReader(
   return {
     subscribers,
     poll() {
-      const polled = Promise.withResolvers<Place>();
+      const polled = Promise.withResolvers<EventPosition>();
       waitingPolls.push(polled);
       wakeUp.resolve();
       return polled.promise;

@@ -1,4 +1,4 @@
-/** Notifies event streams and webhook delivery jobs of events after their commit. */
+/** Notifies followers and webhook delivery jobs of events after their commit. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -60,7 +60,7 @@ export function createEventPublisher(
         if (subscriber) subscriber.onDelivery();
         else pending.add(id);
       }
-      // It publishes for many callers at a time, so it must not be part of one caller's trace.
+      // One run publishes events of many callers, so it must not be part of one caller's trace.
       publishing ??= context.with(ROOT_CONTEXT, publishPending);
     },
     publishEndpointChange(endpointId) {

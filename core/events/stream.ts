@@ -3,24 +3,24 @@
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { DatabaseUnavailable } from "../../db/database.ts";
 import {
-  type EventChoice,
-  type EventReading,
+  type EventBatch,
+  type EventPosition,
+  type EventSelector,
   isAfter,
-  type Place,
-  type PlacedEvent,
+  type PositionedEvent,
 } from "../../db/event_positions.ts";
 import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {
   readable: ReadableStream<Uint8Array>;
   /** Called by the follower with each event that has settled. */
-  push(event: PlacedEvent): void;
+  push(event: PositionedEvent): void;
   /** Sends an id without an event: a reader that reconnects before its first event continues there. */
   sendStartId(eventId: string): void;
-  /** Sends the events after this place as they settle. */
-  followFrom(place: Place): void;
-  /** Reads and sends the stored events after this place, then follows. */
-  catchUpFrom(place: Place): Promise<void>;
+  /** Sends the events after this position as they settle. */
+  followFrom(position: EventPosition): void;
+  /** Reads and sends the stored events after this position, then follows. */
+  catchUpFrom(position: EventPosition): Promise<void>;
   sendHeartbeat(): void;
   /** Sends what is buffered, then ends. */
   end(): void;
@@ -29,11 +29,11 @@ export interface EventStream {
 }
 
 export interface EventStreamOptions {
-  choice: EventChoice;
+  selector: EventSelector;
   /** An event in the format of the stream. */
-  frame(event: PlacedEvent): Uint8Array;
-  /** Reads a page of the events after a place. */
-  read(place: Place): Promise<EventReading>;
+  frame(event: PositionedEvent): Uint8Array;
+  /** Reads a page of the events after a position. */
+  read(position: EventPosition): Promise<EventBatch>;
   /** The stream cannot continue because of an error of the service. */
   onError(error: unknown): void;
   onClosed(): void;
@@ -50,15 +50,15 @@ const RECONNECT_DELAY = encoder.encode("retry: 1000\n\n");
 const HEARTBEAT = encoder.encode(":\n\n");
 
 export function createEventStream(options: EventStreamOptions): EventStream {
-  const { choice, frame, read, onError } = options;
+  const { selector, frame, read, onError } = options;
   const closed = Promise.withResolvers<void>();
   let isClosed = false;
   /** It has caught up with the follower, and sends events as they are pushed. */
   let isLive = false;
   /** All matching events up to here were sent; null: a pushed event beyond it was sent. */
-  let place: Place | null = null;
+  let position: EventPosition | null = null;
   /** Events pushed while it is not live; null: they will be read from the database. */
-  let buffered: PlacedEvent[] | null = [];
+  let buffered: PositionedEvent[] | null = [];
   let isReading = false;
 
   const stream = createBoundedStream({
@@ -73,10 +73,10 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   stream.write(RECONNECT_DELAY);
 
   /** Sends as many events as the buffer holds; returns whether all were sent. */
-  function send(events: Iterable<PlacedEvent>): boolean {
+  function send(events: Iterable<PositionedEvent>): boolean {
     for (const event of events) {
       if (!stream.write(frame(event))) return false;
-      place = event.place;
+      position = event.position;
     }
     return true;
   }
@@ -86,19 +86,19 @@ export function createEventStream(options: EventStreamOptions): EventStream {
    * began. So once a page was the last one, the stream can go live: every event beyond the page's end
    * was pushed during the read and is buffered, or will be pushed later.
    */
-  async function sendPage(from: Place): Promise<void> {
+  async function sendPage(from: EventPosition): Promise<void> {
     buffered = [];
-    const { events, end, isAll } = await read(from);
+    const { events, end, isLast } = await read(from);
     const pushed = buffered;
     buffered = null;
     if (!send(events)) return;
-    if (isAll && pushed) goLive(end, pushed);
-    else place = end;
+    if (isLast && pushed) goLive(end, pushed);
+    else position = end;
   }
 
-  function goLive(end: Place, pushed: readonly PlacedEvent[]): void {
-    place = end;
-    isLive = send(pushed.filter((event) => isAfter(event.place, end)));
+  function goLive(end: EventPosition, pushed: readonly PositionedEvent[]): void {
+    position = end;
+    isLive = send(pushed.filter((event) => isAfter(event.position, end)));
     buffered = null;
   }
 
@@ -106,9 +106,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   async function catchUp(): Promise<void> {
     if (isReading) return;
     isReading = true;
-    while (!isLive && !isClosed && place && stream.isEmpty()) {
+    while (!isLive && !isClosed && position && stream.isEmpty()) {
       try {
-        await sendPage(place);
+        await sendPage(position);
       } catch (error) {
         buffered = null;
         if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, closed.promise);
@@ -124,20 +124,20 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   return {
     readable: stream.readable,
     push(event) {
-      if (!matches(choice, event)) return;
+      if (!matches(selector, event)) return;
       if (!isLive) {
         if (buffered && buffered.push(event) > MAX_BUFFERED) buffered = null;
         return;
       }
-      if (place && !isAfter(event.place, place)) return;
-      place = null;
+      if (position && !isAfter(event.position, position)) return;
+      position = null;
       // A reader that is too slow reconnects and continues where it was.
       if (!stream.write(frame(event))) stream.abort();
     },
     sendStartId: (eventId) => void stream.write(encoder.encode(`id: ${eventId}\n\n`)),
     followFrom(from) {
       if (buffered) goLive(from, buffered);
-      else place = from;
+      else position = from;
     },
     catchUpFrom: sendPage,
     sendHeartbeat: () => void (stream.isEmpty() && stream.write(HEARTBEAT)),
@@ -146,7 +146,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   };
 }
 
-function matches({ names, resourceId, userId }: EventChoice, event: PlacedEvent): boolean {
+function matches({ names, resourceId, userId }: EventSelector, event: PositionedEvent): boolean {
   return (userId === null || event.user_id === userId) &&
     (resourceId === null || event.resource_id === resourceId) &&
     (names === null || names.includes(event.name));

@@ -3,12 +3,12 @@
 import { createLimiter } from "../../concurrency/limiter.ts";
 import {
   BEFORE_ALL,
-  type EventChoice,
-  type EventReading,
+  type EventBatch,
+  type EventPosition,
+  type EventSelector,
   findNewestBefore,
-  findPlace,
-  type Place,
-  type PlacedEvent,
+  findPosition,
+  type PositionedEvent,
   readEventsAfter,
 } from "../../db/event_positions.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -80,21 +80,24 @@ export function createEventStreams(
     }
   }
 
-  async function read(place: Place, choice: EventChoice): Promise<EventReading> {
+  async function read(position: EventPosition, selector: EventSelector): Promise<EventBatch> {
     return await limited(() =>
-      database.query((sql) => readEventsAfter(sql, place, choice, PAGE), "catch up with events")
+      database.query(
+        (sql) => readEventsAfter(sql, position, selector, PAGE),
+        "catch up with events",
+      )
     );
   }
 
-  async function find(eventId: string, { userId }: EventChoice): Promise<Place> {
-    const place = await limited(() =>
-      database.query((sql) => findPlace(sql, eventId, userId), "find last event")
+  async function find(eventId: string, { userId }: EventSelector): Promise<EventPosition> {
+    const position = await limited(() =>
+      database.query((sql) => findPosition(sql, eventId, userId), "find last event")
     );
-    return place ?? BEFORE_ALL;
+    return position ?? BEFORE_ALL;
   }
 
   /** Without any event, an id before all events: a reader that continues there gets every event. */
-  async function findNewest(now: Place, { userId }: EventChoice): Promise<string> {
+  async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
     const newest = await limited(() =>
       database.query((sql) => findNewestBefore(sql, now, userId), "find newest event")
     );
@@ -137,11 +140,11 @@ export function createEventStreams(
   return {
     async open(caller, { after, ...filter }) {
       admit();
-      const choice = { ...filter, userId: caller.isStaff ? null : caller.userId };
+      const selector = { ...filter, userId: caller.isStaff ? null : caller.userId };
       const stream = createEventStream({
-        choice,
+        selector,
         frame,
-        read: (place) => read(place, choice),
+        read: (position) => read(position, selector),
         onError: (error) => log.error("event_stream_failed", error),
         onClosed() {
           subscription.unsubscribe();
@@ -153,9 +156,9 @@ export function createEventStreams(
       try {
         const now = await subscription.poll();
         if (after === null) {
-          stream.sendStartId(await findNewest(now, choice));
+          stream.sendStartId(await findNewest(now, selector));
           stream.followFrom(now);
-        } else await stream.catchUpFrom(await find(after, choice));
+        } else await stream.catchUpFrom(await find(after, selector));
       } catch (error) {
         stream.endNow();
         throw error;
@@ -174,9 +177,9 @@ export function createEventStreams(
 }
 
 /** Encodes each event once, however many streams send it. */
-function createFrames(): (event: PlacedEvent) => Uint8Array {
+function createFrames(): (event: PositionedEvent) => Uint8Array {
   const encoder = new TextEncoder();
-  const frames = new WeakMap<PlacedEvent, Uint8Array>();
+  const frames = new WeakMap<PositionedEvent, Uint8Array>();
   return function frame(event) {
     const known = frames.get(event);
     if (known) return known;

@@ -11,7 +11,7 @@ export interface CircuitBreaker {
   admit(): Permit | null;
 }
 
-/** An error response counts as a response: the breaker only asks whether the gateway is there. */
+/** An error response counts as a response: the breaker only detects whether the gateway responds. */
 export interface Permit {
   responded(): void;
   failed(): void;

@@ -1,4 +1,4 @@
-/** HTTP requests to the gateway: what an operation specifies, and the headers and bytes made of it. */
+/** HTTP requests to the gateway: what an operation specifies, and the request that is built from it. */
 
 import type { Json } from "./json.ts";
 import { withSecretsIn } from "./mask.ts";

@@ -56,7 +56,7 @@ export type Send = (
 
 export function createTransport({ baseUrl, clock, onExchange }: TransportOptions): Send {
   /** A debug log that fails must not make a charge fail. */
-  function notify(exchange: () => Exchange) {
+  function callListener(exchange: () => Exchange) {
     try {
       onExchange?.(exchange());
     } catch {
@@ -66,8 +66,8 @@ export function createTransport({ baseUrl, clock, onExchange }: TransportOptions
 
   return async function send(request, signal, attempt) {
     const startedAt = clock();
-    const report = (failure: FailureKind, response?: RawResponse) =>
-      notify(() => ({
+    const logExchange = (failure: FailureKind, response?: RawResponse) =>
+      callListener(() => ({
         method: request.method,
         url: maskText(baseUrl + request.path, request.secrets),
         requestHeaders: mapValues(request.headers, (text) => maskText(text, request.secrets)),
@@ -84,7 +84,7 @@ export function createTransport({ baseUrl, clock, onExchange }: TransportOptions
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
       const failure = reason instanceof CallAbandoned ? reason.failure : "unreachable";
-      report(failure);
+      logExchange(failure);
       throw new GatewayAPIError(MESSAGES[failure], {
         failure,
         // The gateway may have received and processed it.
@@ -92,7 +92,7 @@ export function createTransport({ baseUrl, clock, onExchange }: TransportOptions
         cause: signal.aborted ? undefined : withoutSecrets(error, request),
       });
     }
-    report("answered", response);
+    logExchange("answered", response);
     return response;
   };
 }

@@ -27,7 +27,7 @@ export interface RequestKey {
   scope: string;
   /** Hash of the request body. Reusing the key with another body is an error. */
   bodyHash: Uint8Array;
-  /** A job repeats the request, so an outcome of "try again later" is not the end of it. */
+  /** A job repeats the request, so a temporary failure does not end it. */
   isRetriedByJob?: boolean;
 }
 
@@ -38,9 +38,9 @@ export interface RequestResult<T> {
 }
 
 /**
- * Longer than any request takes, including its checks at the gateway. A request that takes longer finds
- * its key taken over and leaves the key alone. The gateway's own idempotency key then prevents that
- * both requests have an effect.
+ * Longer than any request takes, including its checks at the gateway. If a request still takes longer,
+ * another one may take over its key; the first one then no longer writes to it. The gateway's own
+ * idempotency key prevents that both requests have an effect.
  */
 const LEASE_MS = 60_000;
 
@@ -120,15 +120,15 @@ export async function resumeOrReplay(
   if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
   if (isLeased(known, now)) throw requestInProgress(known.lease_until, now);
   const leaseUntil = leaseEnd(now);
-  const left = await deps.database.query(
+  const earlier = await deps.database.query(
     (sql) => takeOverKey(sql, known, leaseUntil),
     "take key over",
   );
-  if (!left) throw requestInProgress(leaseUntil, now);
+  if (!earlier) throw requestInProgress(leaseUntil, now);
   return {
     kind: "claimed",
     key: { ...id, lease_until: leaseUntil },
-    earlier: { resourceId: left.resource_id, refundId: left.refund_id },
+    earlier: { resourceId: earlier.resource_id, refundId: earlier.refund_id },
   };
 }
 
@@ -150,8 +150,8 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
 const LATEST_LEASE_MS = LEASE_MS + 10 * 60_000;
 
 function isLeased({ lease_until }: HeldKey, now: Date): boolean {
-  const left = lease_until.getTime() - now.getTime();
-  return left > 0 && left <= LATEST_LEASE_MS;
+  const remainingMs = lease_until.getTime() - now.getTime();
+  return remainingMs > 0 && remainingMs <= LATEST_LEASE_MS;
 }
 
 /** Whether an earlier request used the key. Claims nothing. */
@@ -163,7 +163,7 @@ export async function isKeyUsed(
   return await findUsedKey(deps, caller, requestKey) !== null;
 }
 
-/** The key if an earlier request used it and it has not expired, whatever that request's body was. */
+/** The key if an earlier request used it, with any body, and it has not expired. */
 export async function findUsedKey(
   { database, clock }: KeyDeps,
   caller: Caller,

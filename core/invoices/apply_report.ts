@@ -22,7 +22,7 @@ export interface InvoiceReport {
   answer: Invoice;
   source: Source;
   /** The version of the invoice that was known when the gateway was asked. */
-  askedAt: number;
+  askedAtVersion: number;
   key?: StoredReply<GatewayInvoice>;
   /** The notification that caused the request. */
   notificationId?: string | null;
@@ -34,11 +34,11 @@ export interface AppliedInvoiceReport {
   isOvertaken: boolean;
 }
 
-/** Changes the invoice as far as the report contains something new. */
+/** Applies what is new in the report; changes nothing if it contains nothing new. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewayInvoice,
-  { answer, source, askedAt, key, notificationId = null }: InvoiceReport,
+  { answer, source, askedAtVersion, key, notificationId = null }: InvoiceReport,
 ): Promise<AppliedInvoiceReport> {
   let isOvertaken = false;
   const invoice = await changeRecord(deps, invoiceKind, known, (current) => {
@@ -46,7 +46,7 @@ export async function applyReport(
     const reported = statusAtGateway(answer.status, current.due_at, now);
     // The first response cannot be outdated, and a paid invoice stays paid.
     const isFirst = current.gateway_invoice_id === null;
-    isOvertaken = !isFirst && current.version !== askedAt && reported !== "paid";
+    isOvertaken = !isFirst && current.version !== askedAtVersion && reported !== "paid";
     if (isOvertaken) return key ? { key } : null;
     const to = reported !== null && canBecome(current.status, reported) ? reported : current.status;
     const change = changeStatus(current, to, source, now);

@@ -22,7 +22,7 @@ export async function checkAtGateway(
   if (known.gateway_invoice_id === null) return known;
   for (let invoice = known, checks = 1;; checks++) {
     const answer = await requestInvoice(deps, invoice);
-    const report = { answer, source, askedAt: invoice.version, notificationId };
+    const report = { answer, source, askedAtVersion: invoice.version, notificationId };
     const applied = await applyReport(deps, invoice, report);
     if (!applied.isOvertaken || checks >= MAX_CHECKS) return applied.invoice;
     invoice = applied.invoice;
@@ -44,7 +44,7 @@ async function requestInvoice(
     log.error("invoice_differs", error, { invoice_id: invoice.id });
     throw error;
   } catch (error) {
-    // The server key is wrong, or the sandbox was reset. The invoice is not gone.
+    // The server key is wrong, or the sandbox was reset. The invoice is not voided.
     if (isResourceNotFound(error)) {
       log.error("invoice_unknown_to_gateway", error, { invoice_id: invoice.id });
     }

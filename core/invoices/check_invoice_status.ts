@@ -77,7 +77,7 @@ async function finishCreation(
   if (canResendInvoice(invoice, deps.clock())) {
     return await sendInvoice(deps, { key: null }, invoice, true);
   }
-  // Only a notification of the gateway can tell now whether it was created.
+  // From now on only a notification of the gateway can show that it was created.
   return await changeRecord(
     deps,
     invoiceKind,
@@ -87,8 +87,8 @@ async function finishCreation(
 }
 
 /**
- * The gateway says that an invoice was paid, but not by which transaction. Usually a notification has
- * told it. If that was lost: the first transaction of an invoice has the invoice's order id.
+ * The gateway says that an invoice was paid, but not by which transaction. Usually a notification names
+ * the transaction. If it was lost: the first transaction of an invoice has the invoice's order id.
  */
 async function findPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
   if (await isPaidSince(deps, invoice.id, new Date(0))) return;

@@ -1,13 +1,13 @@
 /** `check_overdue_invoices`: enqueues a check of each invoice that is due for one. */
 
 import { listDueInvoices } from "../../db/invoices.ts";
-import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
+import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
 import { checkInvoiceLaterJob } from "./invoice_record.ts";
 
 /** Returns how many checks were enqueued. */
-export async function checkOverdueInvoices(deps: QueueDeps): Promise<number> {
-  return await queueChecks(deps, {
+export async function checkOverdueInvoices(deps: EnqueueDeps): Promise<number> {
+  return await enqueueChecks(deps, {
     table: "invoices",
     task: CHECK_INVOICE_STATUS,
     list: listDueInvoices,

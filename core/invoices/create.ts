@@ -159,7 +159,12 @@ export async function sendInvoice(
     throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
   }
   const key = storeReply(request, viewInvoice, new Date(deps.clock()));
-  const report = { answer: answer.body, source: "create", askedAt: invoice.version, key } as const;
+  const report = {
+    answer: answer.body,
+    source: "create",
+    askedAtVersion: invoice.version,
+    key,
+  } as const;
   return (await applyReport(deps, invoice, report)).invoice;
 }
 

@@ -24,7 +24,7 @@ export function gatewayInvoiceId({ metadata }: Transaction): string | null {
   return idField(metadata?.midtrans_invoice_id);
 }
 
-/** Throws a `GatewayError` if the gateway has to be asked for the invoice and does not answer. */
+/** Throws a `GatewayError` if the gateway has to be asked for the invoice and gives no usable response. */
 export async function findInvoiceOf(
   deps: RecordDeps,
   answer: Transaction,
@@ -51,7 +51,7 @@ async function findUnanswered(
     "find invoice",
   );
   if (!invoice || !isAbout(invoice, answer)) return null;
-  const report = { answer, source: "notification", askedAt: invoice.version } as const;
+  const report = { answer, source: "notification", askedAtVersion: invoice.version } as const;
   return (await applyReport(deps, invoice, report)).invoice;
 }
 

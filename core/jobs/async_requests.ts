@@ -1,6 +1,6 @@
 /**
- * Requests with `Prefer: respond-async`: the request is stored as a job and answered with it; the job
- * then does the request as its caller and with its idempotency key, so that it takes effect once.
+ * Requests with `Prefer: respond-async`: the request is stored as a job, which is the response. The job
+ * later runs the request for its caller and with its idempotency key, so that it takes effect once.
  */
 
 import { Buffer } from "node:buffer";
@@ -45,7 +45,7 @@ interface AsyncRequestPayload {
  */
 const LIFETIME_MS = 23 * 3_600_000;
 
-/** Whether it is too late to do the request of a job; false for other jobs. */
+/** Whether it is too late to run the request of a job; false for other jobs. */
 export function hasRequestExpired({ payload: { key_since } }: GatewayJob, now: number): boolean {
   return typeof key_since === "string" && now > Date.parse(key_since) + LIFETIME_MS;
 }
@@ -68,8 +68,8 @@ export interface AsyncRequest extends Omit<RequestKey, "key"> {
 /**
  * Stores the request as a job. A repeated key and body return the same job. For that the key is
  * claimed twice: in the scope `async …` it leads to the job, and in the scope of the request the job
- * (or a synchronous request that comes first) claims it for the effect. So the effect happens once,
- * however often and in which way the request is sent.
+ * (or a synchronous request that comes first) claims it for the effect. So the effect happens once, no
+ * matter how often the request is sent, synchronously or not.
  */
 export async function acceptAsyncRequest(
   deps: AsyncRequestDeps,
@@ -77,15 +77,15 @@ export async function acceptAsyncRequest(
   request: AsyncRequest,
 ): Promise<RequestResult<JobView>> {
   const now = new Date(deps.clock());
-  const attempt = request.key === null ? null : { ...request, key: request.key };
-  const used = attempt && await findUsedKey(deps, caller, attempt);
+  const requestKey = request.key === null ? null : { ...request, key: request.key };
+  const used = requestKey && await findUsedKey(deps, caller, requestKey);
   const job = newRequestJob(caller, request, { now, used });
-  if (!attempt) {
+  if (!requestKey) {
     await deps.database.query((sql) => insertJobs(sql, [job]), "insert job");
   } else {
-    const asyncAttempt = { ...attempt, scope: `async ${attempt.scope}` };
+    const asyncKey = { ...requestKey, scope: `async ${requestKey.scope}` };
     const claim = {
-      key: keys.newKeyClaim(asyncAttempt, caller, job.id, now),
+      key: keys.newKeyClaim(asyncKey, caller, job.id, now),
       keysSince: keys.oldestValidKey(now),
     };
     const isNew = await deps.database.query(
@@ -93,7 +93,7 @@ export async function acceptAsyncRequest(
       "insert keyed job",
     );
     if (!isNew) {
-      const earlier = await findEarlierJob(deps, caller, asyncAttempt, now);
+      const earlier = await findEarlierJob(deps, caller, asyncKey, now);
       return await resumeOrReturn(deps, earlier, { request, hasReply: Boolean(used?.reply) });
     }
   }
@@ -129,16 +129,16 @@ function newRequestJob(
 async function findUsedKey(
   deps: AsyncRequestDeps,
   caller: Caller,
-  attempt: RequestKey,
+  requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {
-  const used = await keys.findUsedKey(deps, caller, attempt);
-  if (used) keys.requireSameRequest(used, attempt);
+  const used = await keys.findUsedKey(deps, caller, requestKey);
+  if (used) keys.requireSameRequest(used, requestKey);
   return used;
 }
 
 /**
  * A failed job without a stored reply has no certain outcome, so it is queued again, as a synchronous
- * request would be resumed. Its secret was erased; the repeated request brings it again.
+ * request would be resumed. Its secret was erased, but the repeated request contains it.
  */
 async function resumeOrReturn(
   deps: AsyncRequestDeps,
@@ -158,16 +158,16 @@ async function resumeOrReturn(
   return { body: viewJob(queued ?? await requireJob(deps, job.id)), isReplayed: !queued };
 }
 
-/** The job that an earlier request with the key was answered with, in its current state. */
+/** The job of an earlier request with the key, in its current state. */
 async function findEarlierJob(
   { database }: AsyncRequestDeps,
   caller: Caller,
-  attempt: RequestKey,
+  requestKey: RequestKey,
   now: Date,
 ): Promise<GatewayJob> {
-  const id = keys.keyIdOf(attempt, caller);
+  const id = keys.keyIdOf(requestKey, caller);
   const known = await database.query((sql) => findKey(sql, id), "find key");
-  if (known) keys.requireSameRequest(known, attempt);
+  if (known) keys.requireSameRequest(known, requestKey);
   const jobId = known?.resource_id ?? null;
   const job = jobId && await database.query((sql) => findJob(sql, jobId), "find job");
   // The key or the job was pruned just now: a retry creates a new job.
@@ -189,24 +189,24 @@ function viewNewJob(job: NewJob): JobView {
   });
 }
 
-/** A request as its job does it. */
+/** A request, restored from its job. */
 export interface DeferredRequest<Input> {
   caller: Caller;
   input: Input;
-  attempt: RequestKey;
+  requestKey: RequestKey;
   /** The start of the key's lifetime. */
   since: Date;
 }
 
-/** How one kind of request is done. */
+/** How one type of request is run. */
 export interface AsyncHandler<Input> {
-  /** Returns what a synchronous request is answered with, and throws the same errors. */
-  answer(request: DeferredRequest<Input>, job: GatewayJob): Promise<object>;
-  /** The result of the job for that answer. */
-  resultOf(answer: object): object;
+  /** Returns the response body of a synchronous request, and throws the same errors. */
+  run(request: DeferredRequest<Input>, job: GatewayJob): Promise<object>;
+  /** The result of the job for that response body. */
+  resultOf(body: object): object;
 }
 
-/** Thrown by `answer` if the request can no longer be done; the message says why. */
+/** Thrown by `run` if the request can no longer be processed; the message says why. */
 export class NoLongerPossible extends Error {
   override name = "NoLongerPossible";
 }
@@ -227,7 +227,7 @@ export function asyncRequestTask<Input extends object>(
     isFinal: (error) => error instanceof RequestEnded || replyFor(error) !== null,
     async run(job) {
       try {
-        return handler.resultOf(await answer(deps, handler, job));
+        return handler.resultOf(await runRequest(deps, handler, job));
       } catch (error) {
         throw postponement(error, deps.clock()) ?? callerError(error);
       }
@@ -235,7 +235,7 @@ export function asyncRequestTask<Input extends object>(
   };
 }
 
-async function answer<Input extends object>(
+async function runRequest<Input extends object>(
   deps: keys.KeyDeps,
   handler: AsyncHandler<Input>,
   job: GatewayJob,
@@ -245,10 +245,10 @@ async function answer<Input extends object>(
     if (hasRequestExpired(job, deps.clock())) {
       throw new NoLongerPossible("The request is too old to be processed.");
     }
-    return await handler.answer(request, job);
+    return await handler.run(request, job);
   } catch (error) {
     if (!(error instanceof NoLongerPossible)) throw error;
-    return await answerOfEarlierAttempt(deps, request, error.message);
+    return await replayEarlierAttempt(deps, request, error.message);
   }
 }
 
@@ -259,23 +259,26 @@ function requestOf<Input extends object>({ id, payload }: GatewayJob): DeferredR
   return {
     caller,
     input: input as Input,
-    attempt: { key: key ?? id, scope, bodyHash, isRetriedByJob: true },
+    requestKey: { key: key ?? id, scope, bodyHash, isRetriedByJob: true },
     since: new Date(key_since),
   };
 }
 
-/** Tells the caller to send a new request only if no earlier attempt can have had an effect. */
-async function answerOfEarlierAttempt(
+/**
+ * Replays the stored reply of an earlier attempt. Without one it throws, and asks the caller to send a
+ * new request only if no earlier attempt can have had an effect.
+ */
+async function replayEarlierAttempt(
   deps: keys.KeyDeps,
-  { caller, attempt, since }: DeferredRequest<object>,
+  { caller, requestKey, since }: DeferredRequest<object>,
   why: string,
 ): Promise<object> {
-  const left = await keys.findSameRequest(deps, caller, attempt);
-  if (left?.reply) return replay(left.reply);
-  if (left) {
+  const earlier = await keys.findSameRequest(deps, caller, requestKey);
+  if (earlier?.reply) return replay(earlier.reply);
+  if (earlier) {
     throw new RequestEnded("invalid_state", {
       detail: `${why} An earlier attempt may have succeeded: check the payment.`,
-      members: { payment_id: left.resource_id, outcome: "unknown" },
+      members: { payment_id: earlier.resource_id, outcome: "unknown" },
     });
   }
   const isKeyExpired = since < keys.oldestValidKey(new Date(deps.clock()));

@@ -15,7 +15,7 @@ export interface PostgresQueueOptions {
 const CONCURRENCY = 32;
 
 /**
- * How long a job occupies its slot. A job that is slow, or waits for its lane in the worker, goes on
+ * How long a job occupies its slot. A job that is slow, or waits for its lane in the worker, continues
  * without a slot, so that it does not delay the jobs behind it.
  */
 const SLOT_MS = 1_000;
@@ -26,7 +26,7 @@ const PREFETCH_MS = 2_000;
 /** One of them listens for notifications. */
 const CONNECTIONS = 3;
 
-/** New jobs are notified; polling finds those whose `run_at` has come. */
+/** PostgreSQL notifies of new jobs; polling finds jobs that have become due. */
 const POLL_MS = 1_000;
 
 const RESTART_MS = 2_000;

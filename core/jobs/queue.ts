@@ -1,4 +1,4 @@
-/** Job queues as the process that runs jobs sees them, and the messages that they carry. */
+/** The interface of a job queue for the process that runs jobs, and the messages in the queue. */
 
 import type { JobKind } from "../../db/job_queries.ts";
 import type { JobQueue } from "../outbox.ts";
@@ -16,7 +16,7 @@ export interface OpenJobQueue extends JobQueue {
   stop(): void;
 }
 
-/** Carries the id, and perhaps the kind; the rest of the job is in its row. */
+/** Contains the id and optionally the kind; the rest of the job is in its row. */
 export interface Message {
   job: string;
   kind?: JobKind;

@@ -1,4 +1,4 @@
-/** Work that runs by the clock: scheduled entries, each tick on one instance, and the sweep for jobs. */
+/** Scheduled work: runs each tick of an entry on one instance, and sweeps for jobs that are due. */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/cron_runs.ts";

@@ -24,7 +24,7 @@ export interface Task {
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
   /** Whether an error is a definite rejection that a retry cannot change. Without it: never. */
   isFinal?(error: unknown): boolean;
-  /** Called when a job has failed for good, before that is stored. */
+  /** Called when a job has failed permanently, before that is stored. */
   onFailed?(job: GatewayJob, error: string): Promise<void>;
 }
 
@@ -61,20 +61,20 @@ export function pauseWhileGatewayDown(
   return {
     ...task,
     async run(job, context) {
-      const rateLimitPauseMs = gatewayPauseMs(deps);
-      if (rateLimitPauseMs > 0) throw postpone(rateLimitPauseMs);
+      const pauseMs = gatewayPauseMs(deps);
+      if (pauseMs > 0) throw postpone(pauseMs);
       try {
         return await task.run(job, context);
       } catch (error) {
-        const rateLimitPauseMs = hasNoResponse(error) ? gatewayPauseMs(deps) : 0;
-        throw rateLimitPauseMs > 0 ? postpone(rateLimitPauseMs) : error;
+        const pauseMs = isUnanswered(error) ? gatewayPauseMs(deps) : 0;
+        throw pauseMs > 0 ? postpone(pauseMs) : error;
       }
     },
   };
 }
 
 /** The gateway's error can be the cause of the one that was thrown. */
-function hasNoResponse(error: unknown): boolean {
+function isUnanswered(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof GatewayError) return isUnansweredOrRateLimited(each);
   }

@@ -31,13 +31,13 @@ const LIMIT_MS = 90_000;
 /** Timers fire a little early, and clocks differ: a job that is almost due runs now. */
 const EARLY_MS = 1_000;
 
-/** A job may be the cause that its workers crash: after so many it fails. */
+/** A job that crashes its workers fails after this many crashes, instead of running again forever. */
 const MAX_LOST_WORKERS = 3;
 
 export interface WorkerOptions {
   database: Database;
   tasks: Tasks;
-  /** Gets the jobs that are to be retried. */
+  /** Jobs that are retried or postponed are enqueued here again. */
   jobQueue: JobQueue;
   clock: Clock;
   log: Log;
@@ -64,26 +64,26 @@ export function createWorker(options: WorkerOptions): Worker {
   // Finding the kind of a job is quick and must not wait for running jobs.
   const kinds = createLane(maxRunning, (jobId) => findKind(database, jobId));
   const common = createLane(maxRunning, run);
-  // Sweeps queue checks by the thousand: they have a smaller lane to themselves.
+  // Sweeps enqueue thousands of checks, so these have a smaller lane of their own.
   const checks = createLane(Math.ceil(maxRunning / 2), run);
-  const taskLines = new Map<string, Lane>();
+  const taskLanes = new Map<string, Lane>();
   for (const [name, { concurrency }] of Object.entries(tasks)) {
-    if (concurrency !== undefined) taskLines.set(name, createLane(concurrency, run));
+    if (concurrency !== undefined) taskLanes.set(name, createLane(concurrency, run));
   }
 
-  function lineFor({ task, rank }: JobKind): Lane {
-    return rank === JOB_RANKS.check ? checks : taskLines.get(task) ?? common;
+  function laneFor({ task, rank }: JobKind): Lane {
+    return rank === JOB_RANKS.check ? checks : taskLanes.get(task) ?? common;
   }
 
   return {
     async run(jobId, knownKind) {
       const kind = knownKind ?? await kinds.enter(jobId);
-      await (kind ? lineFor(kind) : common).enter(jobId);
+      await (kind ? laneFor(kind) : common).enter(jobId);
     },
     async close(graceMs) {
       stop.abort();
       await Promise.all(
-        [kinds, common, checks, ...taskLines.values()].map((each) => each.close(graceMs)),
+        [kinds, common, checks, ...taskLanes.values()].map((each) => each.close(graceMs)),
       );
     },
   };
@@ -93,7 +93,7 @@ async function findKind(database: Database, jobId: string): Promise<JobKind | nu
   try {
     return await database.query((sql) => findKindOf(sql, jobId), "find kind of job");
   } catch {
-    // The claim that follows meets the same error and logs it.
+    // The claim that follows gets the same error and logs it.
     return null;
   }
 }
@@ -146,22 +146,24 @@ async function renew({ database, clock, log, leaseMs }: WorkerDeps, job: HeldJob
   }
 }
 
-async function release(deps: WorkerDeps, job: HeldJob, left: ReleasedJob): Promise<void> {
+async function release(deps: WorkerDeps, job: HeldJob, released: ReleasedJob): Promise<void> {
   const { database, jobQueue, clock, log } = deps;
   try {
     const now = new Date(clock());
     const isReleased = await database.query(
-      (sql) => releaseJob(sql, job, left, now),
+      (sql) => releaseJob(sql, job, released, now),
       "release job",
     );
     if (!isReleased) log.info("job_lease_lost", { job: job.id, task: job.task });
-    else if (left.status === "queued") jobQueue.enqueue({ id: job.id, run_at: left.run_at });
+    else if (released.status === "queued") {
+      jobQueue.enqueue({ id: job.id, run_at: released.run_at });
+    }
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
     // A job of the same task and subject was queued meanwhile: it becomes the next attempt.
     const now = new Date(clock());
     const successor = await database.query((sql) => handOverJob(sql, job, now), "hand over job");
-    if (successor === null) await release(deps, job, left);
+    if (successor === null) await release(deps, job, released);
   }
 }
 

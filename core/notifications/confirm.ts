@@ -41,7 +41,10 @@ export async function confirmNotification(
   }
   const report = { answer, source: SOURCE, notification } as const;
   if (payment?.transaction_id === null && isOurs(payment, answer)) {
-    const applied = await applyReport(deps, payment, { ...report, askedAt: payment.version });
+    const applied = await applyReport(deps, payment, {
+      ...report,
+      askedAtVersion: payment.version,
+    });
     return await recordResult(deps, applied);
   }
   const adopted = await adoptTransaction(deps, report, await findLink(deps, answer));

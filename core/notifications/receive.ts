@@ -74,7 +74,7 @@ async function applyIfTrusted(
     const applied = await applyReport(deps, payment, {
       answer: received.transaction,
       source: "notification",
-      askedAt: null,
+      askedAtVersion: null,
       notification,
       isUnconfirmed: true,
     });

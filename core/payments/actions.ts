@@ -137,7 +137,7 @@ async function act(
       throw await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
     }
     const key = storeReply(request, viewPayment, new Date(deps.clock()));
-    const report = { answer: answer.body, source: action.name, askedAt: null, key };
+    const report = { answer: answer.body, source: action.name, askedAtVersion: null, key };
     const applied = await applyReport(deps, payment, report);
     return { body: viewPayment(applied.payment), isReplayed: false };
   } catch (error) {

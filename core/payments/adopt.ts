@@ -38,11 +38,11 @@ export function canAdopt(answer: Transaction): boolean {
  */
 export async function adoptTransaction(
   deps: PaymentDeps,
-  report: Omit<GatewayReport, "askedAt">,
+  report: Omit<GatewayReport, "askedAtVersion">,
   link: Link | null,
 ): Promise<AppliedReport> {
   const { order_id, transaction_id } = report.answer;
-  const adopted = await insertAdopted(deps, { ...report, askedAt: null }, link);
+  const adopted = await insertAdopted(deps, { ...report, askedAtVersion: null }, link);
   if (adopted) return adopted;
   const reference = { order_id: order_id!, transaction_id, payment_ref: null };
   const known = await batched(deps.database, paymentLookups, reference);
@@ -107,13 +107,13 @@ function createdBy(payment: GatewayPayment, source: Source): NewHistory {
   };
 }
 
-/** A payment that has ended here may have been paid after all. Only a status request can tell. */
+/** A payment that has ended here may have been paid after all. Only a status request proves it. */
 async function applyOrCheck(
   deps: PaymentDeps,
   known: GatewayPayment,
-  report: Omit<GatewayReport, "askedAt">,
+  report: Omit<GatewayReport, "askedAtVersion">,
 ): Promise<AppliedReport> {
-  const applied = await applyReport(deps, known, { ...report, askedAt: null });
+  const applied = await applyReport(deps, known, { ...report, askedAtVersion: null });
   if (applied.step !== "stale") return applied;
   const { source, notification } = report;
   return (await checkAtGateway(deps, applied.payment, source, notification)).applied ?? applied;

@@ -40,9 +40,9 @@ export interface GatewayReport {
   source: Source;
   /**
    * The version of the payment that was known when the gateway was asked for its state. Null: the
-   * report is not the response to a status request, so it cannot revive a dead payment.
+   * report is not the response to a status request, so it cannot revive a payment that has ended.
    */
-  askedAt: number | null;
+  askedAtVersion: number | null;
   acceptedRefund?: AcceptedRefund;
   key?: PaymentChange["key"];
   /** The notification that contained the report. */
@@ -75,7 +75,7 @@ interface Decision {
   isMismatch: boolean;
 }
 
-/** Changes the payment as far as the report contains something new. */
+/** Applies what is new in the report; changes nothing if it contains nothing new. */
 export async function applyReport(
   deps: PaymentDeps,
   known: GatewayPayment,
@@ -123,7 +123,7 @@ function decide(
 
 /** The step that a report would lead to if it were the latest one. Changes nothing. */
 export function previewTransition(current: GatewayPayment, answer: Transaction): states.Step {
-  const report: GatewayReport = { answer, source: "notification", askedAt: current.version };
+  const report: GatewayReport = { answer, source: "notification", askedAtVersion: current.version };
   const to = reportedState(current, report, readTransaction(answer), current.refunds);
   return states.stepTo(knownState(current), to);
 }
@@ -198,8 +198,8 @@ const MINUTE = 60_000;
 const GRACE_MS = 15 * MINUTE;
 
 /**
- * DANA transactions cannot be found by order id. That one is not found only proves something when it
- * can no longer be paid, which is after a day.
+ * DANA transactions cannot be found by order id. That a charge is not found proves that it was never
+ * made only after a day, when it could no longer be paid.
  */
 const DANA_GRACE_MS = 25 * 60 * MINUTE;
 
@@ -249,7 +249,7 @@ function buildChange(
         ? to.refunded ?? current.refunded_amount
         : Math.max(current.refunded_amount, sumByStatus(refunds.all, "succeeded")),
     },
-    ...isApplied && takenMembers(current, report, reported, to, now),
+    ...isApplied && appliedMembers(current, report, reported, to, now),
     ...step === "duplicate" && missingFields(current, reportedFields(report, reported)),
   };
   const checkAt = report.followUp?.run_at ??
@@ -276,8 +276,8 @@ function buildChange(
   };
 }
 
-/** The members that a report sets when the payment takes its state. */
-function takenMembers(
+/** The members that a report sets if its state is applied. */
+function appliedMembers(
   current: GatewayPayment,
   report: GatewayReport,
   reported: ReportedTransaction,
@@ -341,18 +341,18 @@ function knownState(payment: GatewayPayment): states.KnownState {
 
 function reportedState(
   current: GatewayPayment,
-  { askedAt }: GatewayReport,
+  { askedAtVersion }: GatewayReport,
   reported: ReportedTransaction,
   refunds: GatewayRefund[],
 ): states.ReportedState {
   const made = Math.max(sumAmounts(reported.refunds), sumByStatus(refunds, "succeeded"));
   // Only a status response states the sum of all refunds.
-  const total = askedAt === null ? null : reported.refundTotal;
+  const total = askedAtVersion === null ? null : reported.refundTotal;
   return {
     status: reported.status as states.PaymentStatus,
     fraud: reported.fraud ?? current.fraud_status,
     refunded: Math.max(made, total ?? 0, current.refunded_amount),
-    isLatest: askedAt === current.version,
+    isLatest: askedAtVersion === current.version,
   };
 }
 

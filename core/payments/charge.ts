@@ -136,8 +136,8 @@ async function resumeCharge(
     const found = await findOrFail(deps, payment);
     if (found.kind === "failed") throw await leaveOpen(deps, request, payment, found.problem);
     if (found.kind === "ours") {
-      const { version: askedAt } = payment;
-      const charge = { kind: "made", transaction: found.answer.body, askedAt } as const;
+      const { version: askedAtVersion } = payment;
+      const charge = { kind: "made", transaction: found.answer.body, askedAtVersion } as const;
       return { kind: "found", payment, request, charge };
     }
     if (payment.transaction_status !== "pending") return null;
@@ -155,11 +155,11 @@ async function markSent(deps: PaymentDeps, payment: GatewayPayment): Promise<Gat
   }));
 }
 
-/** `askedAt`: the payment's version at the status request that found the transaction. */
+/** `askedAtVersion`: the payment's version at the status request that found the transaction. */
 interface MadeCharge {
   kind: "made";
   transaction: Transaction;
-  askedAt: number | null;
+  askedAtVersion: number | null;
 }
 
 type SentCharge =
@@ -187,7 +187,7 @@ async function sendCharge(
   if (isEarlierCallInProgress(answer) || !answersCharge(payment, answer.body)) {
     return { kind: "unknown", problem: unclearAnswer(payment, answer.statusCode) };
   }
-  return { kind: "made", transaction: answer.body, askedAt: null };
+  return { kind: "made", transaction: answer.body, askedAtVersion: null };
 }
 
 /** A failed call may still have made the charge, now or in an earlier attempt. */
@@ -208,7 +208,7 @@ async function classifyError(
   const found = isOrderTaken || wasSentBefore ? await findOrFail(deps, payment) : null;
   if (found?.kind === "failed") return { kind: "unknown", problem: found.problem };
   if (found?.kind === "ours") {
-    return { kind: "made", transaction: found.answer.body, askedAt: payment.version };
+    return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
   if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
   // If another payment has the order, no attempt of this one can have succeeded. If the gateway has
@@ -249,10 +249,10 @@ async function applyCharge(
   deps: PaymentDeps,
   request: KeyedRequest,
   payment: GatewayPayment,
-  { transaction, askedAt }: MadeCharge,
+  { transaction, askedAtVersion }: MadeCharge,
 ): Promise<PaymentView> {
   const key = storeReply(request, viewPayment, new Date(deps.clock()));
-  const report = { answer: transaction, source: "charge", askedAt, key } as const;
+  const report = { answer: transaction, source: "charge", askedAtVersion, key } as const;
   try {
     return viewPayment((await applyReport(deps, payment, report)).payment);
   } catch (error) {

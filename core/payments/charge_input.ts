@@ -1,7 +1,7 @@
 /** The body of a charge: one schema for each payment type, and the types inferred from them. */
 
 import { z } from "@hono/zod-openapi";
-import { email, flag, link, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
+import { email, flag, object, omitNulls, oneOf, text, url, wholeNumber } from "../input_fields.ts";
 import { CHARGE_EXAMPLES } from "./charge_examples.ts";
 import {
   AddressSchema,
@@ -113,7 +113,7 @@ const CstoreCharge = object({
   example: CHARGE_EXAMPLES.cstore.value,
 });
 
-const callback_url = link().optional().openapi({
+const callback_url = url().optional().openapi({
   description: "URL the wallet's app returns the customer to. A visit to it does not prove " +
     "payment: read the payment.",
   example: "https://shop.example/thanks",

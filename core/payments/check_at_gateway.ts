@@ -36,7 +36,7 @@ export async function checkAtGateway(
   for (let payment = known, checks = 1;; checks++) {
     const answer = await requestStatus(deps, payment);
     if (!answer) return { payment, ...notFound };
-    const report = { answer: answer.body, source, askedAt: payment.version, notification };
+    const report = { answer: answer.body, source, askedAtVersion: payment.version, notification };
     const applied = await applyReport(deps, payment, report);
     // Another report changed the payment during the request, so the response may be outdated.
     const isOvertaken = applied.step === "stale" && applied.payment.version !== payment.version;

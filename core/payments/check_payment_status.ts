@@ -26,7 +26,7 @@ export interface CheckResult {
   transaction_status: string;
 }
 
-/** Throws `PostponeJob` if it is too early to tell, and a `GatewayError` without a usable response. */
+/** Throws `PostponeJob` if the result is not known yet, and a `GatewayError` without a usable response. */
 export async function checkPaymentStatus(
   deps: PaymentDeps,
   id: string,

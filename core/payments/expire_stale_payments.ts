@@ -4,7 +4,7 @@ import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
-import { queueChecks, type QueueDeps } from "../jobs/queue_checks.ts";
+import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
 import { type JobSubject, newJob } from "../outbox.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
@@ -19,8 +19,8 @@ export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 const SOURCE = "expire_stale_payments";
 
 /** Enqueues a job for each stale payment. Returns how many. */
-export async function expireStalePayments(deps: QueueDeps): Promise<number> {
-  return await queueChecks(deps, {
+export async function expireStalePayments(deps: EnqueueDeps): Promise<number> {
+  return await enqueueChecks(deps, {
     table: "payments",
     task: EXPIRE_STALE_PAYMENT,
     list: (sql, now, limit) => listStalePayments(sql, { now, staleSince: staleSince(now), limit }),
@@ -81,7 +81,7 @@ async function expireAtGateway(
       idempotencyKey: `${known.id}:exp`,
     });
     if (!isAbout(known, body) || body.transaction_status !== "expire") return null;
-    const report = { answer: body, source: SOURCE, askedAt: null } as const;
+    const report = { answer: body, source: SOURCE, askedAtVersion: null } as const;
     return (await applyReport(deps, known, report)).payment;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -87,13 +87,13 @@ function checkLinkedRecords(
 ): NewJob[] {
   const { invoice_id, subscription_id } = after;
   // An accepted challenge keeps the status `capture`, but sets paid_at.
-  const isNews = before.transaction_status !== after.transaction_status ||
+  const hasChanged = before.transaction_status !== after.transaction_status ||
     before.paid_at !== after.paid_at;
   const jobs: NewJob[] = [];
-  if (invoice_id !== null && (isNews || before.invoice_id === null)) {
+  if (invoice_id !== null && (hasChanged || before.invoice_id === null)) {
     jobs.push(checkInvoiceJob(invoice_id, after, cause));
   }
-  if (subscription_id !== null && isNews) {
+  if (subscription_id !== null && hasChanged) {
     const payload = {
       subscription_id,
       payment_id: after.id,

@@ -29,7 +29,7 @@ export interface AsyncChargeDeps extends PaymentDeps {
 /** A charge as its job stores it: the card token is stored separately, encrypted. */
 type StoredCharge = Exclude<ChargeInput, CreditCardInput> | Omit<CreditCardInput, "token_id">;
 
-export async function requestCharge(
+export async function enqueueCharge(
   deps: AsyncRequestDeps & Pick<AsyncChargeDeps, "secrets">,
   caller: Caller,
   input: ChargeInput,
@@ -46,17 +46,17 @@ export async function requestCharge(
 
 export function createProcessChargeAsync(deps: AsyncChargeDeps): Task {
   return asyncRequestTask<StoredCharge>(deps, {
-    answer: (request, job) => processChargeAsync(deps, request, job),
+    run: (request, job) => processChargeAsync(deps, request, job),
     resultOf: (payment) => ({ payment }),
   });
 }
 
 export async function processChargeAsync(
   deps: AsyncChargeDeps,
-  { caller, input, attempt }: DeferredRequest<StoredCharge>,
+  { caller, input, requestKey }: DeferredRequest<StoredCharge>,
   job: GatewayJob,
 ): Promise<PaymentView> {
-  return (await createCharge(deps, caller, withToken(deps, input, job), attempt)).body;
+  return (await createCharge(deps, caller, withToken(deps, input, job), requestKey)).body;
 }
 
 function withToken(

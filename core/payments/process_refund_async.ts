@@ -16,12 +16,12 @@ import { type RefundedPayment, type RefundInput, refundPayment } from "./refund.
 
 export const PROCESS_REFUND_ASYNC = "process_refund_async";
 
-interface AskedRefund extends RefundInput {
+interface StoredRefund extends RefundInput {
   payment_id: string;
 }
 
 /** The owner is checked now; the payment's state is checked when the job runs. */
-export async function requestRefund(
+export async function enqueueRefund(
   deps: PaymentDeps,
   caller: Caller,
   paymentId: string,
@@ -29,24 +29,24 @@ export async function requestRefund(
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
 ): Promise<RequestResult<JobView>> {
   await findOwn(deps, paymentKind, caller, paymentId);
-  const asked: AskedRefund = { ...input, payment_id: paymentId };
+  const stored: StoredRefund = { ...input, payment_id: paymentId };
   return await acceptAsyncRequest(deps, caller, {
     ...request,
     task: PROCESS_REFUND_ASYNC,
-    input: asked,
+    input: stored,
   });
 }
 
 export function createProcessRefundAsync(deps: PaymentDeps): Task {
-  return asyncRequestTask<AskedRefund>(deps, {
-    answer: (asked) => processRefundAsync(deps, asked),
+  return asyncRequestTask<StoredRefund>(deps, {
+    run: (request) => processRefundAsync(deps, request),
     resultOf: (refunded) => refunded,
   });
 }
 
 export async function processRefundAsync(
   deps: PaymentDeps,
-  { caller, input: { payment_id, ...input }, attempt }: DeferredRequest<AskedRefund>,
+  { caller, input: { payment_id, ...input }, requestKey }: DeferredRequest<StoredRefund>,
 ): Promise<RefundedPayment> {
-  return (await refundPayment(deps, caller, payment_id, input, attempt)).body;
+  return (await refundPayment(deps, caller, payment_id, input, requestKey)).body;
 }

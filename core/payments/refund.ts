@@ -223,7 +223,7 @@ function isAnswerTo(payment: GatewayPayment, refund: GatewayRefund, answer: Tran
   return isAbout(payment, answer) && (answer.refund_key ?? refund.refund_key) === refund.refund_key;
 }
 
-/** The refund is made. A status request tells the payment's state after it. */
+/** The refund is made. A status request returns the payment's state after it. */
 async function applyRefund(
   deps: PaymentDeps,
   request: RefundRequest,
@@ -237,7 +237,7 @@ async function applyRefund(
   const { payment: refunded } = await applyReport(deps, payment, {
     answer: isListed ? status : accepted,
     source: request.source,
-    askedAt: isListed ? payment.version : null,
+    askedAtVersion: isListed ? payment.version : null,
     acceptedRefund: {
       id: request.refundId,
       status_code: accepted.status_code,
@@ -283,7 +283,8 @@ async function handleFailure(
   if (isMade && status) return await applyRefund(deps, request, payment, status);
   const isInconclusive = request.wasSentBefore && (!status || !isAboutRefund(error));
   if (isMade || isInconclusive) throw await leaveOpen(deps, request, payment, unknown);
-  const report = status && { answer: status, source: request.source, askedAt: payment.version };
+  const report = status &&
+    { answer: status, source: request.source, askedAtVersion: payment.version };
   const current = report ? (await applyReport(deps, payment, report)).payment : payment;
   if (refundIn(current, request).status === "succeeded") {
     return await applyRefund(deps, request, current, status!);

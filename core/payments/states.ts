@@ -27,7 +27,7 @@ export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   chargeback: [],
 };
 
-/** The gateway can revive these: the customer paid in the last second. */
+/** The gateway can still report these as paid: the customer paid in the last second. */
 const DEAD = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
 
 const PAID = new Set<PaymentStatus>(["settlement", "partial_refund", "partial_chargeback"]);
@@ -111,7 +111,7 @@ export interface ReportedState extends State {
 
 /**
  * - `forward`: along the table; states may be skipped;
- * - `revived`: from an ended state back to a live one;
+ * - `revived`: from an ended state back to one that is pending or paid;
  * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
  * - `stale`: the report is older than the known state.
@@ -125,8 +125,8 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
     const isAccepted = from.fraud === "challenge" && to.fraud === "accept";
     // An accepted challenge cannot become a challenge again.
     const isCorrected = to.isLatest && to.fraud !== from.fraud && to.fraud !== "challenge";
-    const isNews = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
-    return isNews ? "same" : "duplicate";
+    const isNew = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
+    return isNew ? "same" : "duplicate";
   }
   if (REACHABLE[from.status].has(to.status)) {
     // Only the latest report can make a paid payment denied: an earlier denial may arrive late.
@@ -157,7 +157,7 @@ const ENTERED: Partial<Record<PaymentStatus, PaymentEventName>> = {
   partial_chargeback: "payment_refunded",
 };
 
-/** The events of a step, in order. `wasPaid`: an event has already said that it is paid. */
+/** The events of a step, in order. `wasPaid`: an earlier event has reported that it is paid. */
 export function eventsOf(
   from: KnownState,
   to: ReportedState,

@@ -130,7 +130,7 @@ export function answersCharge(payment: GatewayPayment, answer: Transaction): boo
     (amountOf(answer) ?? payment.gross_amount) === payment.gross_amount;
 }
 
-/** Whether a response is about the transaction that this payment is known to be. */
+/** Whether a response is about the transaction of this payment. */
 export function isAbout(payment: GatewayPayment, answer: Transaction): boolean {
   return answer.transaction_id !== null && answer.transaction_id === payment.transaction_id &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&

@@ -61,9 +61,9 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
     keysSince: keys.oldestValidKey(now),
     replaces: replaces?.id ?? null,
   };
-  const { isClaimed, isOrdered } = await batched(deps.database, kind.inserts, insert);
+  const { isClaimed, isOrderIdFree } = await batched(deps.database, kind.inserts, insert);
   if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
-  if (!isOrdered) throw await refuseOrder(deps, key, record as { order_id?: string });
+  if (!isOrderIdFree) throw await refuseOrder(deps, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
   return { kind: "new", record, request };
 }

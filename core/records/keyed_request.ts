@@ -12,7 +12,7 @@ export interface KeyedRequest {
   key: HeldKey | null;
   /** The refund that the request created, so that a retry with the key finds it. */
   refundId?: string;
-  /** A job repeats the request, so an outcome of "try again later" leaves the record open. */
+  /** A job repeats the request, so a temporary failure leaves the record open. */
   isRetriedByJob?: boolean;
 }
 

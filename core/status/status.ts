@@ -7,7 +7,7 @@ import type { GatewayClient } from "../gateway/client.ts";
 import { SCHEDULE } from "../schedule.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
-export { MOST_COUNTED } from "../../db/status.ts";
+export { MAX_COUNTED } from "../../db/status.ts";
 
 export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;

@@ -8,8 +8,8 @@ import {
   type GatewayJob,
   hasToWait,
   insertJobs,
-  LEFT_OUT,
-  markLeftOut,
+  markSkipped,
+  SKIPPED,
 } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
@@ -44,7 +44,10 @@ export interface DeliverOptions {
   limitMs?: number;
 }
 
-export function createDeliveries(deps: DeliverDeps, { limitMs = LIMIT_MS }: DeliverOptions = {}) {
+export function createDeliveryTasks(
+  deps: DeliverDeps,
+  { limitMs = LIMIT_MS }: DeliverOptions = {},
+) {
   const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownSubscriberTask(deps) };
   for (const subscriber of deps.events.close()) {
     tasks[subscriber.task] = deliveryTask(deps, subscriber, limitMs);
@@ -73,15 +76,15 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
       const view = viewEvent(event) as EventOf;
       // `async` turns what a synchronous handler throws into a rejection.
       await withTimeLimit(limitMs, async (signal) => await handler(view, { signal }));
-      await queueNext(deps, job, next);
+      await enqueueNext(deps, job, next);
       return { event_id: event.id };
     },
     /** Skips the event, so that the later ones are still delivered. */
     async onFailed(job) {
       const [, next] = await readNext(job);
-      await queueNext(deps, job, next);
+      await enqueueNext(deps, job, next);
       // In this order: if marking fails, the next event is delivered twice instead of never.
-      await deps.database.query((sql) => markLeftOut(sql, job), "mark event as skipped");
+      await deps.database.query((sql) => markSkipped(sql, job), "mark event as skipped");
     },
   };
 }
@@ -90,12 +93,12 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
  * The next event gets a job of its own, with all attempts. After a skipped event that staff retried,
  * the next one was queued when the event was skipped.
  */
-async function queueNext(
+async function enqueueNext(
   { database, jobQueue, clock }: DeliverDeps,
   { task, payload }: GatewayJob,
   next: GatewayEvent | undefined,
 ): Promise<void> {
-  if (!next || payload[LEFT_OUT]) return;
+  if (!next || payload[SKIPPED]) return;
   const job = deliveryJob(task, next.resource_id, next.sequence, new Date(clock()));
   const queued = await database.query((sql) => insertJobs(sql, [job]), "insert delivery");
   for (const each of queued) jobQueue.enqueue(each);

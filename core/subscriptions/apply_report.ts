@@ -25,7 +25,7 @@ export interface SubscriptionReport {
   answer: Subscription;
   source: Source;
   /** The version of the subscription that was known when the gateway was asked. */
-  askedAt: number;
+  askedAtVersion: number;
   key?: StoredReply<GatewaySubscription>;
 }
 
@@ -35,17 +35,17 @@ export interface AppliedSubscriptionReport {
   isOvertaken: boolean;
 }
 
-/** Changes the subscription as far as the report contains something new. */
+/** Applies what is new in the report; changes nothing if it contains nothing new. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewaySubscription,
-  { answer, source, askedAt, key }: SubscriptionReport,
+  { answer, source, askedAtVersion, key }: SubscriptionReport,
 ): Promise<AppliedSubscriptionReport> {
   let isOvertaken = false;
   const subscription = await changeRecord(deps, subscriptionKind, known, (current) => {
     // The first response cannot be outdated.
     const isFirst = current.gateway_subscription_id === null;
-    isOvertaken = !isFirst && current.version !== askedAt;
+    isOvertaken = !isFirst && current.version !== askedAtVersion;
     if (isOvertaken) return key ? { key } : null;
     const now = new Date(deps.clock());
     const reported = answer.status as "active" | "inactive";
@@ -80,7 +80,7 @@ export async function applyAction(
   return await changeRecord(deps, subscriptionKind, known, (current) => {
     const now = new Date(deps.clock());
     const target = states.stateAfter(action);
-    // A check may have seen the end before this response did.
+    // A check may have reported the end before this response arrived.
     const isEndedByAction = action !== "enable" && current.status === "inactive";
     // Another request for the same action may have been answered first, and undone since.
     const isStillWanted = isEndedByAction ||
@@ -106,7 +106,7 @@ export async function applyRefusal(
   key: StoredReply<GatewaySubscription>,
 ): Promise<GatewaySubscription> {
   return await changeRecord(deps, subscriptionKind, known, (current) => {
-    // The creation was answered after all, by another way.
+    // Another report has shown that the subscription was created after all.
     if (current.status !== "pending") return key ? { key } : null;
     const now = new Date(deps.clock());
     const change = changeStatus(current, "failed", "create", now);
@@ -199,7 +199,7 @@ function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date |
   return isOver ? null : new Date(now.getTime() + CHECK_INTERVAL_MS);
 }
 
-/** Whether a response is about the subscription that this one is known to be. */
+/** Whether a response is about this subscription. */
 export function isAbout(
   { gateway_subscription_id }: GatewaySubscription,
   answer: Subscription,

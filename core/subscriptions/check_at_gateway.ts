@@ -33,7 +33,7 @@ export async function checkAtGateway(
   if (known.gateway_subscription_id === null) return { subscription: known, answer: null };
   for (let subscription = known, checks = 1;; checks++) {
     const answer = await requestSubscription(deps, subscription);
-    const report = { answer, source, askedAt: subscription.version };
+    const report = { answer, source, askedAtVersion: subscription.version };
     const applied = await applyReport(deps, subscription, report);
     subscription = applied.subscription;
     if (!applied.isOvertaken || checks >= MAX_CHECKS) return { subscription, answer };
@@ -58,7 +58,7 @@ async function requestSubscription(
     log.error("other_subscription", error, about);
     throw error;
   } catch (error) {
-    // The server key is wrong, or the sandbox was reset. The subscription is not gone.
+    // The server key is wrong, or the sandbox was reset. The subscription has not ended.
     if (isResourceNotFound(error)) log.error("subscription_unknown_to_gateway", error, about);
     throw error;
   }

@@ -55,7 +55,7 @@ export async function checkSubscriptionStatus(
 ): Promise<CheckResult | null> {
   const now = new Date(deps.clock());
   // Before the request, so that notifications during it do not cause a second one.
-  await deps.database.query((sql) => recordCheck(sql, id, now), "note check");
+  await deps.database.query((sql) => recordCheck(sql, id, now), "record check");
   const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
   if (!known) return null;
   const identified = known.gateway_subscription_id === null
@@ -90,10 +90,10 @@ async function findUnanswered(
   if (subscription.status !== "pending") return subscription;
   const answer = gatewayId && await requestSubscription(deps, gatewayId);
   if (answer && isOurs(subscription, answer)) {
-    const report = { answer, source: SOURCE, askedAt: subscription.version } as const;
+    const report = { answer, source: SOURCE, askedAtVersion: subscription.version } as const;
     return (await applyReport(deps, subscription, report)).subscription;
   }
-  // Only a notification of the gateway can tell now whether it was created.
+  // From now on only a notification of the gateway can show that it was created.
   return await changeRecord(
     deps,
     subscriptionKind,

@@ -127,8 +127,8 @@ async function sendSubscription(
     throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
   }
   const key = storeReply(request, viewSubscription, new Date(deps.clock()));
-  const askedAt = subscription.version;
-  const report = { answer: answer.body, source: "create", askedAt, key } as const;
+  const askedAtVersion = subscription.version;
+  const report = { answer: answer.body, source: "create", askedAtVersion, key } as const;
   return (await applyReport(deps, subscription, report)).subscription;
 }
 

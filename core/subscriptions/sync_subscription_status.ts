@@ -2,7 +2,7 @@
 
 import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
 import { listSubscriptionsToCheck } from "../../db/subscriptions.ts";
-import { MAX_WAITING, type QueueDeps, queueInBatches } from "../jobs/queue_checks.ts";
+import { type EnqueueDeps, enqueueInBatches, MAX_WAITING } from "../jobs/enqueue_checks.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { CHECKED_AFTER_END_MS } from "./apply_report.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";
@@ -11,7 +11,7 @@ import { checkSubscriptionJob } from "./subscription_record.ts";
  * Returns how many checks were enqueued. Subscriptions whose last check is oldest come first, so that
  * the next run continues with the others if there are too many for one run.
  */
-export async function syncSubscriptionStatus(deps: QueueDeps): Promise<number> {
+export async function syncSubscriptionStatus(deps: EnqueueDeps): Promise<number> {
   const { database, clock } = deps;
   const now = new Date(clock());
   const list = {
@@ -20,7 +20,7 @@ export async function syncSubscriptionStatus(deps: QueueDeps): Promise<number> {
   };
   // Listed once: until they are checked, each listing would return the same ones.
   let due: Awaited<ReturnType<typeof listSubscriptionsToCheck>> | undefined;
-  return await queueInBatches(deps, CHECK_SUBSCRIPTION_STATUS, async (limit) => {
+  return await enqueueInBatches(deps, CHECK_SUBSCRIPTION_STATUS, async (limit) => {
     due ??= await database.query(
       (sql) => listSubscriptionsToCheck(sql, list),
       "list subscriptions to check",

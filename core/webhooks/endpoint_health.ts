@@ -28,7 +28,7 @@ export interface HealthDeps {
 /** The result of an attempt, and the URL it was sent to. */
 export type AttemptResult = PostResult & { url: string };
 
-/** An endpoint at which every attempt has failed for so long is disabled. */
+/** An endpoint is disabled after every attempt has failed for this long. */
 const MAX_FAILING_MS = 24 * 60 * 60 * 1_000;
 
 /** 410 Gone: the receiver asks for no more deliveries. */

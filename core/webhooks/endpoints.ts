@@ -63,7 +63,7 @@ export async function createWebhookEndpoint(
   const secret = newSecret();
   const endpoint: GatewayWebhookEndpoint = {
     id,
-    url: await validUrl(deps, url),
+    url: await requireValidUrl(deps, url),
     event_names,
     description,
     disabled_reason: enabled ? null : "requested",
@@ -113,7 +113,7 @@ export async function updateWebhookEndpoint(
   const isReenabled = enabled === true && known.disabled_reason !== null;
   const changes: EndpointChanges = {
     ...input,
-    ...url === undefined ? {} : { url: await validUrl(deps, url) },
+    ...url === undefined ? {} : { url: await requireValidUrl(deps, url) },
     // An endpoint that is disabled already keeps its reason.
     ...enabled === false && known.disabled_reason === null ? { disabled_reason: "requested" } : {},
     ...isReenabled ? { disabled_reason: null } : {},
@@ -122,7 +122,7 @@ export async function updateWebhookEndpoint(
   };
   const jobs = isReenabled ? [expediteJob(id, now)] : [];
   const { changed, queued } = await deps.database.transaction(async (sql) => ({
-    changed: existing(await changeEndpoint(sql, id, changes)),
+    changed: requireEndpoint(await changeEndpoint(sql, id, changes)),
     queued: await insertJobs(sql, jobs),
   }), "change endpoint");
   for (const job of queued) deps.jobQueue.enqueue(job);
@@ -163,7 +163,7 @@ export async function rotateWebhookSecret(
     "rotate secret",
   );
   deps.publisher.publishEndpointChange(id);
-  return { ...viewEndpoint(existing(changed)), secret };
+  return { ...viewEndpoint(requireEndpoint(changed)), secret };
 }
 
 export type TestResult = PostResult & { id: string; succeeded: boolean };
@@ -193,15 +193,15 @@ export async function findForStaff(
 ): Promise<GatewayWebhookEndpoint> {
   requireStaff(caller);
   const endpoint = await database.query((sql) => findEndpoint(sql, id), "find endpoint");
-  return existing(endpoint?.deleted_at ? null : endpoint);
+  return requireEndpoint(endpoint?.deleted_at ? null : endpoint);
 }
 
-function existing(endpoint: GatewayWebhookEndpoint | null): GatewayWebhookEndpoint {
+function requireEndpoint(endpoint: GatewayWebhookEndpoint | null): GatewayWebhookEndpoint {
   if (!endpoint) throw new ServiceError("not_found");
   return endpoint;
 }
 
-async function validUrl({ webhookRules }: WebhookDeps, url: string): Promise<string> {
+async function requireValidUrl({ webhookRules }: WebhookDeps, url: string): Promise<string> {
   const checked = await checkEndpointUrl(url, webhookRules);
   if ("url" in checked) return checked.url;
   throw invalidField("url", checked.problem);

@@ -26,7 +26,7 @@ export interface PosterOptions {
 export interface Post {
   url: string;
   headers: Record<string, string>;
-  /** Sent as exactly these bytes: the signature is of them. */
+  /** Sent as it is: the signature covers exactly these bytes. */
   body: Uint8Array;
 }
 

@@ -50,7 +50,7 @@ export class NoResponse extends Error {
 /** A body is read up to here, so that the connection can be reused; a longer one closes it. */
 const MAX_BODY_BYTES = 16_384;
 
-/** The status decides; the body may take this long after it. */
+/** The status alone decides whether the post succeeded; reading the body may take this long. */
 const BODY_MS = 2_000;
 
 /** Throws `NoResponse`. */
@@ -95,7 +95,7 @@ export function postOnce(
       response.on("end", end);
     });
     request.on("error", end);
-    // The only event of a response that switches protocols; otherwise it comes last.
+    // For a response that switches protocols this is the only event; otherwise it is the last one.
     request.on("close", end);
   });
 }

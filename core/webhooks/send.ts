@@ -3,7 +3,11 @@
 import { Buffer } from "node:buffer";
 import { batched } from "../../db/batched.ts";
 import type { Database } from "../../db/database.ts";
-import { type Attempted, attemptWrites, type DueDelivery } from "../../db/webhook_deliveries.ts";
+import {
+  attemptWrites,
+  type DeliveryAttempt,
+  type DueDelivery,
+} from "../../db/webhook_deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
@@ -55,17 +59,17 @@ export async function attemptDelivery(
   signal: AbortSignal,
 ): Promise<PostResult> {
   const result = await send(deps, endpoint, viewEvent(delivery.event), signal);
-  const attempt = attempted(endpoint, delivery, result, new Date(deps.clock()));
+  const attempt = newAttempt(endpoint, delivery, result, new Date(deps.clock()));
   await batched(deps.database, attemptWrites, attempt);
   return result;
 }
 
-function attempted(
+function newAttempt(
   endpoint: GatewayWebhookEndpoint,
   { attempts, due_at, event, resource_id }: DueDelivery,
   result: PostResult,
   now: Date,
-): Attempted {
+): DeliveryAttempt {
   const isDelivered = isAccepted(result);
   const next = isDelivered ? null : nextAttempt(attempts + 1, now);
   return {

@@ -1,8 +1,8 @@
-/** Starts deliveries that no commit announces: missed ones, and those of an endpoint enabled again. */
+/** Starts deliveries that no commit starts: missed ones, and those of an endpoint enabled again. */
 
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
-import { bringForwardDeliveries } from "../../db/webhook_deliveries.ts";
+import { expediteDeliveries } from "../../db/webhook_deliveries.ts";
 import { listEndpointsToServe } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import type { Task } from "../jobs/task.ts";
@@ -46,7 +46,7 @@ export function createExpediteWebhooks({ database, clock, publisher }: DeliveryS
       const endpointId = subject_id!;
       const batch = { endpointId, now: new Date(clock()), since: created_at, limit: BATCH };
       const expediteBatch = () =>
-        database.query((sql) => bringForwardDeliveries(sql, batch), "expedite deliveries");
+        database.query((sql) => expediteDeliveries(sql, batch), "expedite deliveries");
       while (await expediteBatch() === BATCH);
       publisher.publish([endpointId]);
       return null;

@@ -3,7 +3,14 @@
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { lockFolder } from "./folder_lock.ts";
-import { chooseHome, type Layout, layoutIn, NOBODY, readLayout, writeLayout } from "./layout.ts";
+import {
+  chooseHome,
+  type Layout,
+  layoutIn,
+  NOBODY_USER,
+  readLayout,
+  writeLayout,
+} from "./layout.ts";
 
 const PACKAGE_VERSION = "18.4.0-beta.17";
 
@@ -32,7 +39,7 @@ export async function install(dataDir: string, report: Report): Promise<Layout> 
 async function chooseUser(cluster: string): Promise<Layout["runAs"]> {
   const owner = await Deno.stat(cluster).catch(() => null);
   const uid = Deno.uid();
-  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : NOBODY;
+  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : NOBODY_USER;
   if (owner && owner.uid !== uid) {
     throw new Error(`${cluster} belongs to user ${owner.uid}. Run the service as that user.`);
   }

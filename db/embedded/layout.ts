@@ -21,7 +21,7 @@ export interface Layout {
 }
 
 /** PostgreSQL does not run as root; this is the user `nobody`, which every Linux has. */
-export const NOBODY = { uid: 65534, gid: 65534 };
+export const NOBODY_USER = { uid: 65534, gid: 65534 };
 
 export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   return {

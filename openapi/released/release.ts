@@ -3,7 +3,7 @@
 const text = await Deno.readTextFile("openapi/openapi.json");
 const { version } = JSON.parse(text).info;
 const path = `openapi/released/${version}.json`;
-const released = await readIfThere(path);
+const released = await readIfExists(path);
 if (released === null) {
   await Deno.writeTextFile(path, text, { createNew: true });
   console.log(`Created ${path}`);
@@ -17,7 +17,7 @@ if (released === null) {
   Deno.exit(1);
 }
 
-async function readIfThere(path: string): Promise<string | null> {
+async function readIfExists(path: string): Promise<string | null> {
   try {
     return await Deno.readTextFile(path);
   } catch (error) {

@@ -118,7 +118,7 @@ function payment(
   { value }: typeof CHARGED.pending_virtual_account,
   notification_id: string | null = NOTIFICATION,
 ): z.output<typeof PaymentEventSchema> {
-  return { ...happened(value), name, data: { ...value, notification_id } };
+  return { ...eventFields(value), name, data: { ...value, notification_id } };
 }
 
 function invoice(
@@ -126,7 +126,7 @@ function invoice(
   { value }: typeof INVOICES.sent_invoice,
   notification_id: string | null = NOTIFICATION,
 ): z.output<typeof InvoiceEventSchema> {
-  return { ...happened(value), name, data: { ...value, notification_id } };
+  return { ...eventFields(value), name, data: { ...value, notification_id } };
 }
 
 function subscription(
@@ -134,16 +134,16 @@ function subscription(
   { value }: typeof SUBSCRIPTIONS.active_subscription,
   more: { notification_id: string | null; payment_id?: string } = { notification_id: null },
 ): z.output<typeof SubscriptionEventSchema> {
-  return { ...happened(value), name, data: { ...value, ...more } };
+  return { ...eventFields(value), name, data: { ...value, ...more } };
 }
 
 function endpoint(
   name: z.output<typeof WebhookEndpointEventSchema>["name"],
   { value }: typeof ENDPOINTS.enabled_endpoint,
 ): z.output<typeof WebhookEndpointEventSchema> {
-  return { ...happened(value), name, data: { ...value, notification_id: null } };
+  return { ...eventFields(value), name, data: { ...value, notification_id: null } };
 }
 
-function happened({ updated_at }: { updated_at: string }) {
+function eventFields({ updated_at }: { updated_at: string }) {
   return { id: "0197a3c5-90e4-7a77-9c02-5b8d1f3e6a94", created_at: updated_at };
 }

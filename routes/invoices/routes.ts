@@ -174,8 +174,8 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   });
   router.openapi(createInvoiceRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
-    const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createInvoice(deps, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
@@ -186,8 +186,8 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   router.openapi(voidRoute, async (c) => {
     const id = idOf(c.req.valid("param").pk);
     const input = c.req.valid("json");
-    const attempt = requestKeyOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
-    const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
+    const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

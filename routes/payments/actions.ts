@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { cancelPayment, capturePayment, expirePayment } from "../../core/payments/actions.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { requestRefund } from "../../core/payments/process_refund_async.ts";
+import { enqueueRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 import { QUEUED_JOBS } from "../schemas/job_examples.ts";
@@ -202,15 +202,15 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
   router.openapi(cancelRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(cancelRoute.path, id);
-    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(expireRoute.path, id);
-    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(refundRoute, async (c) => {
@@ -221,18 +221,18 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
       const request = { key, ...fingerprintRequest(scope, input) };
-      const asked = await requestRefund(deps, callerOf(c), id, input, request);
-      return accepted(c, refundRoute.getRoutingPath(), asked);
+      const enqueued = await enqueueRefund(deps, callerOf(c), id, input, request);
+      return accepted(c, refundRoute.getRoutingPath(), enqueued);
     }
-    const attempt = requestKeyOf(headers, scope, input);
-    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, attempt);
+    const requestKey = requestKeyOf(headers, scope, input);
+    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   router.openapi(captureRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
-    const attempt = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
-    const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
+    const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
 }

@@ -4,7 +4,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { createCharge } from "../../core/payments/charge.ts";
 import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
 import { ChargeSchema } from "../../core/payments/charge_input.ts";
-import { type AsyncChargeDeps, requestCharge } from "../../core/payments/process_charge_async.ts";
+import { type AsyncChargeDeps, enqueueCharge } from "../../core/payments/process_charge_async.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 import { CHARGED } from "../schemas/payment_examples.ts";
@@ -79,10 +79,10 @@ export function createChargeRoutes(deps: AsyncChargeDeps): Router {
     if (prefersAsync(headers)) {
       const key = headers["Idempotency-Key"] ?? null;
       const request = { key, ...fingerprintRequest(scope, input) };
-      return accepted(c, path, await requestCharge(deps, callerOf(c), input, request));
+      return accepted(c, path, await enqueueCharge(deps, callerOf(c), input, request));
     }
-    const attempt = requestKeyOf(headers, scope, input);
-    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, attempt);
+    const requestKey = requestKeyOf(headers, scope, input);
+    const { body, isReplayed } = await createCharge(deps, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });

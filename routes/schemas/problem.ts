@@ -149,15 +149,16 @@ export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
     gateway_status_code: "429",
   },
   gateway_unreachable: {
-    detail: "The gateway is not responding. The request was not sent; retry later.",
+    detail: "The gateway is not responding at the moment. Nothing was done; try again later.",
     outcome: "refused",
   },
   gateway_timeout: { ...PAYMENT_IDS, outcome: "unknown" },
   idempotency_in_progress: {
-    detail: "The first request with this Idempotency-Key is still in progress. Retry shortly.",
+    detail:
+      "Another request with this Idempotency-Key is still running. Retry after the given time.",
   },
   idempotency_key_reused: {
-    detail: "This Idempotency-Key was used for a different request. Use a new key.",
+    detail: "This Idempotency-Key was used with a different request body. Send a new key.",
   },
   payload_too_large: { detail: "Maximum body size is 256 KiB." },
   rate_limited: { detail: "Retry in 1 s." },

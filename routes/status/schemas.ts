@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import type { BreakerState } from "../../core/gateway/circuit_breaker.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
-import { MOST_COUNTED } from "../../core/status/status.ts";
+import { MAX_COUNTED } from "../../core/status/status.ts";
 
 /** A circuit breaker's `closed` and `open` read as the opposite of what they mean. */
 const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } as const;
@@ -22,9 +22,7 @@ export function gatewayStateOf(breaker: BreakerState): z.output<typeof gatewaySt
   return GATEWAY_STATES[breaker];
 }
 
-const BOUND = `Counted up to ${MOST_COUNTED}; ${
-  MOST_COUNTED + 1
-} means "more than ${MOST_COUNTED}".`;
+const BOUND = `Counted up to ${MAX_COUNTED}; ${MAX_COUNTED + 1} means "more than ${MAX_COUNTED}".`;
 
 function count(description: string, example = 0) {
   return z.int().min(0).openapi({ description, example });
@@ -62,8 +60,8 @@ const JobsSchema = z.object({
   })).openapi({ description: "The ten most recently created failed jobs." }),
 }).openapi({
   description:
-    `Background jobs. Counts include up to ${MOST_COUNTED} queued and running jobs and as many ` +
-    `failed jobs; ${MOST_COUNTED + 1} means "more than ${MOST_COUNTED}".`,
+    `Background jobs. Counts include up to ${MAX_COUNTED} queued and running jobs and as many ` +
+    `failed jobs; ${MAX_COUNTED + 1} means "more than ${MAX_COUNTED}".`,
 });
 
 const TickSchema = z.object({

@@ -199,8 +199,8 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
   });
   router.openapi(createSubscriptionRoute, async (c) => {
     const input = c.req.valid("json");
-    const attempt = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
-    const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
+    const { body, isReplayed } = await createSubscription(deps, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}${path}${body.id}/`;
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
@@ -212,8 +212,8 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const { pk, action_name } = c.req.valid("param");
     const id = idOf(pk);
     const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
-    const attempt = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await ACTIONS[action_name](deps, callerOf(c), id, attempt);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await ACTIONS[action_name](deps, callerOf(c), id, requestKey);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

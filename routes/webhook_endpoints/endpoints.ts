@@ -25,11 +25,11 @@ import { WebhookEndpointSchema, WebhookEndpointWithSecretSchema } from "./schema
 
 const path = "/webhook-endpoints/";
 
-const one = { path: "/webhook-endpoints/{id}/" as const, tags: ["Webhooks"] };
+const endpointRoute = { path: "/webhook-endpoints/{id}/" as const, tags: ["Webhooks"] };
 
 const params = z.object({ id: endpointId });
 
-const theEndpoint = {
+const endpointResponse = {
   description: "The endpoint",
   content: { "application/json": { schema: WebhookEndpointSchema, examples: ENDPOINTS } },
 };
@@ -97,7 +97,7 @@ const createWebhookEndpointRoute = createRoute({
 });
 
 const readWebhookEndpointRoute = createRoute({
-  ...one,
+  ...endpointRoute,
   method: "get",
   operationId: "getWebhookEndpoint",
   summary: "Get a webhook endpoint",
@@ -106,11 +106,11 @@ const readWebhookEndpointRoute = createRoute({
     "deliveries fail. The secret is not included; if you have lost it, use `rotate-secret`. A " +
     "deleted endpoint is `not_found`. Staff only; other callers get `forbidden`.",
   request: { params },
-  responses: { 200: theEndpoint, ...problems("forbidden", "not_found", ...COMMON_ERRORS) },
+  responses: { 200: endpointResponse, ...problems("forbidden", "not_found", ...COMMON_ERRORS) },
 });
 
 const updateWebhookEndpointRoute = createRoute({
-  ...one,
+  ...endpointRoute,
   method: "patch",
   operationId: "updateWebhookEndpoint",
   summary: "Update a webhook endpoint",
@@ -130,13 +130,13 @@ const updateWebhookEndpointRoute = createRoute({
     },
   },
   responses: {
-    200: theEndpoint,
+    200: endpointResponse,
     ...problems(...BODY_ERRORS, "forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 
 const deleteWebhookEndpointRoute = createRoute({
-  ...one,
+  ...endpointRoute,
   method: "delete",
   operationId: "deleteWebhookEndpoint",
   summary: "Delete a webhook endpoint",

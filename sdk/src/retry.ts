@@ -13,7 +13,7 @@ export interface RetryOptions {
  */
 const RETRYABLE = new Set([409, 429, 500, 502, 503, 504]);
 
-/** If the service asks for a longer pause, the error goes to the caller, who can decide. */
+/** If the service asks for a longer pause, the caller gets the error and can decide. */
 export const LONGEST_PAUSE_MS = 30_000;
 
 /** A `fetch` that retries requests that are safe to repeat: GET, or with an `Idempotency-Key`. */

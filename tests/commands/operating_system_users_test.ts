@@ -5,7 +5,7 @@ import { DOWNLOADING, startService } from "../support/service.ts";
 
 /** Only root can start the service as another user. */
 const isRoot = Deno.uid() === 0;
-const NOBODY = 65_534;
+const NOBODY_USER = 65_534;
 
 Deno.test({
   name:
@@ -45,7 +45,7 @@ Deno.test({
     try {
       const cwd = join(home, "project");
       await copyProject(cwd);
-      await new Deno.Command("chown", { args: ["-R", `${NOBODY}:${NOBODY}`, home] })
+      await new Deno.Command("chown", { args: ["-R", `${NOBODY_USER}:${NOBODY_USER}`, home] })
         .output();
       const deno = join(home, "deno");
       await Deno.copyFile(Deno.execPath(), deno);
@@ -58,12 +58,12 @@ Deno.test({
       await using service = await startService({
         cwd,
         settings,
-        runAs: { uid: NOBODY, gid: NOBODY },
+        runAs: { uid: NOBODY_USER, gid: NOBODY_USER },
         command: [deno, "task", "start"],
       });
       assert.equal((await service.get("/me/", service.keys.user)).status, 200);
       const { uid } = await Deno.stat(join(cwd, ".data/postgres/cluster/postmaster.pid"));
-      assert.equal(uid, NOBODY);
+      assert.equal(uid, NOBODY_USER);
     } finally {
       await Deno.remove(home, { recursive: true });
     }

@@ -4,11 +4,19 @@ import { guideNames, GUIDES } from "../support/guides/guides.ts";
 import { PROJECT } from "../support/project.ts";
 
 const pages = [
-  join(PROJECT, "README.md"),
+  ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sdk/README.md"]
+    .map((name) => join(PROJECT, name)),
   ...(await guideNames()).map((name) => join(GUIDES, name)),
+  ...await decisionPages(),
 ];
 
-Deno.test("guides: every link in the README and the guides leads to an existing file and heading", async () => {
+async function decisionPages(): Promise<string[]> {
+  const folder = join(GUIDES, "decisions");
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  return entries.filter(({ name }) => name.endsWith(".md")).map(({ name }) => join(folder, name));
+}
+
+Deno.test("pages: every link leads to an existing file and heading", async () => {
   const broken: string[] = [];
   for (const page of pages) {
     for (const link of linksOf(await Deno.readTextFile(page))) {
@@ -20,6 +28,21 @@ Deno.test("guides: every link in the README and the guides leads to an existing 
     }
   }
   assert.deepEqual(broken, []);
+});
+
+/** Source files, in prose and in code blocks; patterns such as `core/*` and `…` do not match. */
+const SOURCE_PATH =
+  /(?<![\w/.-])(?:\.\/)?((?:bench|commands|concurrency|core|db|openapi|routes|sandbox|tests)\/[\w./-]+\.(?:ts|sql|sh|json))/g;
+
+Deno.test("pages: every source file that is named exists", async () => {
+  const missing: string[] = [];
+  for (const page of pages) {
+    for (const [, path] of (await Deno.readTextFile(page)).matchAll(SOURCE_PATH)) {
+      const isThere = await read(join(PROJECT, path!)) !== null;
+      if (!isThere) missing.push(`${relative(PROJECT, page)}: ${path}`);
+    }
+  }
+  assert.deepEqual(missing, []);
 });
 
 Deno.test("guides: the README and the list of guides link every guide", async () => {

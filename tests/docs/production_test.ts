@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { API_KEY_SHAPE } from "../../core/api_key.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
-import { NOBODY } from "../../db/embedded/layout.ts";
+import { NOBODY_USER } from "../../db/embedded/layout.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -32,7 +32,7 @@ const NO_NETWORK = {
 };
 
 /** Users other than root can only read these files. */
-const ordinary: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY } : {};
+const ordinary: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY_USER } : {};
 
 let image: Image;
 
@@ -125,7 +125,7 @@ Deno.test("systemd unit: its command serves as an ordinary user who can write on
   await Deno.mkdir(join(cache, ".."), { recursive: true });
   await new Deno.Command("cp", { args: ["-r", inside("deno-dir"), cache] }).output();
   if (isRoot) {
-    const args = ["-R", `${NOBODY.uid}:${NOBODY.gid}`, cache];
+    const args = ["-R", `${NOBODY_USER.uid}:${NOBODY_USER.gid}`, cache];
     await new Deno.Command("chown", { args }).output();
   }
   const [program, ...args] = unit.get("ExecStart")![0]!.split(" ");

@@ -7,7 +7,7 @@ import {
 } from "../../core/events/names.ts";
 import { type EventView, listEvents } from "../../core/events/read.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { createDeliveries } from "../../core/subscribers/deliver.ts";
+import { createDeliveryTasks } from "../../core/subscribers/deliver.ts";
 import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../../db/jobs.ts";
@@ -223,7 +223,7 @@ Deno.test("subscriber: one that exceeds the time limit is aborted and retried", 
   const { app } = payments;
   await payments.charge();
   const [{ id }] = app.carried as [DueJob];
-  const tasks = createDeliveries(app.deps, { limitMs: 10 });
+  const tasks = createDeliveryTasks(app.deps, { limitMs: 10 });
   const worker = createWorker({ ...app.deps, tasks, maxRunning: 1 });
   await worker.run(id);
   assert.deepEqual([signals[0]!.aborted, handled], [true, []]);

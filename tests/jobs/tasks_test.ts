@@ -54,8 +54,8 @@ const ALICE = {
 /** A request as its task gets it. */
 function asked<Input extends object>(scope: string, input: Input) {
   const bodyHash = createHash("sha256").update(JSON.stringify(input)).digest();
-  const attempt = { key: randomUUID(), scope, bodyHash, isRetriedByJob: true };
-  return { caller: ALICE, input, attempt, since: new Date() };
+  const requestKey = { key: randomUUID(), scope, bodyHash, isRetriedByJob: true };
+  return { caller: ALICE, input, requestKey, since: new Date() };
 }
 
 /** The job of an async charge with a card token. */

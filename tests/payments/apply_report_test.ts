@@ -35,13 +35,17 @@ Deno.test("apply report: any order of the same reports leads to the same payment
   const reports = await cardReports(payments);
   const orders = permutations(reports);
   // Once as reports that were not requested (null), once as responses to an outdated check (-1).
-  const runs = [null, -1].flatMap((askedAt) => orders.map((order) => ({ order, askedAt })));
-  const ends = await inBatchesOfEight(runs, async ({ order, askedAt }) => {
+  const runs = [null, -1].flatMap((askedAtVersion) =>
+    orders.map((order) => ({ order, askedAtVersion }))
+  );
+  const ends = await inBatchesOfEight(runs, async ({ order, askedAtVersion }) => {
     const { id, order_id } = await storeUnansweredPayment(payments, {
       payment_type: "credit_card",
     });
     const ids = { transaction_id: crypto.randomUUID(), order_id };
-    for (const answer of order) await applyAnswer(payments, id, { ...answer, ...ids }, { askedAt });
+    for (const answer of order) {
+      await applyAnswer(payments, id, { ...answer, ...ids }, { askedAtVersion });
+    }
     const { events } = await assertConsistentHistory(payments, id);
     assert.equal(events.filter((name) => name === "payment_settled").length, 1);
     const later = events.filter((name) => name !== "payment_received");
@@ -109,8 +113,10 @@ Deno.test("apply report: a repeated report changes nothing", async () => {
     await applyAnswer(payments, payment.id, { ...answer, ...ids });
     const before = await stored(payments, payment.id);
     const recorded = await assertConsistentHistory(payments, payment.id);
-    for (const askedAt of [null, before.version]) {
-      const { step } = await applyAnswer(payments, payment.id, { ...answer, ...ids }, { askedAt });
+    for (const askedAtVersion of [null, before.version]) {
+      const { step } = await applyAnswer(payments, payment.id, { ...answer, ...ids }, {
+        askedAtVersion,
+      });
       assert.equal(step, "duplicate", answer.transaction_status);
     }
     assert.deepEqual(await stored(payments, payment.id), before);
@@ -732,7 +738,7 @@ async function applyAnswer(
   return await applyReport(payments.app.deps, known, {
     answer: Transaction.parse(answer),
     source: "check_status",
-    askedAt: isLatest ? known.version : null,
+    askedAtVersion: isLatest ? known.version : null,
     ...more,
   });
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { askService } from "./client.ts";
 import { dataFolder, PROJECT } from "./project.ts";
 
-const START_PATIENCE_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /**
  * For processes that may download: behind a proxy that re-signs TLS, only the system's store has its
@@ -116,7 +116,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const timer = setTimeout(() => {
     process.kill("SIGKILL");
     tooLate.reject(new Error(`The service does not start:\n${output()}`));
-  }, START_PATIENCE_MS);
+  }, START_TIMEOUT_MS);
   const url = await Promise.race([
     listening,
     ended.then(({ code }) => assert.fail(`The service ended with ${code}:\n${output()}`)),

@@ -1,10 +1,10 @@
 /** A PostgreSQL installed by Debian: unlike the embedded one it includes `pg_dump`. */
 
 import { join } from "node:path";
-import { NOBODY } from "../../../db/embedded/layout.ts";
-import { ask } from "./database.ts";
+import { NOBODY_USER } from "../../../db/embedded/layout.ts";
 import { sayMissing } from "../programs.ts";
 import { until } from "../until.ts";
+import { ask } from "./database.ts";
 
 const VERSIONS = "/usr/lib/postgresql";
 
@@ -29,8 +29,8 @@ export async function startDebianPostgres(
   folder: string,
   choosePort = freePort,
 ): Promise<DebianPostgres> {
-  const runAs = Deno.uid() === 0 ? NOBODY : {};
-  if (Deno.uid() === 0) await Deno.chown(folder, NOBODY.uid, NOBODY.gid);
+  const runAs = Deno.uid() === 0 ? NOBODY_USER : {};
+  if (Deno.uid() === 0) await Deno.chown(folder, NOBODY_USER.uid, NOBODY_USER.gid);
   const cluster = join(folder, "cluster");
   const quiet = { stdin: "null", stdout: "null", stderr: "null" } as const;
   const initdb = ["-D", cluster, "-A", "trust", "-U", "postgres", "--no-sync"];

@@ -14,7 +14,7 @@ const BATCH = 500;
 /** As many as can run before the next sweep; the others are still due then. */
 export const MAX_WAITING = 10_000;
 
-export type QueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
+export type EnqueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
 
 /** A sweep over records of one kind. */
 export interface Sweep {
@@ -30,13 +30,13 @@ export interface Sweep {
  * Returns how many checks were enqueued. Each batch is one transaction: if the process crashes, the
  * next run continues with the records that are still due.
  */
-export async function queueChecks(deps: QueueDeps, sweep: Sweep): Promise<number> {
-  return await queueInBatches(deps, sweep.task, (limit) => queueBatch(deps, sweep, limit));
+export async function enqueueChecks(deps: EnqueueDeps, sweep: Sweep): Promise<number> {
+  return await enqueueInBatches(deps, sweep.task, (limit) => enqueueDueBatch(deps, sweep, limit));
 }
 
 /** Stops when enough jobs wait, nothing is due, or the gateway is down. */
-export async function queueInBatches(
-  deps: QueueDeps,
+export async function enqueueInBatches(
+  deps: EnqueueDeps,
   task: string,
   enqueueBatch: (limit: number) => Promise<DueJob[]>,
 ): Promise<number> {
@@ -53,7 +53,7 @@ export async function queueInBatches(
 }
 
 /** How many more jobs may wait. Without a limit, the queue would keep growing while the gateway is slow. */
-async function findRoom({ database, clock }: QueueDeps, task: string): Promise<number> {
+async function findRoom({ database, clock }: EnqueueDeps, task: string): Promise<number> {
   const now = new Date(clock());
   const waiting = await database.query(
     (sql) => countDueJobs(sql, task, now, MAX_WAITING),
@@ -62,8 +62,8 @@ async function findRoom({ database, clock }: QueueDeps, task: string): Promise<n
   return MAX_WAITING - waiting;
 }
 
-async function queueBatch(
-  { database, clock }: QueueDeps,
+async function enqueueDueBatch(
+  { database, clock }: EnqueueDeps,
   { table, list, job }: Sweep,
   limit: number,
 ): Promise<DueJob[]> {
