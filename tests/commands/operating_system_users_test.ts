@@ -23,7 +23,7 @@ Deno.test({
       {
         await using service = await startService({ cwd });
         keys = service.keys;
-        elsewhere = service.output().match(/it lives in (\/var\/lib\/payment-gateway\/\w+)\n/)?.[1];
+        elsewhere = service.output().match(/: using (\/var\/lib\/payment-gateway\/\w+)\n/)?.[1];
         assert.ok(elsewhere, service.output());
         assert.equal((await service.get("/me/", keys.user)).status, 200);
       }
