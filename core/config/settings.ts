@@ -92,7 +92,7 @@ export const SETTINGS = z.object({
   GATEWAY_SERVER_KEY: setting(
     {
       description: "Server key of the gateway account (secret); required with `DATABASE_URL`",
-      default: "none; without it and `DATABASE_URL`, the embedded default",
+      default: "none; if `DATABASE_URL` is not set either: the embedded default",
       example: "Mid-server-…",
     },
     "must be a key without spaces",
@@ -100,7 +100,8 @@ export const SETTINGS = z.object({
   ),
   GATEWAY_CLIENT_KEY: setting(
     {
-      description: "Client key of the gateway account; only needed to create card tokens here",
+      description:
+        "Client key of the gateway account; needed only by an embedding program that creates card tokens",
       default: "none",
       example: "Mid-client-…",
     },
@@ -118,7 +119,7 @@ export const SETTINGS = z.object({
   ),
   GATEWAY_BASE_URL: setting(
     {
-      description: "Base URL of the gateway, if it is not one of these two",
+      description: "Base URL of the gateway, if it is not that of `GATEWAY_ENV`",
       default: "set by `GATEWAY_ENV`",
       example: "https://gateway.example.com",
     },
@@ -145,8 +146,10 @@ export const SETTINGS = z.object({
   ),
   NOTIFICATION_CONFIRM: setting(
     {
-      description: "When a notification is confirmed with the gateway before it is applied: only " +
-        "if it conflicts with what is stored (`fit`), or also before a payment becomes paid (`paid`)",
+      description:
+        "When the service queries the gateway before it applies a notification: only if " +
+        "the signed fields do not prove the new state (`fit`), or also before a payment becomes " +
+        "paid (`paid`)",
       default: "`fit`",
       example: "paid",
     },
@@ -212,7 +215,7 @@ export const SETTINGS = z.object({
   AUTH_JWKS_URL: setting(
     {
       description: "Accept JWTs signed by a key of the JWK set at this URL",
-      default: "none accepted",
+      default: "JWTs are not accepted",
       example: "https://id.example.com/.well-known/jwks.json",
     },
     "must be an https:// URL (http:// for loopback only)",
@@ -221,7 +224,7 @@ export const SETTINGS = z.object({
   AUTH_JWT_SECRET: setting(
     {
       description: "Accept JWTs signed with this shared secret (HS256, HS384, HS512) (secret)",
-      default: "none accepted",
+      default: "JWTs are not accepted",
       example: "32 or more random characters",
     },
     "must have at least 32 characters",
