@@ -41,7 +41,7 @@ function rejectNextInvoice({ relay }: TestInvoices): void {
       return intercept(request, pass);
     }
     relay.intercept = intercept;
-    return Response.json({ error_messages: ["customer_details.name is odd"] }, { status: 400 });
+    return Response.json({ error_messages: ["customer_details.name is unusual"] }, { status: 400 });
   };
 }
 
