@@ -71,7 +71,8 @@ async function refuseForeignQueue(sql: Sql): Promise<void> {
     select row_security_active(${`${QUEUE_SCHEMA}._private_jobs`}::text) as is_foreign`;
   if (!row?.is_foreign) return;
   throw new QueueRefused(
-    `The queue (schema ${QUEUE_SCHEMA}) belongs to another role. Make this role a member of it.`,
+    `The queue (schema ${QUEUE_SCHEMA}) belongs to another database role. Make this role a ` +
+      "member of that role.",
   );
 }
 

@@ -97,7 +97,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     held.release();
     const waiting = await readJob(payments, id);
     assert.deepEqual([waiting.status, waiting.attempts], ["queued", 1]);
-    assert.match(waiting.error!, /^gateway_timeout: .+before it was its turn/);
+    assert.match(waiting.error!, /^gateway_timeout: .+before the request was sent/);
     now += 10_000;
     await runDueJobs(app);
     const done = await readJob(payments, id);
@@ -146,7 +146,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     assert.equal(over.status, "failed");
     assert.match(
       over.error!,
-      new RegExp(`too old to be processed.+outcome unknown: payment ${left.id}`),
+      new RegExp(`can no longer be processed.+outcome unknown: payment ${left.id}`),
     );
 
     // The job is over; the sweeps take care of the payment.
