@@ -75,6 +75,7 @@ async function findLayout({ dataDir }: Config) {
   const layout = await readLayout(dataDir);
   if (layout) return layout;
   throw new Failure(
-    `No database is installed in ${dataDir} (see above). Start with \`deno task start\`, or set DATABASE_URL.`,
+    `No database is installed in ${dataDir}; the message above says why. Start the service with ` +
+      "`deno task start`, or set DATABASE_URL.",
   );
 }

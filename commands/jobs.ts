@@ -88,7 +88,8 @@ async function openJobQueue(
   const path = join(dataDir, JOBS_FILE);
   return await openKvQueue({ ...deps, path }).catch((error) => {
     throw new Failure(
-      `Cannot open the job queue ${path}: ${error.message}. Delete the file; no job is lost.`,
+      `Cannot open the job queue ${path}: ${error.message}. Delete this file and start again; no ` +
+        "job is lost, because the database has all jobs.",
     );
   });
 }

@@ -45,7 +45,7 @@ export async function migrateDatabase(
     if (isSwitched) printStatus(`Job queue backend is now ${queue}`);
   }
   await explainRefusals(
-    "The database was copied to another server, and this database role may not adapt it",
+    "The database was copied from another server, and this database role may not update it",
     () => adaptIfCopied(url),
   );
   return applied;
@@ -58,7 +58,10 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
     const isRefused = error instanceof MigrationRefused || error instanceof QueueRefused;
     if (isRefused) throw new Failure(error.message);
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw new Failure(`${explanation}: ${(error as Error).message}`);
+    const { message } = error as Error;
+    throw new Failure(
+      `${explanation} (${message}). Run \`deno task migrate\` as the role that owns the schema.`,
+    );
   }
 }
 
@@ -84,7 +87,8 @@ async function waitForDatabase(url: string): Promise<void> {
       const { message } = (error.cause ?? error) as Error;
       if (isRejection(error.cause) || Date.now() > deadline) {
         throw new Failure(
-          `Could not connect to the database at ${withoutSecrets(url)}: ${message}`,
+          `Could not connect to the database at ${withoutSecrets(url)}: ${message}. Check ` +
+            "DATABASE_URL.",
         );
       }
       if (!isAnnounced) {

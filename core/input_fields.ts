@@ -58,7 +58,7 @@ export function orderId(max: number) {
   // The id is part of a gateway path, where "." and ".." would lead to another path.
   return text(max).regex(
     /^(?!\.{1,2}$)[A-Za-z0-9_~.-]+$/,
-    "must contain only letters, digits, - _ ~ and ., and not be . or ..",
+    "must contain only letters, digits and - _ ~ . and must not be only dots",
   );
 }
 

@@ -22,7 +22,7 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   const refuse = (message: string, path: string[] = []) =>
     context.addIssue({ code: "custom", path, message });
   for (const name of RESERVED_METADATA) {
-    if (Object.hasOwn(metadata, name)) refuse("is a reserved name", [name]);
+    if (Object.hasOwn(metadata, name)) refuse("is a reserved name; use another name", [name]);
   }
   // The depth comes first: the other checks recurse into every level.
   if (!isShallow(metadata)) return refuse(`must be at most ${MAX_DEPTH} levels deep`);
@@ -34,8 +34,8 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   }
 }).openapi("Metadata", {
   description:
-    "Your own data, stored with the record: any JSON object of up to 15,000 characters. " +
-    `Reserved names: ${NAMES}.`,
+    "Your own data, stored with the resource: any JSON object of up to 15,000 characters (900 " +
+    `bytes for a subscription) and 20 levels. Reserved names: ${NAMES}.`,
   example: { cart: "c-1893", campaign: "ramadan" },
 });
 

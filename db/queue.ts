@@ -3,9 +3,9 @@
 // @ts-types="@types/pg"
 import type { Pool, PoolClient } from "pg";
 import postgres from "postgres";
+import { waitAtMost } from "../concurrency/deadlines.ts";
 import type { Sql } from "./database.ts";
 import { takeLock } from "./migrations.ts";
-import { waitAtMost } from "../concurrency/deadlines.ts";
 
 export const QUEUE_SCHEMA = "gateway_worker";
 
@@ -71,7 +71,8 @@ async function refuseForeignQueue(sql: Sql): Promise<void> {
     select row_security_active(${`${QUEUE_SCHEMA}._private_jobs`}::text) as is_foreign`;
   if (!row?.is_foreign) return;
   throw new QueueRefused(
-    `The queue (schema ${QUEUE_SCHEMA}) belongs to another role. Make this role a member of it.`,
+    `The queue (schema ${QUEUE_SCHEMA}) belongs to another database role. Make this role a ` +
+      "member of that role.",
   );
 }
 

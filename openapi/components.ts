@@ -7,7 +7,7 @@ export const EXAMPLE_REQUEST_ID = "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25";
 
 const HEADERS = {
   RequestId: {
-    description: "Request id, also in the service's log. Quote it when asking for support.",
+    description: "Request id, also in the service's log. Include it when you contact support.",
     required: true,
     schema: { type: "string" },
     example: EXAMPLE_REQUEST_ID,
@@ -19,7 +19,7 @@ const HEADERS = {
     example: 2,
   },
   MayRetryAfter: {
-    description: "Seconds to wait before a retry. Absent if a retry would not help.",
+    description: "Seconds to wait before a retry. Absent if the same request would fail again.",
     schema: { type: "integer", minimum: 0 },
     example: 2,
   },
@@ -72,10 +72,10 @@ export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void 
     type: "http",
     scheme: "bearer",
     description:
-      "An API key (`gk_…`), or a JWT if the service is configured for it. The operator " +
-      "creates keys: `deno task keys create --user alice`, with `--staff` for a staff key. A key " +
-      "is shown once, and stops working within 5 seconds of being revoked. In development, " +
-      "`deno task start` prints a user key and a staff key.",
+      "An API key (`gk_…`), or a JWT if the service is configured for it. The operator creates " +
+      "keys: `deno task keys create --user alice`, with `--staff` for a staff key. A key is " +
+      "shown once. A revoked key stops working within 5 seconds. In development, `deno task " +
+      "start` prints a user key and a staff key.",
   });
   openAPIRegistry.registerComponent("parameters", "RequestId", {
     name: "X-Request-Id",

@@ -28,12 +28,12 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
     openapi: "3.1.0",
     info: { ...INFO },
     externalDocs: {
-      description: "The gateway's own documentation",
+      description: "Documentation of the Midtrans gateway",
       url: "https://docs.midtrans.com",
     },
     servers: [{
       url: basePath || "/",
-      description: "This installation",
+      description: "This server",
     }],
     security: [{ bearer: [] }],
     tags: [
@@ -45,7 +45,8 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       },
       {
         name: "Payments",
-        description: "Read, sync, cancel, expire, capture or refund a payment.",
+        description: "Read a payment, check its status at the gateway, cancel, expire, capture " +
+          "or refund it.",
       },
       {
         name: "Invoices",
@@ -68,8 +69,8 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       {
         name: "Events",
         description:
-          "Changes of payments, invoices and subscriptions: as a list for staff, and as a live " +
-          "stream for every caller.",
+          "Changes to payments, invoices and subscriptions: as a list for staff, and as a " +
+          "real-time stream for all callers.",
       },
       {
         name: "Jobs",

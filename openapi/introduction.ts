@@ -18,7 +18,8 @@ export URL=http://127.0.0.1:8000 KEY=gk_…
 curl $URL/me/ -H "Authorization: Bearer $KEY"
 ${FENCE}
 
-You can read and change your own resources; staff can read and change those of all users. A resource
+You can read and change your own resources. With a staff credential (a key created with \`--staff\`, or a
+JWT with the staff claim) you can read and change the resources of all users. Without one, a resource
 of another user returns 404, as if it did not exist.
 
 ## First charge
@@ -35,9 +36,9 @@ curl $URL/charge/ -H "Authorization: Bearer $KEY" \\
   }'
 ${FENCE}
 
-Here that is \`va_number\`, the virtual account to transfer to. Then wait for the event
-\`payment_settled\`, or poll \`GET /payments/{pk}/\` until \`is_paid\` is true. Only these confirm that the
-payment was made; do not rely on what the customer or a browser redirect says.
+In this example, show \`va_number\`, the number of the virtual account that the customer transfers the
+money to. Then wait for the event \`payment_settled\`, or poll \`GET /payments/{pk}/\` until \`is_paid\` is
+true. Only these two confirm the payment; a browser redirect or a message from the customer does not.
 
 ## Idempotency
 
@@ -75,8 +76,9 @@ ${FENCE}json
 }
 ${FENCE}
 
-If the gateway was called, \`outcome\` says what happened. \`refused\`: nothing happened. \`unknown\`: the
-request may have succeeded; the service finds out and updates the payment. Invalid input is a
+If an operation at the gateway failed, \`outcome\` is \`refused\` or \`unknown\`. \`refused\`: the gateway did
+not perform it. \`unknown\`: the gateway may have performed it; the service checks this and updates the
+payment. Read the payment, or retry with the same \`Idempotency-Key\`. Invalid input is a
 \`validation_error\` whose \`errors\` lists each invalid field. A request that is not valid HTTP, for
 example one with far too many headers, gets a 400 without a body.
 
@@ -108,8 +110,8 @@ ${FENCE}json
 ${FENCE}
 
 In requests, null is the same as omitting a field, except in \`PATCH\`, where it clears the field.
-Unknown fields are ignored. Resources always have all fields, with null for missing values; errors
-have the fields that belong to their \`code\`. Within a major version nothing is removed, but new
+Unknown fields are ignored. A resource always has all its fields; a field without a value is null. An
+error has only the fields that belong to its \`code\`. Within a major version nothing is removed, but new
 fields, enum values and events can be added.
 
 ## Asynchronous requests
@@ -129,8 +131,8 @@ retried job never charges twice.
 
 ## Events and webhooks
 
-Every change of a resource is an event. Receive events live from \`GET /events/stream/\` (server-sent
-events, which resume after a disconnect), or by webhook. Staff create webhook endpoints:
+Each change to a resource creates an event. Receive events in real time from \`GET /events/stream/\`
+(server-sent events, which resume after a disconnect), or by webhook. Staff create webhook endpoints:
 
 ${FENCE}sh
 curl $URL/webhook-endpoints/ \\

@@ -141,7 +141,11 @@ export function createApp(deps: AppDeps): App {
   app.notFound((c) => {
     const allowed = allowedMethods(app, pathWithSlash(c.req.raw));
     if (allowed.length === 0) throw new ServiceError("not_found");
-    throw new ServiceError("method_not_allowed", { headers: { Allow: allowed.join(", ") } });
+    const Allow = allowed.join(", ");
+    throw new ServiceError("method_not_allowed", {
+      detail: `Allowed methods: ${Allow}.`,
+      headers: { Allow },
+    });
   });
 
   const fetch = wrapRequests((request, context) => app.fetch(request, context), { log, clock });

@@ -39,11 +39,11 @@ const getMe = createRoute({
   method: "get",
   path: "/me/",
   operationId: "getCaller",
-  summary: "Get the caller",
+  summary: "Get the current caller",
   description:
-    "Returns the user that the credential belongs to, and whether it is a staff credential. Use it " +
-    "to check that a credential works. A wrong, revoked or expired credential is " +
-    "`unauthenticated`; the response does not say which.",
+    "Returns the user that the credential belongs to, and whether it is a staff credential. Use " +
+    "it to check that a credential works. If the credential is wrong, revoked or expired, the " +
+    "error is `unauthenticated`; the response does not say which of the three.",
   tags: ["Callers"],
   responses: {
     200: {

@@ -202,7 +202,8 @@ export function requestInProgress(until: Date, now: Date): ServiceError {
   const seconds = Math.ceil((until.getTime() - now.getTime()) / 1_000);
   return new ServiceError("idempotency_in_progress", {
     detail:
-      "Another request with this Idempotency-Key is still running. Retry after the given time.",
+      "The first request with this Idempotency-Key is still in progress. Retry after the number " +
+      "of seconds in the Retry-After header.",
     headers: { "Retry-After": String(Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS)) },
   });
 }

@@ -74,7 +74,7 @@ async function requireDueDate(
   if (!due) throw invalidField("due_date", "must be a date such as 2026-12-31");
   if (due.getTime() > deps.clock()) return;
   if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
-  throw invalidField("due_date", "must be today or later (WIB)");
+  throw invalidField("due_date", "must be today or later in Western Indonesia Time (UTC+7)");
 }
 
 type InvoiceClaim =
@@ -117,7 +117,11 @@ async function claimInvoice(
         constraintOf(error) === INVOICE_NUMBER;
       if (!isNumberTaken) throw error;
       if (input.invoice_number !== undefined) {
-        throw invalidField("invoice_number", "is already used by another invoice");
+        throw invalidField(
+          "invoice_number",
+          "is already used by another invoice; send another " +
+            "number, or omit it",
+        );
       }
       // A generated number is random: try another one, once.
       if (hasNumberConflict) throw error;

@@ -20,7 +20,7 @@ const MAX_ITEMS = 100;
 const MAX_ITEM_NUMBER = 99_999_999;
 
 const InvoiceItemInputSchema = object({
-  item_id: text(30).optional().openapi({ description: "Your id of the item.", example: "sku-7" }),
+  item_id: text(30).optional().openapi({ description: "Your id for the item.", example: "sku-7" }),
   description: text(150).openapi({
     description: "Description.",
     example: "Coffee beans, 1 kg",
@@ -44,13 +44,13 @@ export const InvoiceInputSchema = omitNulls(object({
   customer_email: email().optional().openapi({ description: "Customer's email address." }),
   customer_phone: text(15).regex(
     /^\+?[1-9]\d+$/,
-    "must be digits starting with the country code (62812…), without a leading 0",
+    "must start with the country code and contain only digits, such as 628123456789",
   ).optional().openapi({
     description: "Customer's phone number, starting with the country code, without a leading 0.",
     example: "628123456789",
   }),
   customer_id: text(36).optional().openapi({
-    description: "Your id of the customer.",
+    description: "Your id for the customer.",
     example: "customer-12",
   }),
   due_date: text(10).refine(
@@ -58,8 +58,8 @@ export const InvoiceInputSchema = omitNulls(object({
     "must be a date such as 2026-12-31",
   ).openapi({
     format: "date",
-    description: "Last day to pay, until its end in Western Indonesia Time (UTC+7); today or " +
-      "later.",
+    description: "Last day to pay: today or later. The day ends at midnight Western Indonesia " +
+      "Time (UTC+7).",
     example: "2099-12-31",
   }),
   items: items.openapi({ description: "Line items." }),
@@ -68,8 +68,8 @@ export const InvoiceInputSchema = omitNulls(object({
     example: "Thank you for your order.",
   }),
   order_id: orderId(36).optional().openapi({
-    description: "Your order id; generated if omitted. An id can be used once, unless the " +
-      "gateway rejects the invoice: then you can use it again.",
+    description: "Your order id; generated if omitted. Each id can be used for one invoice. If " +
+      "the gateway rejects the invoice, you can use the id again.",
     example: "order-1893",
   }),
   invoice_number: text(40).optional().openapi({

@@ -63,7 +63,7 @@ export async function voidInvoice(
       if (failure === "refused") throw problems.gatewayProblem(error, invoice);
       const current = await checkForVoid(deps, invoice, isResumed ? "unknown" : "refused");
       if (!isResumed || current.status !== "void") {
-        throw problems.invalidState(current, `The gateway does not allow it: ${error.message}`);
+        throw problems.invalidState(current, `The gateway rejected the request: ${error.message}`);
       }
       const body = await replyFromRecord(deps, invoiceKind, request, current);
       return { body, isReplayed: false };
@@ -82,7 +82,9 @@ export async function voidInvoice(
 
 function requireVoidable(invoice: GatewayInvoice): void {
   if (VOIDABLE.includes(invoice.status)) return;
-  throw problems.invalidState(invoice, `An invoice that is ${invoice.status} cannot be voided.`);
+  const advice = invoice.status === "paid" ? " Refund its payment instead." : "";
+  const detail = `An invoice with status ${invoice.status} cannot be voided.${advice}`;
+  throw problems.invalidState(invoice, detail);
 }
 
 /** `outcome` is that of the void request if the check fails. */

@@ -243,7 +243,9 @@ async function runRequest<Input extends object>(
   const request = requestOf<Input>(job);
   try {
     if (hasRequestExpired(job, deps.clock())) {
-      throw new NoLongerPossible("The request is too old to be processed.");
+      throw new NoLongerPossible(
+        "The request is more than 23 hours old and can no longer be processed.",
+      );
     }
     return await handler.run(request, job);
   } catch (error) {
@@ -277,7 +279,7 @@ async function replayEarlierAttempt(
   if (earlier?.reply) return replay(earlier.reply);
   if (earlier) {
     throw new RequestEnded("invalid_state", {
-      detail: `${why} An earlier attempt may have succeeded: check the payment.`,
+      detail: `${why} An earlier attempt may have succeeded: read the payment to see its status.`,
       members: { payment_id: earlier.resource_id, outcome: "unknown" },
     });
   }
@@ -285,8 +287,8 @@ async function replayEarlierAttempt(
   throw new RequestEnded("invalid_state", {
     detail: isKeyExpired
       ? `${why} Its Idempotency-Key has expired, so it is not known whether an earlier attempt ` +
-        "succeeded: look for the payment first."
-      : `${why} Nothing was done: send a new request.`,
+        "succeeded. Look up the payment to find out."
+      : `${why} No charge or refund was made. Send a new request.`,
   });
 }
 

@@ -31,7 +31,9 @@ async function requeue({ database, clock }: RetryDeps, id: string): Promise<Gate
     return await database.query((sql) => requeueJob(sql, id, now), "queue job again");
   } catch (error) {
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
-    throw invalidState("Another job of this task is already queued for the same resource.");
+    throw invalidState(
+      "Another job of this task is already queued for the same resource, so no retry is needed.",
+    );
   }
 }
 
@@ -41,7 +43,8 @@ function whyNotRetried({ status }: GatewayJob, hasExpired: boolean): ServiceErro
   }
   return invalidState(
     hasExpired
-      ? "The request is too old to be processed. The job's error says what is known about it."
+      ? "The request is more than 23 hours old and can no longer be processed. Read the job's " +
+        "error for its last known result."
       : "The card token was erased when the job ended. To retry, the caller has to send the same " +
         "request with the same Idempotency-Key.",
   );

@@ -213,7 +213,7 @@ async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<ReleasedJob> 
 /** Keeps the last error: an earlier attempt may have had an effect. */
 function lostWorkers({ error }: HeldJob): string {
   const text = "Every worker that ran this job crashed or lost its lease";
-  return error === null ? text : `${text}; the error before that: ${error}`;
+  return error === null ? text : `${text}; last error before that: ${error}`;
 }
 
 function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity }: Task): number {

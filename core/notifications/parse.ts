@@ -62,20 +62,22 @@ function isUnsigned(body: JsonObject): boolean {
 
 function missingMessage(value: unknown): string | null {
   if (value === undefined || value === null || value === "") return "is required";
-  return typeof value === "string" ? null : "must be text";
+  return typeof value === "string" ? null : "must be a string";
 }
 
 /** Not used for the signature: a malformed one fails its verification. */
 function malformedMessage(value: unknown): string | null {
   const text = value as string;
-  if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`;
+  if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`;
   // In the path of a request to the gateway, dots would address the parent folder.
-  if (/^\.{1,2}$/.test(text)) return "must not consist of dots only";
-  return toStorableText(text) === text ? null : "must not contain invalid characters";
+  if (/^\.{1,2}$/.test(text)) return "must not be only dots";
+  return toStorableText(text) === text ? null : "must not contain NUL characters or unpaired " +
+    "surrogates";
 }
 
 function invalid(errors: FieldError[]): ServiceError {
-  return new ServiceError("validation_error", { members: { errors } });
+  const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
+  return new ServiceError("validation_error", { detail, members: { errors } });
 }
 
 /** The row of a notification whose signature is valid. */

@@ -46,7 +46,11 @@ export async function receiveNotification(
   }
   const { orderId, statusCode, grossAmount, signature } = received;
   if (!deps.gateway.verifySignature(orderId, statusCode, grossAmount, signature)) {
-    throw new ServiceError("signature_invalid");
+    throw new ServiceError("signature_invalid", {
+      detail:
+        "signature_key does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
+        "server key of the gateway account that sent the notification.",
+    });
   }
   const startedAt = deps.clock();
   const notification = newNotification(received, new Date(startedAt));

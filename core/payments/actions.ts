@@ -33,7 +33,7 @@ import {
   problemAbout,
   unclearAnswer,
 } from "./payment_record.ts";
-import { canCancel } from "./states.ts";
+import { canCancel, REFUNDABLE } from "./states.ts";
 import { isAbout } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
@@ -166,7 +166,7 @@ async function handleFailure(
   if (isResumed && isDone(action, current)) {
     return await replyFromRecord(deps, paymentKind, request, current);
   }
-  throw invalidState(current, `The gateway does not allow it: ${error.message}`);
+  throw invalidState(current, `The gateway rejected the request: ${error.message}`);
 }
 
 /** Throws if the payment's state does not allow the action. */
@@ -175,15 +175,26 @@ function requireAllowed(action: PaymentAction, payment: GatewayPayment): void {
   switch (action.name) {
     case "cancel":
       if (canCancel(status)) return;
-      throw invalidState(payment, `A payment in ${status} cannot be cancelled.`);
+      throw invalidState(
+        payment,
+        `A payment with status ${status} cannot be cancelled.` +
+          (REFUNDABLE.includes(status) ? " Refund it instead." : ""),
+      );
     case "expire":
       if (status === "pending") return;
-      throw invalidState(payment, "Only a pending payment can be expired.");
+      throw invalidState(
+        payment,
+        `Only a pending payment can be expired; this one has the status ${status}.`,
+      );
     case "capture":
       if (payment_type !== "credit_card" || status !== "authorize") {
-        throw invalidState(payment, "Only an authorized card payment can be captured.");
+        const detail =
+          `Only an authorized card payment can be captured; this one has the status ${status}.`;
+        throw invalidState(payment, detail);
       }
-      if (captureAmount(action, payment) > gross_amount) throw amountTooHigh(payment, gross_amount);
+      if (captureAmount(action, payment) > gross_amount) {
+        throw amountTooHigh(payment, gross_amount, "the authorized amount");
+      }
       return;
     case "approve":
     case "deny":

@@ -43,15 +43,16 @@ const CreditCardCharge = object({
     example: "48111111-1114-d8a4b7c9-6c3b-4d4f-8f2e-1c9a7d2b5e60",
   }),
   authentication: flag().default(true).openapi({
-    description: "3-D Secure: the cardholder authenticates at `redirect_url`. Without it, the " +
-      "merchant is liable for fraud losses.",
+    description: "`true`: the cardholder authenticates with 3-D Secure at `redirect_url`. " +
+      "`false`: no authentication; the merchant is liable for fraud losses.",
   }),
   authorize: flag().default(false).openapi({
-    description: "Authorize only: hold the amount now and `capture` it within 7 days.",
+    description: "`true`: only authorize the amount now, and `capture` it within 7 days.",
   }),
   save_token_id: flag().default(false).openapi({
-    description: "Request a reusable token for this card. The service does not store it: read " +
-      "it from `gateway_response` of `check_status`.",
+    description: "`true`: request a reusable token for this card. The service does not store the " +
+      "token: read it from `gateway_response.saved_token_id` of `GET " +
+      "/payments/{pk}/check_status/`.",
   }),
   installment_term: wholeNumber(1, 60).optional().openapi({
     description: "Number of months of an installment plan offered by the card's bank.",
@@ -59,7 +60,7 @@ const CreditCardCharge = object({
   }),
 }).superRefine(checkItemTotal).openapi("CreditCardCharge", {
   description: "A card charge. With 3-D Secure the payment is `pending`: redirect the customer " +
-    "to `redirect_url`. Without it, the response has the final result.",
+    "to `redirect_url`. Without 3-D Secure, the response contains the bank's decision.",
   example: CHARGE_EXAMPLES.credit_card.value,
 });
 
@@ -114,8 +115,8 @@ const CstoreCharge = object({
 });
 
 const callback_url = url().optional().openapi({
-  description: "URL the wallet's app returns the customer to. A visit to it does not prove " +
-    "payment: read the payment.",
+  description: "URL that the wallet's app opens after the payment. A visit to this URL does not " +
+    "prove that the customer paid: read the payment.",
   example: "https://shop.example/thanks",
 });
 
@@ -150,8 +151,8 @@ const OvoCharge = object({
     }),
   }).openapi("OvoCustomerDetails"),
 }).superRefine(checkItemTotal).openapi("OvoCharge", {
-  description: "An OVO charge: the customer's phone asks for the PIN at once, for less than a " +
-    "minute.",
+  description: "An OVO charge: the OVO app on the customer's phone asks for the PIN immediately. " +
+    "The customer has less than a minute to enter it.",
   example: CHARGE_EXAMPLES.ovo.value,
 });
 
@@ -161,8 +162,8 @@ const DanaCharge = object({
   ...expiryFields,
 }).superRefine(checkItemTotal).openapi("DanaCharge", {
   description: "A DANA charge: open `deeplink_url` on the customer's phone. The gateway's public " +
-    "documentation does not describe this charge; the request is passed on unchanged, and the " +
-    "gateway may reject it.",
+    "documentation does not describe this payment type. The service sends the charge to the " +
+    "gateway, which may reject it.",
   example: CHARGE_EXAMPLES.dana.value,
 });
 
@@ -174,8 +175,8 @@ const QrisCharge = object({
     description: "Acquirer that processes the payment; defaults to `gopay`.",
   }),
 }).superRefine(checkItemTotal).openapi("QrisCharge", {
-  description: "A QR code that every Indonesian wallet can pay: show the image at `qr_url`, or " +
-    "render `qr_string`.",
+  description: "A QRIS charge: a QR code that the customer can pay with any Indonesian e-wallet. " +
+    "Show the image at `qr_url`, or render `qr_string`.",
   example: CHARGE_EXAMPLES.qris.value,
 });
 
@@ -188,7 +189,7 @@ const PayLaterCustomer = CustomerSchema.extend({
 
 const AkulakuItem = ItemSchema.extend({
   id: text(50).openapi({
-    description: "Your id of the item; unique within the charge.",
+    description: "Your id for the item; unique within the charge.",
     example: "sku-7",
   }),
 }).openapi("AkulakuItemDetails", { description: "An item of the order." });
@@ -202,7 +203,12 @@ const AkulakuCharge = object({
     const ids = items.map(({ id }) => id);
     const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
     if (repeated === -1) return;
-    context.addIssue({ code: "custom", path: [repeated, "id"], message: "must be unique" });
+    context.addIssue({
+      code: "custom",
+      path: [repeated, "id"],
+      message: "must be unique within " +
+        "the charge",
+    });
   }).openapi({ description: "Items of the order; the total must equal `gross_amount`." }),
 }).superRefine(checkItemTotal).openapi("AkulakuCharge", {
   description: "An Akulaku charge: redirect the customer to `redirect_url`.",
@@ -210,7 +216,7 @@ const AkulakuCharge = object({
 });
 
 const KredivoItem = ItemSchema.extend({
-  id: text(50).openapi({ description: "Your id of the item.", example: "sku-7" }),
+  id: text(50).openapi({ description: "Your id for the item.", example: "sku-7" }),
   category: text(50).openapi({ description: "Category.", example: "Groceries" }),
   url: text(2000).openapi({
     description: "Product page URL.",

@@ -38,7 +38,7 @@ export type CustomerInput = z.output<typeof CustomerSchema>;
 const MAX_ITEMS = 1000;
 
 export const ItemSchema = object({
-  id: text(50).optional().openapi({ description: "Your id of the item.", example: "sku-7" }),
+  id: text(50).optional().openapi({ description: "Your id for the item.", example: "sku-7" }),
   name: text(50).openapi({ description: "Name.", example: "Coffee beans, 1 kg" }),
   price: wholeNumber(-MAX_AMOUNT, MAX_AMOUNT).openapi({
     description: "Unit price in rupiah; negative for a discount.",
@@ -47,7 +47,7 @@ export const ItemSchema = object({
   quantity: wholeNumber(1, 99_999_999).openapi({ description: "Quantity.", example: 2 }),
   brand: text(50).optional().openapi({ description: "Brand." }),
   category: text(50).optional().openapi({ description: "Category.", example: "Groceries" }),
-  merchant_name: text(50).optional().openapi({ description: "Seller." }),
+  merchant_name: text(50).optional().openapi({ description: "Name of the seller." }),
   url: text(2000).optional().openapi({
     description: "Product page URL.",
     example: "https://shop.example/coffee",
@@ -82,7 +82,8 @@ export function checkItemTotal(
     context.addIssue({ code: "custom", path: ["item_details", index], message });
   }
   if (sum === BigInt(gross_amount)) return;
-  const message = `must add up to gross_amount: the items total ${sum}, not ${gross_amount}`;
+  const message = `must add up to gross_amount: the sum of the items is ${sum}, but gross_amount ` +
+    `is ${gross_amount}`;
   context.addIssue({ code: "custom", path: ["item_details"], message });
 }
 
@@ -92,8 +93,8 @@ export const commonFields = {
     example: 150000,
   }),
   order_id: orderId(50).optional().openapi({
-    description: "Your order id; generated if omitted. An id can be used once, unless the " +
-      "gateway rejects the charge: then you can use it again.",
+    description: "Your order id; generated if omitted. Each id can be used for one charge. If " +
+      "the gateway rejects the charge, you can use the id again.",
     example: "order-1893",
   }),
   customer_details: CustomerSchema.optional(),
@@ -111,7 +112,7 @@ export const commonFields = {
 export const expiryFields = {
   custom_expiry: object({
     expiry_duration: wholeNumber(1, 15_552_000).openapi({
-      description: "Number of units.",
+      description: "Time that the customer has to pay, in `unit`.",
       example: 2,
     }),
     unit: oneOf(["second", "minute", "hour", "day"]).default("minute").openapi({
@@ -119,8 +120,8 @@ export const expiryFields = {
       example: "hour",
     }),
   }).openapi("CustomExpiry", {
-    description: "How long the customer can pay, counted from now; at least 20 seconds. The " +
-      "maximum is 180 days, and less for wallets. Values above the method's maximum are shortened " +
-      "or rejected by the gateway.",
+    description: "How long the customer can pay, counted from the time of the charge. The " +
+      "minimum is 20 seconds. The maximum depends on the payment type: at most 180 days, and " +
+      "less for e-wallets. The gateway shortens or rejects longer times.",
   }).optional(),
 };

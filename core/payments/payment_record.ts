@@ -28,12 +28,17 @@ export const problems = createProblems<GatewayPayment>(
 export const { gatewayProblem, invalidState, problemAbout, unclearAnswer } = problems;
 
 export function notAtGatewayYet(payment: GatewayPayment): ServiceError {
-  const detail = "The gateway does not have this charge yet. Try again later.";
+  const detail = "The gateway has not confirmed this charge yet. Retry later.";
   return problems.notAtGatewayYet(payment, detail);
 }
 
-export function amountTooHigh({ id, order_id }: GatewayPayment, max: number): ServiceError {
-  const message = `must be at most ${max}`;
+/** `limit` names the amount `max`. */
+export function amountTooHigh(
+  { id, order_id }: GatewayPayment,
+  max: number,
+  limit: string,
+): ServiceError {
+  const message = `must be at most ${max}, ${limit}`;
   return new ServiceError("validation_error", {
     detail: `amount: ${message}`,
     members: {

@@ -136,7 +136,7 @@ async function reserveAmount(
       throw invalidState(payment, "The full amount is already refunded or being refunded.");
     }
     const wanted = amount ?? remaining;
-    if (wanted > remaining) throw amountTooHigh(payment, remaining);
+    if (wanted > remaining) throw amountTooHigh(payment, remaining, "the amount left to refund");
     const refund: GatewayRefund = {
       id: request.refundId,
       payment_id: payment.id,
@@ -170,7 +170,7 @@ function requireRefundable(payment: GatewayPayment): void {
     payment,
     status === "capture"
       ? "A captured payment cannot be refunded before it is settled. Cancel it instead."
-      : `A payment in ${status} cannot be refunded.`,
+      : `A payment with status ${status} cannot be refunded.`,
   );
 }
 
@@ -290,7 +290,7 @@ async function handleFailure(
     return await applyRefund(deps, request, current, status!);
   }
   const problem = error.statusCode === "412"
-    ? invalidState(current, `The gateway does not allow it: ${error.message}`)
+    ? invalidState(current, `The gateway rejected the request: ${error.message}`)
     : gatewayProblem(error, current);
   const { statusCode: status_code, message: status_message } = error;
   const to = { status: "failed", status_code, status_message } as const;

@@ -13,19 +13,20 @@ export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStat
     "- `pending`: waiting for the customer",
     "- `authorize`: the card amount is authorized, and can be captured",
     "- `capture`: the card is charged; the bank settles it later. With `fraud_status: challenge` " +
-    "it has to be approved or denied first",
+    "it is not paid until you approve it in the gateway's dashboard",
     "- `settlement`: paid",
-    "- `deny`, `failure`: declined by the bank, or rejected by the gateway",
+    "- `deny`: declined by the bank\n- `failure`: rejected by the gateway",
     "- `cancel`: cancelled before it was paid, or a card payment before it was settled",
     "- `expire`: not paid in time",
     "- `partial_refund`, `refund`: refunded in part or in full",
-    "- `partial_chargeback`, `chargeback`: taken back by the customer's bank, in part or in full",
+    "- `partial_chargeback`, `chargeback`: reversed in part or in full by the customer's bank " +
+    "after a dispute",
   ].join("\n"),
 });
 
 export const PaymentItemSchema = z.object({
   id,
-  item_id: nullableText.openapi({ description: "Your id of the item.", example: "sku-7" }),
+  item_id: nullableText.openapi({ description: "Your id for the item.", example: "sku-7" }),
   name: z.string().openapi({ description: "Name of the item.", example: "Coffee beans, 1 kg" }),
   price: money("Unit price; negative for a discount.", "75000.00"),
   quantity: z.int().openapi({ description: "Quantity.", example: 2 }),
@@ -45,7 +46,7 @@ export const RefundSchema = z.object({
   amount: money("Refunded amount.", "50000.00"),
   reason: nullableText.openapi({ description: "The reason you gave.", example: "Out of stock" }),
   is_direct: z.boolean().openapi({
-    description: "True: refunded through the customer's bank or wallet synchronously.",
+    description: "True if the refund was requested with `direct: true`.",
     example: false,
   }),
   status: z.enum(REFUND_STATUSES).openapi({
@@ -73,16 +74,16 @@ export const PaymentSchema = z.object({
   }),
   payment_type: z.string().openapi({
     description:
-      "As in the charge. Payments of a payment link can have other types of the gateway.",
+      "Payment type of the charge. A payment made on an invoice's payment page can have another " +
+      "type that the gateway supports.",
     example: "bank_transfer",
   }),
   bank: nullableText.openapi({
-    description:
-      "`bank_transfer`: bank of the virtual account. `credit_card`: bank that acquires the payment.",
+    description: "`bank_transfer`: bank of the virtual account. `credit_card`: acquiring bank.",
     example: "bca",
   }),
   store: nullableText.openapi({
-    description: "`cstore`: store chain at which to pay.",
+    description: "`cstore`: store chain where the customer pays.",
     example: null,
   }),
   acquirer: nullableText.openapi({
@@ -103,23 +104,23 @@ export const PaymentSchema = z.object({
     example: "201",
   }),
   status_message: nullableText.openapi({
-    description: "The gateway's latest status message, for people to read.",
+    description: "The gateway's latest status message, human-readable.",
     example: "Success, Bank Transfer transaction is created",
   }),
   customer_first_name: nullableText.openapi({
-    description: "As in `customer_details` of the charge.",
+    description: "From `customer_details` of the charge.",
     example: "Budi",
   }),
   customer_last_name: nullableText.openapi({
-    description: "As in `customer_details` of the charge.",
+    description: "From `customer_details` of the charge.",
     example: "Utomo",
   }),
   customer_email: nullableText.openapi({
-    description: "As in `customer_details` of the charge.",
+    description: "From `customer_details` of the charge.",
     example: "budi@example.com",
   }),
   customer_phone: nullableText.openapi({
-    description: "As in `customer_details` of the charge.",
+    description: "From `customer_details` of the charge.",
     example: "+628123456789",
   }),
   va_number: nullableText.openapi({
@@ -127,7 +128,7 @@ export const PaymentSchema = z.object({
     example: "812785002530231",
   }),
   bill_key: nullableText.openapi({
-    description: "`echannel`: bill number, which the customer enters after `biller_code`.",
+    description: "`echannel`: bill number. The customer enters it after `biller_code`.",
     example: null,
   }),
   biller_code: nullableText.openapi({
@@ -139,7 +140,8 @@ export const PaymentSchema = z.object({
     example: null,
   }),
   redirect_url: nullableText.openapi({
-    description: "`credit_card` (3-D Secure), `akulaku`, `kredivo`: where to send the customer.",
+    description: "`credit_card` (3-D Secure), `akulaku`, `kredivo`: URL to redirect the customer " +
+      "to.",
     example: null,
   }),
   deeplink_url: nullableText.openapi({
@@ -147,7 +149,7 @@ export const PaymentSchema = z.object({
     example: null,
   }),
   qr_string: nullableText.openapi({
-    description: "`qris`: content of the QR code, to draw it yourself.",
+    description: "`qris`: content of the QR code, if you render the image yourself.",
     example: null,
   }),
   qr_url: nullableText.openapi({
@@ -156,17 +158,17 @@ export const PaymentSchema = z.object({
   }),
   transaction_time: timestamp("When the gateway created the transaction.").nullable(),
   settlement_time: timestamp("When it was paid.").nullable().openapi({ example: null }),
-  expiry_time: timestamp("Until when it can be paid.").nullable()
+  expiry_time: timestamp("When the payment expires. The customer can pay until then.").nullable()
     .openapi({ example: "2026-03-06T04:12:09.000Z" }),
-  refund_amount: money("Sum of all successful refunds.", "0.00"),
-  net_amount: money("Captured amount less refunds.", "0.00"),
+  refund_amount: money("Total amount returned to the customer.", "0.00"),
+  net_amount: money("Captured amount minus `refund_amount`.", "0.00"),
   metadata: z.record(z.string(), z.unknown()).nullable().openapi({
     description: "Your metadata, as sent with the charge.",
     example: { cart: "c-1893" },
   }),
-  custom_field1: nullableText.openapi({ description: "The first of `custom_fields`." }),
-  custom_field2: nullableText.openapi({ description: "The second of `custom_fields`." }),
-  custom_field3: nullableText.openapi({ description: "The third of `custom_fields`." }),
+  custom_field1: nullableText.openapi({ description: "First value of `custom_fields`." }),
+  custom_field2: nullableText.openapi({ description: "Second value of `custom_fields`." }),
+  custom_field3: nullableText.openapi({ description: "Third value of `custom_fields`." }),
   items: z.array(PaymentItemSchema).openapi({ description: "Items of the payment." }),
   refunds: z.array(RefundSchema).openapi({
     description: "Requested refunds, oldest first.",
@@ -177,11 +179,12 @@ export const PaymentSchema = z.object({
     example: null,
   }),
   subscription_id: z.uuid().nullable().openapi({
-    description: "The subscription that this payment is a charge of.",
+    description: "The subscription that created this payment.",
     example: null,
   }),
   is_paid: z.boolean().openapi({
-    description: "True once the payment is captured or settled; safe to ship.",
+    description: "True once the payment is captured or settled; safe to ship. False again after " +
+      "a full refund or chargeback.",
     example: false,
   }),
   is_pending: z.boolean().openapi({
@@ -199,8 +202,8 @@ export const PaymentSchema = z.object({
   created_at: timestamp("When the payment was created."),
   updated_at: timestamp("When the payment last changed."),
 }).openapi("Payment", {
-  description: "A payment, which is one transaction at the gateway. Every field is always " +
-    "present; absent values are null.",
+  description: "A payment. It corresponds to one transaction at the gateway. Every field is " +
+    "always present; a field without a value is null.",
 });
 
 export const PaymentSummarySchema = PaymentSchema.pick({

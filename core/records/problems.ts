@@ -37,7 +37,8 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
     /** The gateway's response does not match the request, so its result is not known. */
     unclearAnswer: (record: R, statusCode: string) =>
       problemAbout("gateway_error", record, "unknown", {
-        detail: "The gateway's response did not say whether the request succeeded.",
+        detail: "The gateway's response did not say whether the request succeeded. Read the " +
+          "resource, or retry with the same Idempotency-Key.",
         members: { gateway_status_code: statusCode },
       }),
 
@@ -68,8 +69,10 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
     neverAnswered: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {
         detail:
-          "The gateway did not say whether it was created, and sending it again could create " +
-          "a second one. If it was created, it will appear when the gateway notifies us.",
+          "The gateway did not confirm whether it created this resource. The request was not " +
+          "sent again, because that could create a second one. If the gateway created it, its " +
+          "status changes when the gateway sends a notification: read it again before you " +
+          "create another one.",
       }),
 
     /** After a record was inserted, every error names it, so that the caller can find it. */
@@ -94,7 +97,7 @@ export function checkProblem(error: gateway.GatewayError): ServiceError {
 /** Thrown while the circuit breaker is open, before anything is written or sent. */
 export function gatewayIsDown(): ServiceError {
   return new ServiceError("gateway_unreachable", {
-    detail: "The gateway is not responding at the moment. Nothing was done; try again later.",
+    detail: "The gateway is not responding. The request was not sent; retry later.",
     members: { outcome: "refused" },
   });
 }

@@ -97,7 +97,7 @@ async function act(
     requireAllowed(action, subscription);
     if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
     if (subscription.gateway_subscription_id === null) {
-      const detail = "The gateway does not have this subscription yet. Try again later.";
+      const detail = "The gateway has not confirmed this subscription yet. Retry later.";
       throw problems.notAtGatewayYet(subscription, detail);
     }
     subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
@@ -151,7 +151,7 @@ async function handleFailure(
   if (isResumed && isDone(action, current)) {
     return await replyFromRecord(deps, subscriptionKind, request, current);
   }
-  throw problems.invalidState(current, `The gateway does not allow it: ${error.message}`);
+  throw problems.invalidState(current, `The gateway rejected the request: ${error.message}`);
 }
 
 /** Throws if the subscription's state does not allow the action. */
@@ -159,7 +159,7 @@ function requireAllowed(action: Action, subscription: GatewaySubscription): void
   const { status, intent, gateway_subscription_id } = subscription;
   if (action.name === "update") {
     if (gateway_subscription_id !== null && status !== "cancelled") return;
-    const detail = `A subscription that is ${status} cannot be changed.`;
+    const detail = `A subscription with status ${status} cannot be changed.`;
     throw problems.invalidState(subscription, detail);
   }
   // A cancellation is final even before the gateway has answered it.

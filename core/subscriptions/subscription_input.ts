@@ -10,7 +10,7 @@ const MAX_METADATA = 900;
 
 const RetryScheduleSchema = object({
   interval: wholeNumber(1, 1000).openapi({
-    description: "Number of units between two retries.",
+    description: "Time between two retries, in `interval_unit`.",
     example: 1,
   }),
   interval_unit: oneOf(["minute", "hour", "day"]).openapi({
@@ -32,7 +32,8 @@ export const SubscriptionInputSchema = omitNulls(
       /^[A-Za-z0-9_~. -]+$/,
       "must contain only letters, digits, spaces, - _ ~ and .",
     ).openapi({
-      description: "Name of the subscription; prefix of the order ids of its charges.",
+      description: "Name of the subscription. The gateway uses it as a prefix of the order ids " +
+        "of its charges.",
       example: "coffee-club",
     }),
     amount: wholeNumber(1, 99_999_999_999).openapi({
@@ -54,7 +55,7 @@ export const SubscriptionInputSchema = omitNulls(
       example: "00000269-7836-49e5-bc65-e592afafec14",
     }),
     interval: wholeNumber(1, 1000).openapi({
-      description: "Number of units per cycle.",
+      description: "Length of a cycle, in `interval_unit`.",
       example: 1,
     }),
     interval_unit: oneOf(INTERVAL_UNITS).openapi({
@@ -97,7 +98,7 @@ export const SubscriptionInputSchema = omitNulls(
     ).optional(),
   }).refine(
     ({ payment_type, gopay_account_id }) => payment_type !== "gopay" || gopay_account_id,
-    { path: ["gopay_account_id"], message: "is required" },
+    { path: ["gopay_account_id"], message: "is required if payment_type is gopay" },
   ),
 ).openapi("SubscriptionRequest", {
   description: "The subscription to create.",

@@ -58,7 +58,7 @@ export async function deliverWebhooks(
   if (mustWait) throw new PostponeJob(new Date(clock() + ORDER_WAIT_MS));
   const endpointId = job.subject_id!;
   const endpoint = await database.query((sql) => findEndpoint(sql, endpointId), "find endpoint");
-  if (!endpoint) return { skipped: "The endpoint is gone" };
+  if (!endpoint) return { skipped: "The endpoint does not exist" };
   if (endpoint.deleted_at) return await deleteEndpoint(deps, endpointId);
   if (endpoint.disabled_reason) return { skipped: "The endpoint is disabled" };
   const { sent, next } = await sendDue(deps, endpointId, context);

@@ -53,7 +53,7 @@ async function addressProblem(url: URL, resolve: ResolveHost): Promise<string | 
   if (isIP(host)) return isPublic(host) ? null : "must be a public address";
   if (/(^|\.)localhost\.?$/.test(host)) return "must not be localhost";
   const addresses = await resolveInTime(host, resolve);
-  return addresses.every(isPublic) ? null : "must not resolve to an address that is not public";
+  return addresses.every(isPublic) ? null : "must resolve to public addresses only";
 }
 
 /** Empty for a name that does not resolve: its DNS record may be created later. */

@@ -185,7 +185,7 @@ const PROBLEMS: Record<string, string> = {
 function problemOf(thrown: unknown): string {
   if (thrown instanceof NotEncrypted) return "Only https URLs are allowed";
   const error = thrown instanceof NoResponse ? thrown.cause : thrown;
-  if (error instanceof AddressNotPublic) return "Resolves to an address that is not public";
+  if (error instanceof AddressNotPublic) return "The host resolves to a private address";
   if (error instanceof HostNotResolved) return "The host name does not resolve";
   const code = codeOf(error);
   if (PROBLEMS[code]) return PROBLEMS[code];

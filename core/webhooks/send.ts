@@ -39,7 +39,8 @@ export async function send(
 const UNREADABLE_SECRET: PostResult = {
   status_code: null,
   answer: null,
-  error: "The secret cannot be decrypted since the gateway server key was changed; rotate it",
+  error: "The endpoint's secret cannot be decrypted, because the gateway server key has changed. " +
+    "Rotate the secret.",
   duration_ms: 0,
 };
 

@@ -22,7 +22,11 @@ export async function lockFolder(folder: string, as: Holder): Promise<Disposable
     const [pid, holder] = (await Deno.readTextFile(path)).trim().split(" ");
     if (holder === "service" || Date.now() > deadline) {
       file.close();
-      throw new FolderInUse(`${folder} is in use by another instance (process ${pid || "?"}).`);
+      throw new FolderInUse(
+        `${folder} is in use by another instance (process ${
+          pid || "?"
+        }). Stop it, or set DATA_DIR to another folder.`,
+      );
     }
     await delay(50);
   }

@@ -117,7 +117,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
     if (await becomesReady(layout, port, process, stalePid)) return process;
     await closeQuietly(process.stdin);
     if (Date.now() > deadline) {
-      throw new Error(`PostgreSQL does not start; see ${layout.logFile}`);
+      throw new Error(`PostgreSQL did not start. See ${layout.logFile} for the reason.`);
     }
     // This process holds the lock and no server responds: the pid file is left over, and another
     // process may have its pid by now. If a server still runs, its shared memory prevents a second.

@@ -25,11 +25,12 @@ const eventsRoute = createRoute({
   summary: "List events",
   description:
     "Returns events of payments, invoices and subscriptions, each with the resource as it was at " +
-    "that time. The order is stable: a new event never appears before one that you have read. To " +
-    "read events like a log, use `oldest_first` and request the last page again to get new events; " +
-    "to receive them immediately, use the event stream or a webhook. Events are deleted after the " +
-    "retention period; a cursor older than that continues with the oldest remaining event. Staff " +
-    "only; other callers get `forbidden` and can use the stream for their own resources.",
+    "that time. The order is stable: a new event never appears before one that you have read. " +
+    "To process all events in order, use `order=oldest_first`, follow `Link` to the last page, " +
+    "and request that page again later to get new events. To receive events immediately, use " +
+    "the event stream or a webhook. Events are deleted after the retention period; a cursor " +
+    "older than that continues with the oldest remaining event. Staff only; other callers get " +
+    "`forbidden` and can use the stream for their own resources.",
   tags: ["Events"],
   request: {
     query: z.object({

@@ -34,7 +34,7 @@ export const PaymentEventSchema = z.object({
   data: PaymentSchema.extend({ notification_id }).openapi("PaymentEventData", {
     description: "The payment right after the change.",
   }),
-}).openapi("PaymentEvent", { description: "A change of a payment." });
+}).openapi("PaymentEvent", { description: "A change to a payment." });
 
 export const InvoiceEventSchema = z.object({
   ...event,
@@ -42,7 +42,7 @@ export const InvoiceEventSchema = z.object({
   data: InvoiceSchema.extend({ notification_id }).openapi("InvoiceEventData", {
     description: "The invoice right after the change.",
   }),
-}).openapi("InvoiceEvent", { description: "A change of an invoice." });
+}).openapi("InvoiceEvent", { description: "A change to an invoice." });
 
 export const SubscriptionEventSchema = z.object({
   ...event,
@@ -59,7 +59,7 @@ export const SubscriptionEventSchema = z.object({
     description: "The subscription right after the change.",
   }),
 }).openapi("SubscriptionEvent", {
-  description: "A change of a subscription.",
+  description: "A change to a subscription.",
 });
 
 export const WebhookEndpointEventSchema = z.object({
@@ -80,4 +80,4 @@ export const EventSchema = z.union([
   InvoiceEventSchema,
   SubscriptionEventSchema,
   WebhookEndpointEventSchema,
-]).openapi("Event", { description: "A change of a resource. `name` says which." });
+]).openapi("Event", { description: "A change to a resource. `name` says what changed." });

@@ -32,19 +32,22 @@ const streamRoute = createRoute({
   method: "get",
   path: "/events/stream/",
   operationId: "streamEvents",
-  summary: "Follow events",
+  summary: "Stream events",
   description:
-    "Sends events of your payments, invoices and subscriptions as server-sent events while they " +
-    "happen; staff receive the events of all users. The order is the same as in `GET /events/`.\n\n" +
-    "The stream starts with new events. Its first message has only an `id`, so that you can resume " +
-    "even if the connection breaks before the first event. To resume, send the last `id` as " +
-    "`Last-Event-ID`, which client libraries for server-sent events do automatically: the stream " +
-    "continues right after that event, without gaps or duplicates. If the event was deleted after " +
-    "the retention period, the stream continues with the oldest remaining event.\n\n" +
-    "Expect disconnects: the stream ends every 15 minutes so that your credential is checked again, " +
-    "when the service restarts, and when you read too slowly. The service sends a comment every 15 " +
-    "seconds; if you receive nothing for a minute, reconnect. Opening a stream counts as one " +
-    "request (`rate_limited`). An unknown event name is a `validation_error`.",
+    "Sends events of your payments, invoices and subscriptions as server-sent events in real " +
+    "time; staff receive the events of all users. The order is the same as in `GET " +
+    "/events/`.\n\n" +
+    "The stream starts with new events. Its first message has only an `id`, so that you can " +
+    "resume even if the connection breaks before the first event. To resume, send the last `id` " +
+    "as `Last-Event-ID`, which client libraries for server-sent events do automatically: the " +
+    "stream continues right after that event, without gaps or duplicates. If the event was " +
+    "deleted after the retention period, the stream continues with the oldest remaining " +
+    "event.\n\n" +
+    "Expect disconnects: the stream ends every 15 minutes so that your credential is checked " +
+    "again, when the service restarts, and when you read too slowly. The service sends a " +
+    "comment every 15 seconds; if you receive nothing for a minute, reconnect. Opening a stream " +
+    "counts as one request towards the rate limit (`rate_limited`). For an unknown event name, " +
+    "the error is `validation_error`.",
   tags: ["Events"],
   request: {
     query: z.object({

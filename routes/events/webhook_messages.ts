@@ -23,8 +23,8 @@ const headers = z.object({
   }),
   "webhook-signature": z.string().openapi({
     description:
-      "Signature with the endpoint's secret, according to Standard Webhooks. Verify it " +
-      "over the raw body, with one of its libraries.",
+      "Signature with the endpoint's secret, according to Standard Webhooks. Verify it against " +
+      "the raw body, with a Standard Webhooks library.",
     example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   }),
 });
@@ -64,15 +64,17 @@ export function registerWebhookMessages({ openAPIRegistry }: Router): void {
 }
 
 const ONCE = "Sent once, only to this endpoint.";
-const REPEATED = "Sent to every subscribed endpoint, and retried until it responds with 2xx.";
+const REPEATED = "Sent to every subscribed endpoint, and retried for three days until the " +
+  "endpoint responds with 2xx.";
 const ADVICE = "Verify the signature first, and use `webhook-id` to deduplicate.";
 
 const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> = {
   payment_received: "The gateway accepted a charge. The payment is pending or under fraud review.",
   payment_settled: "A payment was paid; safe to ship. Happens once per payment.",
   payment_denied: "The bank declined a payment. Ask the customer for another payment method.",
-  payment_cancelled: "A payment was cancelled before it was paid.",
-  payment_expired: "A payment was not paid in time. Release what you reserved for it.",
+  payment_cancelled: "A payment was cancelled before it was paid or, for a card, before " +
+    "settlement.",
+  payment_expired: "A payment was not paid in time. Release the stock that you reserved for it.",
   payment_failed: "The gateway rejected a charge. Nothing was charged.",
   payment_refunded:
     "Money was returned to the customer, by a refund or a chargeback. Happens each " +

@@ -39,8 +39,8 @@ const listRoute = createRoute({
   summary: "List invoices",
   description: "Returns your invoices, newest first; staff see the invoices of all users. Use " +
     "`status=overdue` to find invoices that need a reminder. Follow `Link` for the next page " +
-    "until it is absent; new invoices do not shift later pages. An invalid filter, `limit` or " +
-    "`cursor` is a `validation_error`, and `errors` names the parameter.",
+    "until it is absent; new invoices do not shift later pages. If a filter, `limit` or " +
+    "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Invoices"],
   request: {
     query: z.object({
@@ -70,15 +70,15 @@ const createInvoiceRoute = createRoute({
   summary: "Create an invoice",
   description:
     "Creates an invoice at the gateway, with a hosted page where the customer chooses a payment " +
-    "method: send them `payment_link_url`. Use it when you do not know how the customer wants to " +
-    "pay. When the customer pays, the invoice becomes `paid`, and the payment has its " +
+    "method: send them `payment_link_url`. Use it when you do not know how the customer wants " +
+    "to pay. When the customer pays, the invoice becomes `paid`, and the payment has its " +
     "`invoice_id`.\n\n" +
     "The invoice is stored before the gateway is called. An error with `outcome: refused` means " +
-    "that nothing was created: fix the request and resend it with a new key. With " +
-    "`outcome: unknown` the invoice may have been created: read it at `invoice_id`, or resend " +
-    "the same request with the same `Idempotency-Key`, which never creates a second one. " +
-    "`duplicate_order` means that the `order_id` is already in use; an `invoice_number` that is " +
-    "already in use is a `validation_error`.",
+    "that nothing was created: fix the cause, and send the request with a new key. With " +
+    "`outcome: unknown` the invoice may have been created: read it by its `invoice_id`, or " +
+    "resend the same request with the same `Idempotency-Key`, which never creates a second one. " +
+    "`duplicate_order` means that the `order_id` is already in use; if the `invoice_number` is " +
+    "already in use, the error is `validation_error`.",
   tags: ["Invoices"],
   request: {
     headers: IdempotencyHeaders,
@@ -109,8 +109,9 @@ const readRoute = createRoute({
   summary: "Get an invoice",
   description:
     "Returns the invoice as stored by the service: whether it is paid, and where the customer " +
-    "can pay it. The gateway's notification of a payment usually arrives within seconds; the " +
-    "event `invoice_paid` informs you. Another user's invoice is `not_found`.",
+    "can pay it. The gateway's notification of a payment usually arrives within seconds. To be " +
+    "notified, subscribe to the event `invoice_paid`. For an invoice of another user, the error " +
+    "is `not_found`.",
   tags: ["Invoices"],
   request: { params: InvoicePath },
   responses: {
@@ -128,10 +129,10 @@ const voidRoute = createRoute({
   operationId: "voidInvoice",
   summary: "Void an invoice",
   description:
-    "Voids a `sent` or `overdue` invoice, so that it can no longer be paid. In any other state " +
-    "the error is `invalid_state` with its `invoice_status`; to return money, refund the payment " +
-    "of the invoice. If the customer pays at the same moment, the gateway decides, and the " +
-    "invoice may end as `paid`.\n\n" +
+    "Voids a `sent` or `overdue` invoice, so that it can no longer be paid. With any other " +
+    "status the error is `invalid_state` with the `invoice_status`. To return the money of a " +
+    "paid invoice, refund its payment. If the customer pays at the same time, the gateway " +
+    "decides which comes first, and the status can become `paid`.\n\n" +
     "An error with `outcome: unknown` means that the gateway did not confirm whether it " +
     "processed the request: read the invoice, or resend the same request with the same " +
     "`Idempotency-Key`.",
@@ -139,7 +140,7 @@ const voidRoute = createRoute({
   middleware: [optionalBody],
   request: actionRequest(InvoicePath, {
     schema: VoidInputSchema,
-    description: "Omit it to give no reason.",
+    description: "Omit the body to void the invoice without a reason.",
     examples: { reason: { summary: "With a reason", value: { reason: "Ordered twice" } } },
   }),
   responses: {

@@ -55,11 +55,11 @@ const readRoute = createRoute({
   operationId: "getJob",
   summary: "Get a job",
   description:
-    "Returns a job. After a 202, poll the URL in `Location` about once per second until the status " +
-    "is `succeeded` or `failed`. The `result` of a succeeded job holds what the synchronous " +
-    "response would have contained; the `error` of a failed job starts with the error `code`. " +
-    "Callers can read the jobs they requested, staff all jobs; any other job, and one that was " +
-    "deleted after the retention period, is `not_found`.",
+    "Returns a job. After a 202, poll the URL in `Location` about once per second until the " +
+    "status is `succeeded` or `failed`. The `result` of a succeeded job contains the same data " +
+    "as the synchronous response; the `error` of a failed job starts with the error `code`. You " +
+    "can read the jobs that you requested; staff can read all jobs. For any other job, and for " +
+    "a job that was deleted after the retention period, the error is `not_found`.",
   tags: ["Jobs"],
   request: { params },
   responses: {
@@ -77,11 +77,12 @@ const retryRoute = createRoute({
   operationId: "retryJob",
   summary: "Retry a failed job",
   description:
-    "Queues a failed job again and resets its attempt count. Use it after you have fixed the cause. " +
-    "Steps that an earlier attempt completed are not repeated. Returns `invalid_state` if the job " +
-    "is not `failed`, if it is a card charge (its token is erased when the job ends), or if the " +
-    "job was requested more than 23 hours ago; send a new request in those cases. No body is " +
-    "needed. Staff only; other callers get `forbidden`.",
+    "Queues a failed job again and resets its attempt count. Use it after you have fixed the " +
+    "cause. Steps that an earlier attempt completed are not repeated. Returns `invalid_state` " +
+    "in three cases: the job is not `failed`; it is a card charge, whose token is erased when " +
+    "the job ends (the caller can resend the request with the same `Idempotency-Key`); or it " +
+    "was requested more than 23 hours ago (read the job's `error` before you send a new " +
+    "request). No body is needed. Staff only; other callers get `forbidden`.",
   tags: ["Jobs"],
   request: { params },
   responses: {

@@ -35,7 +35,7 @@ async function read(text: () => Promise<string>): Promise<string> {
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError("malformed_json", {
-      detail: "The request body was incomplete.",
+      detail: "The request body was incomplete. Send the request again.",
       cause: error,
     });
   }

@@ -27,7 +27,10 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
     if (!caller) {
       // Failed attempts count per address, to slow down guessing.
       rateLimit(`address:${clientAddress(c, trustedProxies)}`);
-      throw new ServiceError("unauthenticated", { headers: { "WWW-Authenticate": "Bearer" } });
+      throw new ServiceError("unauthenticated", {
+        detail: "Send a valid API key or JWT in the Authorization header: Bearer <credential>.",
+        headers: { "WWW-Authenticate": "Bearer" },
+      });
     }
     c.env.caller = caller;
     rateLimit(`user:${caller.userId}`);

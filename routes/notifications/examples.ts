@@ -27,7 +27,10 @@ export const RECEIPTS = {
     summary: "Received and stored",
     value: { status: "ok", notification_id: "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02" },
   },
-  hint: { summary: "Unsigned hint; not stored", value: { status: "ok", notification_id: null } },
+  hint: {
+    summary: "Notification without a signature; not stored",
+    value: { status: "ok", notification_id: null },
+  },
 } satisfies Examples<z.output<typeof NotificationReceiptSchema>>;
 
 type Notification = z.output<typeof NotificationSchema>;

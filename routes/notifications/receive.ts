@@ -32,15 +32,16 @@ const receiveRoute = createRoute({
   operationId: "receiveNotification",
   summary: "Receive a gateway notification",
   description:
-    "Called by the gateway, not by you: set this URL as its notification URL. The service " +
-    "verifies the signature, stores the notification and updates the payment. If the signed " +
-    "fields are not sufficient, it checks the transaction with the gateway first. Duplicate, " +
-    "outdated and unmatched notifications are acknowledged, too, so that the gateway stops " +
-    "resending them: `GET /notifications/` shows the result of each.\n\n" +
-    "An invalid signature is `signature_invalid`; usually the service's server key is not that " +
-    "of the gateway account. Requests with a valid signature are never rate limited; others are, " +
-    "per client address (`rate_limited`). The gateway resends notifications that do not get a " +
-    "2xx response.",
+    "Called by the gateway, not by you: enter this URL as the notification URL in the gateway's " +
+    "dashboard. The service verifies the signature, stores the notification and updates the " +
+    "payment. If the signed fields are not sufficient, it checks the transaction with the " +
+    "gateway first. Duplicate, outdated and unmatched notifications are acknowledged, too, so " +
+    "that the gateway stops resending them: `GET /notifications/` shows the result of each.\n\n" +
+    "If the signature is invalid, the error is `signature_invalid`. The usual cause is that " +
+    "`GATEWAY_SERVER_KEY` is not the server key of the gateway account that sent the " +
+    "notification. Requests with a valid signature are never rate limited; others are, per " +
+    "client address (`rate_limited`). The gateway resends notifications that do not get a 2xx " +
+    "response.",
   tags: ["Notifications"],
   security: [],
   request: REQUEST,
@@ -109,14 +110,15 @@ export function describeGatewayMessage({ openAPIRegistry }: Router): void {
     summary: "gateway_notification",
     description:
       "Sent by the gateway to `POST /notification/` of this service when a transaction changes. " +
-      "You only need it to emulate the gateway, for example in a test. It has no credential but a " +
-      "signature: `signature_key` is the hex SHA-512 of `order_id`, `status_code`, `gross_amount` " +
-      "and the server key, concatenated exactly as they appear in the body. The example is signed " +
-      "with `SB-Mid-server-sandbox`, the sandbox's server key.\n\n" +
-      "The signature covers no other field. The service therefore applies a notification directly " +
-      "only if it is consistent with the stored payment, and otherwise checks the transaction with " +
-      "the gateway. Notifications can be duplicated, delayed and out of order; the service handles " +
-      "all of these.",
+      "You only need it to emulate the gateway, for example in a test. It is authenticated by a " +
+      "signature instead of a credential: `signature_key` is the hex SHA-512 of `order_id`, " +
+      "`status_code`, `gross_amount` and the server key, concatenated exactly as they appear in " +
+      "the body. The example is signed with `SB-Mid-server-sandbox`, the sandbox's server " +
+      "key.\n\n" +
+      "The signature covers no other field. The service therefore applies a notification " +
+      "directly only if it is consistent with the stored payment, and otherwise checks the " +
+      "transaction with the gateway. Notifications can be duplicated, delayed and out of order; " +
+      "the service handles all of these.",
     tags: ["Notifications"],
     security: [],
     request: REQUEST,

@@ -33,7 +33,7 @@ export const NotificationPayloadSchema = z.looseObject({
     example: "150000.00",
   }),
   transaction_id: z.string().optional().openapi({
-    description: "The gateway's id of the transaction; not signed.",
+    description: "The gateway's transaction id; not signed.",
     example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
   }),
   fraud_status: z.string().optional().openapi({
@@ -67,32 +67,36 @@ export const NotificationPayloadSchema = z.looseObject({
   }),
 }).openapi("NotificationPayload", {
   description: "The gateway's notification of a transaction. Each payment type adds its own " +
-    "fields; all of them are stored. Notifications of subscriptions and linked accounts have " +
-    "another shape; they are unsigned hints and are not stored.",
+    "fields; all of them are stored. Notifications of subscriptions and linked accounts have a " +
+    "different structure and no signature. The service does not store them; they only make it " +
+    "check the subscription at the gateway.",
 });
 
 export const NotificationReceiptSchema = z.object({
   status: z.literal("ok").openapi({ description: "The notification was received." }),
   notification_id: id.nullable().openapi({
-    description: "Id of the stored notification; null for an unsigned hint, which is not stored.",
+    description: "Id of the stored notification; null for a notification without a signature, " +
+      "which is not stored.",
   }),
 }).openapi("NotificationReceipt", { description: "Acknowledges a notification." });
 
 export const NotificationSchema = z.object({
   id,
   payment_id: id.nullable().openapi({
-    description: "The payment of the notification; null if there is none.",
+    description: "The payment that the notification is about; null if the service has no such " +
+      "payment.",
   }),
   order_id: z.string().openapi({
     description: "Order id in the notification.",
     example: "order-1893",
   }),
   transaction_id: nullableText.openapi({
-    description: "The gateway's id of the transaction.",
+    description: "The gateway's transaction id.",
     example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
   }),
   transaction_status: z.string().openapi({
-    description: "Status in the notification. It is not signed, so the payment may have another.",
+    description: "Status in the notification. It is not signed, so the payment can have a " +
+      "different status.",
     example: "settlement",
   }),
   fraud_status: nullableText.openapi({
@@ -114,17 +118,17 @@ export const NotificationSchema = z.object({
   status: z.enum(NOTIFICATION_STATUSES).openapi({
     description: [
       "Result of processing:",
-      "- `received`: not yet checked with the gateway",
+      "- `received`: stored, not processed yet",
       "- `processed`: changed the payment",
       "- `duplicate`: contained nothing new",
       "- `stale`: out of date",
-      "- `unmatched`: the gateway has no such transaction",
+      "- `unmatched`: the gateway has no transaction that matches the notification",
       "- `failed`: could not be processed",
     ].join("\n"),
     example: "processed",
   }),
   error_message: nullableText.openapi({
-    description: "Why it was not processed, for humans.",
+    description: "Why it was not processed, human-readable.",
     example: null,
   }),
   raw_payload: z.record(z.string(), z.unknown()).openapi({

@@ -41,11 +41,11 @@ const cancelRoute = createRoute({
   path: "/payments/{pk}/cancel/",
   operationId: "cancelPayment",
   summary: "Cancel a payment",
-  description: "Cancels a payment before money moves: a `pending` payment, an `authorize` (the " +
-    "authorization is released) or a `capture` that is not settled yet (the card is not " +
-    "charged). A settled payment cannot be cancelled: the error is `invalid_state` with the " +
-    "payment's `transaction_status`; refund it instead. If the customer pays at the same " +
-    "moment, the gateway decides, and the response shows the result.\n\n" +
+  description: "Cancels a payment that is not settled yet. The status must be `pending`, " +
+    "`authorize` (the authorization is released) or `capture` (the card is not charged). A " +
+    "settled payment cannot be cancelled: the error is `invalid_state` with the payment's " +
+    "`transaction_status`; refund it instead. If the customer pays at the same time, the " +
+    "gateway decides which comes first, and the response shows the result.\n\n" +
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Payments"],
   middleware: [optionalBody],
@@ -109,7 +109,7 @@ const expireRoute = createRoute({
 export const RefundedSchema = z.object({
   payment: PaymentSchema,
   refund: RefundSchema,
-}).openapi("RefundResult", { description: "A refund, and the payment after it." });
+}).openapi("RefundResult", { description: "A refund and the updated payment." });
 
 const refundRoute = createRoute({
   method: "post",
@@ -117,12 +117,12 @@ const refundRoute = createRoute({
   operationId: "refundPayment",
   summary: "Refund a payment",
   description:
-    "Refunds a payment in state `settlement` or `partial_refund`, in full or in several parts. " +
-    "The refunds of a payment never exceed the amount paid, even if they are requested " +
-    "concurrently (`validation_error`). In any other state the error is `invalid_state`; cancel " +
-    "a `capture` that is not settled yet. Partial refunds: cards, GoPay, ShopeePay, DANA, QRIS, " +
-    "Akulaku and Kredivo. Full refunds only: OVO. Not refundable: bank transfers, Mandiri bills " +
-    "and convenience stores.\n\n" +
+    "Refunds a payment with status `settlement` or `partial_refund`, in full or in several " +
+    "parts. An amount above the remaining amount returns `validation_error`, also if several " +
+    "refunds are requested at the same time. With any other status the error is " +
+    "`invalid_state`; a payment with status `capture` is not settled yet, so cancel it instead. " +
+    "Partial refunds: cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo. Full refunds " +
+    "only: OVO. Not refundable: bank transfers, Mandiri bills and convenience stores.\n\n" +
     "If the bank declines (`refund_denied`), `refund` has the details and the payment is " +
     "unchanged. With `outcome: unknown` the amount stays reserved until the service has checked " +
     "the result with the gateway, which it does automatically; resending the same request with " +
@@ -134,14 +134,14 @@ const refundRoute = createRoute({
   request: {
     ...actionRequest(PaymentPath, {
       schema: RefundInputSchema,
-      description: "Omit it to refund the full remaining amount.",
+      description: "Omit the body to refund the full remaining amount.",
       examples: REFUND_REQUESTS,
     }),
     headers: AsyncHeaders,
   },
   responses: {
     200: {
-      description: "The refund, and the payment after it",
+      description: "The refund and the updated payment",
       headers: REPLAY_HEADER,
       content: { "application/json": { schema: RefundedSchema, examples: REFUND_RESULTS } },
     },
@@ -163,17 +163,17 @@ const captureRoute = createRoute({
   operationId: "capturePayment",
   summary: "Capture an authorized payment",
   description:
-    "Captures a `credit_card` payment in state `authorize`, typically when the goods ship. A " +
-    "charge with `authorize: true` creates one. It can be captured once, in full or in part, " +
-    "within the 7 days that an authorization lasts. In any other state the error is " +
-    "`invalid_state`; an amount above the authorized one is `validation_error`. If the bank " +
-    "declines (`capture_denied`), the payment is unchanged: retry or cancel it.\n\n" +
+    "Captures a `credit_card` payment with status `authorize`, typically when the goods ship. A " +
+    "charge with `authorize: true` creates such a payment. You can capture it once, in full or " +
+    "in part, within 7 days; then the authorization expires. With any other status the error is " +
+    "`invalid_state`; for an amount above the authorized amount it is `validation_error`. If " +
+    "the bank declines (`capture_denied`), the payment is unchanged: retry or cancel it.\n\n" +
     `${UNKNOWN_OUTCOME}, which never captures twice.`,
   tags: ["Payments"],
   middleware: [optionalBody],
   request: actionRequest(PaymentPath, {
     schema: CaptureSchema,
-    description: "Omit it to capture the full authorized amount.",
+    description: "Omit the body to capture the full authorized amount.",
     examples: CAPTURES,
   }),
   responses: {

@@ -39,15 +39,15 @@ const chargeRoute = createRoute({
     '`transaction_status: "deny"`.\n\n' +
     "Send an `Idempotency-Key`. The payment is stored before the gateway is called, and errors " +
     "after that point include its `payment_id`. If `outcome` is `refused`, nothing was charged: " +
-    "fix the request and send it with a new key. If `outcome` is `unknown` (`gateway_timeout`, " +
-    "`gateway_unreachable`, `gateway_error`), the charge may have succeeded: read the payment, " +
-    "or resend the same request with the same key, which never charges twice. " +
-    "`duplicate_order` means that the `order_id` is already in use: look up that payment " +
-    "(`GET /payments/?order_id=…`) before you send another id.\n\n" +
+    "fix the cause, and send the request with a new key. If `outcome` is `unknown` " +
+    "(`gateway_timeout`, `gateway_unreachable`, `gateway_error`), the charge may have " +
+    "succeeded: read the payment, or resend the same request with the same key, which never " +
+    "charges twice. `duplicate_order` means that the `order_id` is already in use: look up that " +
+    "payment (`GET /payments/?order_id=…`) before you send another id.\n\n" +
     "With `Prefer: respond-async` a background job performs the charge, and its `result` " +
-    "contains the payment. A card token is stored encrypted until the job ends, then erased. " +
-    "If the job fails with an unknown outcome, resend the same request with the same key to run " +
-    "it again.",
+    "contains the payment. A card token is stored encrypted until the job ends, then erased. If " +
+    "the job fails with an unknown outcome, resend the same request with the same key to run it " +
+    "again.",
   tags: ["Charges"],
   request: {
     headers: AsyncHeaders,

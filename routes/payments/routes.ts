@@ -28,10 +28,10 @@ const listRoute = createRoute({
   summary: "List payments",
   description:
     "Returns summaries of your payments, newest first; staff see the payments of all users. Use " +
-    "it for overviews and reconciliation, and to find a payment by your own `order_id`. To learn " +
-    "of changes, subscribe to events instead of polling. Follow `Link` for the next page until " +
-    "it is absent; new payments do not shift later pages. An invalid filter, `limit` or `cursor` " +
-    "is a `validation_error`, and `errors` names the parameter.",
+    "it for overviews and reconciliation, and to find a payment by your own `order_id`. To be " +
+    "notified of changes, subscribe to events instead of polling. Follow `Link` for the next " +
+    "page until it is absent; new payments do not shift later pages. If a filter, `limit` or " +
+    "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Payments"],
   request: {
     query: z.object({
@@ -44,8 +44,8 @@ const listRoute = createRoute({
         param: { examples: unsentExample("settlement") },
       }),
       order_id: text(255).optional().openapi({
-        description: "Only payments of this order. An order has one payment, unless it belongs " +
-          "to an invoice.",
+        description: "Only payments of this order. An order has one payment; the order of an " +
+          "invoice can have several.",
         param: { examples: unsentExample("order-1017") },
       }),
       invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
@@ -73,9 +73,10 @@ const readRoute = createRoute({
   path: "/payments/{pk}/",
   operationId: "getPayment",
   summary: "Get a payment",
-  description: "Returns the payment as stored by the service, without calling the gateway, whose " +
-    "notifications usually arrive within seconds. Read it when the customer returns from a bank " +
-    "or wallet, and check `is_paid` before you ship. Another user's payment is `not_found`.",
+  description: "Returns the payment as stored by the service, without calling the gateway. The " +
+    "gateway's notifications usually update it within seconds. Read it when the customer " +
+    "returns from a bank or wallet, and check `is_paid` before you ship. For a payment of " +
+    "another user, the error is `not_found`.",
   tags: ["Payments"],
   request: { params: PaymentPath },
   responses: {
@@ -137,14 +138,14 @@ const checkStatusRoute = createRoute({
   operationId: "checkPaymentStatus",
   summary: "Check a payment's status at the gateway",
   description:
-    "Fetches the payment's current state from the gateway, updates the payment, and returns " +
-    "both. Use it when you cannot wait for the gateway's notification, for example when the " +
-    "customer says they have paid. Do not poll with it: the service checks payments with missing " +
-    "notifications automatically. It also returns the saved token of a card " +
-    "(`gateway_response.saved_token_id`).\n\n" +
+    "Fetches the payment's current state from the gateway, updates the payment, and returns the " +
+    "payment and the gateway's response. Use it when you cannot wait for the gateway's " +
+    "notification, for example when the customer says they have paid. Do not poll with it: the " +
+    "service checks payments with missing notifications automatically. It also returns the " +
+    "saved token of a card (`gateway_response.saved_token_id`).\n\n" +
     "If the gateway does not respond (`gateway_timeout`, `gateway_unreachable`) or limits the " +
-    "request rate (`gateway_rate_limited`, with `Retry-After`), nothing changes: " +
-    "`GET /payments/{pk}/` still returns the stored payment.",
+    "request rate (`gateway_rate_limited`, with `Retry-After`), nothing changes: `GET " +
+    "/payments/{pk}/` still returns the stored payment.",
   tags: ["Payments"],
   request: { params: PaymentPath },
   responses: {

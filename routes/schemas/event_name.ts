@@ -20,14 +20,16 @@ export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
     "- `payment_received`: the gateway accepted the charge; the payment is pending or under fraud " +
     "review",
     "- `payment_settled`: the payment was paid; sent once per payment",
-    "- `payment_denied`, `payment_failed`: the bank or the gateway declined the payment",
+    "- `payment_denied`: the bank declined the payment\n- `payment_failed`: the gateway rejected " +
+    "the charge",
     "- `payment_cancelled`: cancelled before it was paid or, for a card, before settlement",
     "- `payment_expired`: not paid in time",
     "- `payment_refunded`: money was refunded; sent each time the refunded amount grows",
     "- `invoice_created`, `invoice_paid`, `invoice_voided`",
     "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
     "- `subscription_charged`: a billing cycle was paid; sent once per cycle",
-    "- `webhook_endpoint_disabled`: the endpoint returned 410 or failed for 24 hours; staff only",
+    "- `webhook_endpoint_disabled`: the service disabled an endpoint that returned 410 or failed " +
+    "for 24 hours; only staff receive it",
   ].join("\n"),
   example: "payment_settled",
 });

@@ -20,7 +20,7 @@ export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStat
 
 const InvoiceItemSchema = z.object({
   id,
-  item_id: nullableText.openapi({ description: "Your id of the item.", example: "sku-7" }),
+  item_id: nullableText.openapi({ description: "Your id for the item.", example: "sku-7" }),
   description: z.string().openapi({
     description: "Description.",
     example: "Coffee beans, 1 kg",
@@ -44,7 +44,7 @@ export const InvoiceSchema = z.object({
     example: "order-1893",
   }),
   gateway_invoice_id: nullableText.openapi({
-    description: "The gateway's id of the invoice; null until the gateway responds.",
+    description: "The gateway's id for the invoice; null until the gateway responds.",
     example: "6b1f0e9d7c428d2a7b138c5e",
   }),
   status: InvoiceStatusSchema,
@@ -61,7 +61,7 @@ export const InvoiceSchema = z.object({
     example: "628123456789",
   }),
   customer_id: nullableText.openapi({
-    description: "Your id of the customer.",
+    description: "Your id for the customer.",
     example: "customer-12",
   }),
   total_amount: money("Amount to pay: the sum of the line items."),
@@ -70,7 +70,7 @@ export const InvoiceSchema = z.object({
     example: "IDR",
   }),
   due_date: z.iso.date().openapi({
-    description: "Last day to pay, until its end in Western Indonesia Time (UTC+7).",
+    description: "Last day to pay. The day ends at midnight Western Indonesia Time (UTC+7).",
     example: "2026-12-31",
   }),
   paid_at: timestamp("When the service learned that it was paid; null if unpaid.").nullable()
@@ -81,7 +81,7 @@ export const InvoiceSchema = z.object({
   }),
   void_reason: nullableText.openapi({ description: "Why the invoice was voided." }),
   payment_link_url: nullableText.openapi({
-    description: "Page where the customer pays; send it to them.",
+    description: "URL of the page where the customer pays. Send it to the customer.",
     example: "https://app.midtrans.com/payment-links/6b1f0e9d7c428d2a7b138c5e",
   }),
   pdf_url: nullableText.openapi({

@@ -26,9 +26,9 @@ export const JobSchema = z.object({
     refund: RefundSchema.optional(),
   }).nullable().openapi({
     description:
-      "Result of a succeeded job: `{payment}` for a charge and `{payment, refund}` for a " +
-      "refund, as in the synchronous response. Other tasks, which only staff see, return their " +
-      "own counts.",
+      "Result of a succeeded job: `{payment}` for a charge and `{payment, refund}` for a refund, " +
+      "as in the synchronous response. The results of other tasks, which only staff can read, " +
+      "depend on the task.",
     example: null,
   }),
   error: nullableText.openapi({

@@ -155,7 +155,10 @@ export const CHARGED = {
       redirect_url: `${GATEWAY}/v2/3ds/redirect/a9259312bf1eb42c1f5d3b704ea76d8c`,
     },
   },
-  paid_card: { summary: "Card without 3-D Secure: paid at once", value: { ...CARD, ...CAPTURED } },
+  paid_card: {
+    summary: "Card without 3-D Secure: paid immediately",
+    value: { ...CARD, ...CAPTURED },
+  },
   authorized_card: {
     summary: "Card with authorize: authorized, can be captured",
     value: {
@@ -217,7 +220,7 @@ export const CHARGED = {
       expiry_time: "2026-03-05T04:27:09.000Z",
     },
   },
-  pending_qris: { summary: "QRIS: show qr_url or draw qr_string", value: QRIS },
+  pending_qris: { summary: "QRIS: show qr_url or render qr_string", value: QRIS },
   pending_store: {
     summary: "Convenience store: show payment_code",
     value: {

@@ -21,11 +21,12 @@ export const ProblemSchema = z.object({
   }),
   status: z.int().openapi({ description: "HTTP status of the response.", example: 404 }),
   detail: z.string().nullable().openapi({
-    description: "Human-readable explanation of this occurrence, if there is one.",
+    description: "Human-readable explanation of this error, often the gateway's message; null if " +
+      "`title` says everything.",
     example: null,
   }),
   instance: z.string().openapi({
-    description: "Request id, as in `X-Request-Id`. Quote it when asking for support.",
+    description: "Request id, as in `X-Request-Id`. Include it when you contact support.",
     example: EXAMPLE_REQUEST_ID,
   }),
   code: z.enum(CODES).openapi({
@@ -62,8 +63,9 @@ export const ProblemSchema = z.object({
   }),
   outcome: z.enum(["refused", "unknown"]).optional().openapi({
     description:
-      "Outcome of the gateway call. `refused`: nothing happened. `unknown`: it may have " +
-      "succeeded; the service finds out and updates the resource.",
+      "Outcome of the operation at the gateway. `refused`: the gateway did not perform it. " +
+      "`unknown`: the gateway may have performed it; the service checks this and updates the " +
+      "resource. Read the resource, or retry with the same `Idempotency-Key`.",
     example: "refused",
   }),
   transaction_status: PaymentStatusSchema.optional(),
@@ -95,10 +97,18 @@ export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
     errors: [{ field: "gross_amount", message: "must be a whole number above 0" }],
   },
   invalid_state: {
-    detail: "A payment in settlement cannot be cancelled.",
+    detail: "A payment with status settlement cannot be cancelled. Refund it instead.",
     ...PAYMENT_IDS,
     outcome: "refused",
     transaction_status: "settlement",
+  },
+  unauthenticated: {
+    detail: "Send a valid API key or JWT in the Authorization header: Bearer <credential>.",
+  },
+  signature_invalid: {
+    detail:
+      "signature_key does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
+      "server key of the gateway account that sent the notification.",
   },
   duplicate_order: {
     detail: `Order id ${order_id} is already in use. Send a new order_id, or retry with the ` +
@@ -154,8 +164,8 @@ export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
   },
   gateway_timeout: { ...PAYMENT_IDS, outcome: "unknown" },
   idempotency_in_progress: {
-    detail:
-      "Another request with this Idempotency-Key is still running. Retry after the given time.",
+    detail: "The first request with this Idempotency-Key is still in progress. Retry after the " +
+      "number of seconds in the Retry-After header.",
   },
   idempotency_key_reused: {
     detail: "This Idempotency-Key was used with a different request body. Send a new key.",

@@ -23,11 +23,12 @@ export const SubscriptionStatusSchema = z.enum(SUBSCRIPTION_STATUSES).openapi(
 export const SubscriptionSchema = z.object({
   id,
   gateway_subscription_id: nullableText.openapi({
-    description: "The gateway's id of the subscription; null until the gateway responds.",
+    description: "The gateway's id for the subscription; null until the gateway responds.",
     example: "d98a63b8-97e4-4059-825f-0f62340407e9",
   }),
   name: z.string().openapi({
-    description: "Name of the subscription; prefix of the order ids of its charges.",
+    description: "Name of the subscription. The gateway uses it as a prefix of the order ids of " +
+      "its charges.",
     example: "coffee-club",
   }),
   payment_type: z.string().openapi({
@@ -39,7 +40,7 @@ export const SubscriptionSchema = z.object({
     description: "Currency; always `IDR`.",
     example: "IDR",
   }),
-  interval: z.int().openapi({ description: "Number of units per cycle.", example: 1 }),
+  interval: z.int().openapi({ description: "Length of a cycle, in `interval_unit`.", example: 1 }),
   interval_unit: z.enum(INTERVAL_UNITS).openapi({
     description: "Unit of `interval`.",
     example: "month",

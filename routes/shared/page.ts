@@ -19,9 +19,9 @@ export const paging = {
       description: "Maximum number of items to return.",
       param: { examples: unsentExample(20) },
     }),
-  cursor: z.string("must be given once").transform(decodeCursor).optional().openapi({
+  cursor: z.string("must be sent only once").transform(decodeCursor).optional().openapi({
     type: "string",
-    description: "Where the page starts. Take it from the URL in `Link`.",
+    description: "Position where the page starts. Copy the value from the URL in `Link`.",
     param: { examples: unsentExample("AZejwl9OfWGfCyxk0bCn5Q") },
   }),
 };

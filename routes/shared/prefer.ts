@@ -18,8 +18,8 @@ export const AsyncHeaders = IdempotencyHeaders.extend({
   "Prefer": z.string().optional().openapi({
     description: `\`${RESPOND_ASYNC}\` (RFC 7240): return 202 with a job as soon as the input is ` +
       "validated, instead of waiting for the gateway. The job runs the request with its " +
-      "`Idempotency-Key`, and its `result` holds what the synchronous response would have " +
-      "contained. Other preferences are ignored.",
+      "`Idempotency-Key`, and its `result` contains the same data as the synchronous response. " +
+      "Other preferences are ignored.",
     param: { examples: unsentExample(RESPOND_ASYNC) },
   }),
 });

@@ -37,8 +37,9 @@ const getLive = createRoute({
   operationId: "getLiveness",
   summary: "Check liveness",
   description:
-    "For supervisors. Responds as long as the process runs, independent of the database and the " +
-    "gateway. Restart the process only if this check fails or takes more than a few seconds.",
+    "Liveness probe for process supervisors. Returns 200 as long as the process runs, even if " +
+    "the database or the gateway is down. Restart the process only if this probe fails or takes " +
+    "more than a few seconds.",
   tags: ["Health"],
   security: [],
   responses: {
@@ -61,10 +62,10 @@ const getReady = createRoute({
   operationId: "getReadiness",
   summary: "Check readiness",
   description:
-    "For load balancers. Returns 503 (`unavailable`) while the database is down, migrations are " +
-    "pending, or the service is shutting down; route requests to another instance then. `checks` " +
-    "says which. If the gateway is down, `checks.gateway` shows it and the status stays 200, " +
-    "because stored data can still be read and other instances could not reach the gateway either.",
+    "Readiness probe for load balancers. Returns 503 (`unavailable`) while the database is down, " +
+    "migrations are pending, or the instance is shutting down: send requests to another " +
+    "instance. `detail` gives the cause. While the gateway is down, the response is still 200 " +
+    "and `checks.gateway` is `down`, because the instance can still return stored data.",
   tags: ["Health"],
   security: [],
   responses: {
@@ -104,7 +105,7 @@ export function createHealthRoutes(deps: HealthDeps) {
     const { database, migrations, cause } = await checkOnce();
     if (database === "down") throw notReady("The database is unavailable.", { database }, cause);
     if (migrations === "pending") {
-      throw notReady("Migrations are pending.", { database, migrations });
+      throw notReady("Migrations are pending. Run `deno task migrate`.", { database, migrations });
     }
     const checks = { database, migrations, gateway: gatewayStateOf(gateway.breakerState()) };
     return c.json({ status: "ready" as const, checks }, 200);

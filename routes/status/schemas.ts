@@ -12,8 +12,8 @@ export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
   description: [
     "State of the gateway as this instance sees it:",
     "- `ok`: requests are sent",
-    "- `recovering`: one request at a time is sent, to see if the gateway responds again",
-    "- `down`: requests fail at once without being sent",
+    "- `recovering`: one request at a time is sent, to check whether the gateway responds again",
+    "- `down`: requests fail immediately without being sent",
   ].join("\n"),
   example: "ok",
 });
@@ -41,7 +41,7 @@ const jobCounts = {
 const JobsSchema = z.object({
   ...jobCounts,
   oldest_queued_seconds: seconds(
-    "Age of the oldest job that is due, in seconds since it became due.",
+    "Seconds since the oldest waiting job became due.",
   ),
   by_task: z.array(
     z.object({
@@ -59,9 +59,9 @@ const JobsSchema = z.object({
     failed_at: timestamp("When the job failed."),
   })).openapi({ description: "The ten most recently created failed jobs." }),
 }).openapi({
-  description:
-    `Background jobs. Counts include up to ${MAX_COUNTED} queued and running jobs and as many ` +
-    `failed jobs; ${MAX_COUNTED + 1} means "more than ${MAX_COUNTED}".`,
+  description: `Background jobs. At most ${MAX_COUNTED + 1} queued and running jobs and at most ` +
+    `${MAX_COUNTED + 1} failed jobs are counted; ${MAX_COUNTED + 1} means "more than ` +
+    `${MAX_COUNTED}".`,
 });
 
 const TickSchema = z.object({
@@ -69,7 +69,8 @@ const TickSchema = z.object({
   cron: z.string().openapi({ description: "Cron expression, in UTC.", example: "*/5 * * * *" }),
   status: z.enum(["never_run", "running", "succeeded", "failed"]).openapi({
     description:
-      "Status of the last run. If the instance crashed during it, `running` until the next run.",
+      "Status of the last run. If the instance crashed during that run, the status stays " +
+      "`running` until the next run.",
     example: "succeeded",
   }),
   started_at: timestamp("When the last run started.").nullable(),
@@ -99,7 +100,7 @@ export const StatusSchema = z.object({
   outbox: z.object({
     waiting_deliveries: count(`Events not yet delivered to in-process subscribers. ${BOUND}`),
     oldest_event_seconds: seconds("Age of the oldest of these events in seconds."),
-  }).openapi({ description: "Event deliveries inside the service." }),
+  }).openapi({ description: "Deliveries of events to in-process subscribers." }),
   webhooks: z.object({
     pending: count(`Pending deliveries. ${BOUND}`),
     oldest_pending_seconds: seconds("Age of the oldest pending delivery in seconds."),

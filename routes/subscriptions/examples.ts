@@ -72,9 +72,9 @@ const ACTIVE: Subscription = {
 };
 
 export const SUBSCRIPTIONS = {
-  active_subscription: { summary: "Before its first cycle", value: ACTIVE },
+  active_subscription: { summary: "Active, before the first cycle", value: ACTIVE },
   charged_subscription: {
-    summary: "In its third cycle",
+    summary: "Active, in the third cycle",
     value: {
       ...ACTIVE,
       current_interval: 3,

@@ -44,8 +44,8 @@ const listRoute = createRoute({
   description:
     "Returns your subscriptions, newest first; staff see the subscriptions of all users. Use " +
     "`status=inactive` to find those that the gateway ended. Follow `Link` for the next page " +
-    "until it is absent; new subscriptions do not shift later pages. An invalid filter, `limit` " +
-    "or `cursor` is a `validation_error`, and `errors` names the parameter.",
+    "until it is absent; new subscriptions do not shift later pages. If a filter, `limit` or " +
+    "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Subscriptions"],
   request: {
     query: z.object({
@@ -78,10 +78,11 @@ const createSubscriptionRoute = createRoute({
     "payment with its `subscription_id`; each successful one emits the event " +
     "`subscription_charged`.\n\n" +
     "The subscription is stored before the gateway is called; its token is not stored. An error " +
-    "with `outcome: refused` means that nothing was created; `gateway_validation` means that the " +
-    "gateway rejected the token or the schedule. With `outcome: unknown` the subscription may " +
-    "have been created: read it at `subscription_id`, or resend the same request with the same " +
-    "`Idempotency-Key`, which never creates a second one.",
+    "with `outcome: refused` means that nothing was created: fix the cause, and send the " +
+    "request with a new key. `gateway_validation` means that the gateway rejected the token or " +
+    "the schedule. With `outcome: unknown` the subscription may have been created: read it by " +
+    "its `subscription_id`, or resend the same request with the same `Idempotency-Key`, which " +
+    "never creates a second one.",
   tags: ["Subscriptions"],
   request: {
     headers: IdempotencyHeaders,
@@ -117,9 +118,9 @@ const readRoute = createRoute({
   summary: "Get a subscription",
   description:
     "Returns the subscription as stored by the service: its status, the current cycle, and when " +
-    "the next one starts. The gateway's notifications of charges usually arrive within seconds; " +
-    "its charges are payments with its `subscription_id`. Another user's subscription is " +
-    "`not_found`.",
+    "the next one starts. The gateway's notifications of charges usually arrive within seconds. " +
+    "To list the charges of a subscription, use `GET /payments/?subscription_id=…`. For a " +
+    "subscription of another user, the error is `not_found`.",
   tags: ["Subscriptions"],
   request: { params: SubscriptionPath },
   responses: {
@@ -154,10 +155,11 @@ const actionRoute = createRoute({
   operationId: "changeSubscription",
   summary: "Disable, enable or cancel a subscription",
   description:
-    "Pauses, resumes or permanently ends a subscription. An action that its status does not " +
-    "allow is `invalid_state`, with its `subscription_status`: only an `active` subscription can " +
-    "be disabled, only a `disabled` one can be enabled, and a `cancelled` one cannot be changed. " +
-    "Retries of a failed charge continue after `disable`; `cancel` stops them.\n\n" +
+    "Pauses, resumes or permanently ends a subscription. If the status does not allow the " +
+    "action, the error is `invalid_state` with the `subscription_status`: only an `active` " +
+    "subscription can be disabled, only a `disabled` one can be enabled, and a `cancelled` one " +
+    "cannot be changed. Retries of a failed charge continue after `disable`; `cancel` stops " +
+    "them.\n\n" +
     "With `outcome: unknown` the gateway did not respond in time. You do not have to do " +
     "anything: the service repeats the request until the gateway responds.",
   tags: ["Subscriptions"],

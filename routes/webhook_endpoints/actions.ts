@@ -46,10 +46,10 @@ const rotateWebhookSecretRoute = createRoute({
   operationId: "rotateWebhookSecret",
   summary: "Rotate the secret of a webhook endpoint",
   description:
-    "Returns a new secret, which is shown only once. Use it if the old secret was lost or exposed. " +
-    "For 24 hours deliveries are signed with both secrets, so that you can update your receiver; " +
-    "older secrets stop working at once, so do not rotate twice in a row. No body is needed. Staff " +
-    "only; other callers get `forbidden`.",
+    "Returns a new secret, which is shown only once. Use it if the old secret was lost or " +
+    "exposed. For 24 hours deliveries are signed with both secrets, so that you can update your " +
+    "receiver; if you rotate again within 24 hours, the oldest of the three secrets stops " +
+    "working immediately. No body is needed. Staff only; other callers get `forbidden`.",
   responses: {
     200: {
       description: "The endpoint, with its new secret",

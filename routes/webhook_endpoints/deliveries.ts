@@ -57,10 +57,10 @@ const resendWebhookDeliveryRoute = createRoute({
   summary: "Resend a delivery",
   description:
     "Sends the same event with the same `webhook-id` again, after earlier events of the same " +
-    "resource, and resets its attempt count. Works for pending, delivered and failed deliveries. " +
-    "Use it for events that your receiver accepted and lost. A delivery that was deleted after " +
-    "the retention period is `not_found`. No body is needed. Staff only; other callers get " +
-    "`forbidden`.",
+    "resource, and resets its attempt count. Works for pending, delivered and failed " +
+    "deliveries. Use it for events that your receiver accepted and lost. For a delivery that " +
+    "was deleted after the retention period, the error is `not_found`. No body is needed. Staff " +
+    "only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ id: endpointId, delivery_id: pathId("The delivery's `id`.") }),

@@ -40,9 +40,10 @@ const listRoute = createRoute({
   operationId: "listWebhookEndpoints",
   summary: "List webhook endpoints",
   description:
-    "Returns the endpoints, newest first, without their secrets. Check `disabled_reason` for " +
-    "endpoints that were disabled, and `failing_since` for those that may be soon. Follow `Link` " +
-    "until it is absent. Staff only; other callers get `forbidden`.",
+    "Returns the endpoints, newest first, without their secrets. `disabled_reason` says why an " +
+    "endpoint is disabled. An endpoint with `failing_since` is failing: the service disables it " +
+    "after 24 hours of failures. Follow `Link` until it is absent. Staff only; other callers " +
+    "get `forbidden`.",
   tags: ["Webhooks"],
   request: { query: z.object(paging) },
   responses: {
@@ -63,15 +64,15 @@ const createWebhookEndpointRoute = createRoute({
   operationId: "createWebhookEndpoint",
   summary: "Create a webhook endpoint",
   description:
-    "From now on the service sends every event, or those in `event_names`, to `url` by POST. " +
-    "Requests are signed according to Standard Webhooks, with the headers `webhook-id` (the event " +
-    "id, use it to deduplicate), `webhook-timestamp` and `webhook-signature`. Respond with 2xx " +
-    "within 15 seconds. Failed deliveries are retried nine times over three days; events of the " +
-    "same resource are delivered in order.\n\n" +
+    "Creates an endpoint. From then on the service sends every event, or only those in " +
+    "`event_names`, to `url` by POST. Requests are signed according to Standard Webhooks, with " +
+    "the headers `webhook-id` (the event id, use it to deduplicate), `webhook-timestamp` and " +
+    "`webhook-signature`. Respond with 2xx within 15 seconds. Failed deliveries are retried " +
+    "nine times over three days; events of the same resource are delivered in order.\n\n" +
     "The response contains the endpoint's secret. It is shown only once: store it where your " +
-    "receiver can read it. A `url` that is not `https://`, or that points to a private network, " +
-    "is a `validation_error` unless the setting `WEBHOOK_ALLOW_PRIVATE` allows it. Staff only; " +
-    "other callers get `forbidden`.",
+    "receiver can read it. If `url` is not `https://`, or points to a private network, the " +
+    "error is `validation_error`, unless the setting `WEBHOOK_ALLOW_PRIVATE` is `true`. Staff " +
+    "only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     body: {
@@ -103,8 +104,9 @@ const readWebhookEndpointRoute = createRoute({
   summary: "Get a webhook endpoint",
   description:
     "Returns an endpoint: which events it receives, whether it is enabled, and since when its " +
-    "deliveries fail. The secret is not included; if you have lost it, use `rotate-secret`. A " +
-    "deleted endpoint is `not_found`. Staff only; other callers get `forbidden`.",
+    "deliveries have been failing. The secret is not included; if you have lost it, use " +
+    "`rotate-secret`. For a deleted endpoint, the error is `not_found`. Staff only; other " +
+    "callers get `forbidden`.",
   request: { params },
   responses: { 200: endpointResponse, ...problems("forbidden", "not_found", ...COMMON_ERRORS) },
 });
@@ -115,11 +117,11 @@ const updateWebhookEndpointRoute = createRoute({
   operationId: "updateWebhookEndpoint",
   summary: "Update a webhook endpoint",
   description:
-    "Changes the given fields. Pending deliveries stay, and are sent to the current `url`. While " +
-    "an endpoint is disabled its deliveries are held; when you enable it again, they are sent. A " +
-    "`url` that is not `https://`, or that points to a private network, is a `validation_error` " +
-    "unless the setting `WEBHOOK_ALLOW_PRIVATE` allows it. Staff only; other callers get " +
-    "`forbidden`.",
+    "Updates the fields that you send. If you change `url`, pending deliveries are sent to the " +
+    "new URL. While an endpoint is disabled, its deliveries are held; they are sent when you " +
+    "enable it again. If `url` is not `https://`, or points to a private network, the error is " +
+    "`validation_error`, unless the setting `WEBHOOK_ALLOW_PRIVATE` is `true`. Staff only; " +
+    "other callers get `forbidden`.",
   request: {
     params,
     body: {
@@ -142,8 +144,8 @@ const deleteWebhookEndpointRoute = createRoute({
   summary: "Delete a webhook endpoint",
   description:
     "Deletes an endpoint and its pending deliveries. To hold deliveries instead, disable the " +
-    "endpoint. An endpoint that is already deleted is `not_found`. Staff only; other callers get " +
-    "`forbidden`.",
+    "endpoint. For an endpoint that is already deleted, the error is `not_found`. Staff only; " +
+    "other callers get `forbidden`.",
   request: { params },
   responses: {
     204: { description: "The endpoint was deleted" },

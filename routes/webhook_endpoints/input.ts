@@ -8,8 +8,8 @@ import { pathId } from "../shared/paths.ts";
 export const endpointId = pathId("The endpoint's `id`.");
 
 const url = text(2000).openapi({
-  description: "A public `https://` URL. If the setting `WEBHOOK_ALLOW_PRIVATE` allows it, as in " +
-    "development, also `http://` and private networks.",
+  description: "A public `https://` URL. `http://` URLs and private networks are accepted only " +
+    "if the setting `WEBHOOK_ALLOW_PRIVATE` is `true`, as in development.",
   example: "https://shop.example/webhooks",
 });
 
@@ -34,7 +34,8 @@ export const WebhookEndpointInputSchema = omitNulls(
     }),
     description: description.optional(),
     enabled: flag().optional().openapi({
-      description: "`false`: hold all deliveries until the endpoint is enabled.",
+      description: "`false`: create the endpoint disabled. Its deliveries are held until you " +
+        "enable it.",
       default: true,
     }),
   }),
@@ -48,7 +49,8 @@ export const WebhookEndpointChangesSchema = object({
   }),
   description: description.nullable().optional(),
   enabled: flag().optional().openapi({
-    description: "`true`: send held deliveries, too. `false`: hold all deliveries.",
+    description: "`true`: enable the endpoint and send the held deliveries. `false`: disable the " +
+      "endpoint and hold its deliveries.",
   }),
 }).openapi("WebhookEndpointUpdate", {
   description: "The fields to change. Omitted fields stay as they are.",

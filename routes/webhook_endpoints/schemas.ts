@@ -16,7 +16,7 @@ export const WebhookEndpointSchema = z.object({
     example: "https://shop.example/webhooks",
   }),
   event_names: z.array(EventNameSchema).nullable().openapi({
-    description: "Events that are sent; null: every event.",
+    description: "Events that the endpoint receives; null for every event.",
     example: ["payment_settled", "payment_refunded"],
   }),
   description: nullableText.openapi({
@@ -24,7 +24,8 @@ export const WebhookEndpointSchema = z.object({
     example: "The shop's order system",
   }),
   enabled: z.boolean().openapi({
-    description: "While false, deliveries are held.",
+    description: "If false, deliveries are held: they are stored, and sent when the endpoint is " +
+      "enabled again.",
     example: true,
   }),
   disabled_reason: z.enum(DISABLED_REASONS).nullable().openapi({
@@ -37,10 +38,12 @@ export const WebhookEndpointSchema = z.object({
     example: null,
   }),
   failing_since: nullableTime(
-    "Since when every attempt has failed; null if the last attempt succeeded.",
+    "Time of the first failure since the last successful attempt; null if the last attempt " +
+      "succeeded.",
   ),
   previous_secret_until: nullableTime(
-    "Until then, deliveries are also signed with the previous secret.",
+    "End of the secret rotation. Until this time, deliveries are signed with both the new and " +
+      "the previous secret; null if no rotation is in progress.",
   ),
   created_at: timestamp("When the endpoint was created."),
   updated_at: timestamp("When the endpoint last changed."),

@@ -14,7 +14,7 @@ export class PaymentGatewayError extends Error {
   readonly status: number;
   /** The response body; `problem.errors` has the invalid fields. */
   readonly problem: Problem;
-  /** Quote it when asking for support. */
+  /** Include it when you contact support. */
   readonly requestId: string;
   /** The key of the request; repeat the call with it to avoid a second effect. */
   readonly idempotencyKey: string | null;

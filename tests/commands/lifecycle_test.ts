@@ -140,7 +140,7 @@ Deno.test("start: a second instance on the same folder exits with 1 and one line
   assert.equal(stdout, "");
   assert.match(
     stderr,
-    /^\S+ is in use by another instance \(process \d+\)\.\n$/,
+    /^\S+ is in use by another instance \(process \d+\)\. Stop it, [^\n]+\n$/,
   );
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });
@@ -237,7 +237,7 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^Migrations are pending, and this database role may not apply them: [^\n]+\n$/,
+    /^Migrations are pending, and this database role may not apply them \([^\n]+\)\. Run [^\n]+\n$/,
   );
 });
 

@@ -53,7 +53,7 @@ Deno.test("embedded server: is restarted after a crash until that succeeds", asy
     await Deno.rename(`${program}.away`, program);
     while (await findServer(layout) !== server.url) await delay(50);
     assert.equal(reported[0], undefined);
-    assert.match(reported[1] ?? "", /does not start; see /);
+    assert.match(reported[1] ?? "", /did not start\. See /);
   } finally {
     await server.stop();
   }

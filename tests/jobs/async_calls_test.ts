@@ -239,7 +239,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     await runDueJobs(app);
     const { status, error } = await readJob(payments, id);
     assert.equal(status, "failed");
-    assert.match(error!, /^invalid_state: .+too old to be processed/);
+    assert.match(error!, /^invalid_state: .+can no longer be processed/);
     assert.equal(relay.times(operation.call), before);
   });
 }
@@ -301,7 +301,7 @@ const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, J
   },
   "a refund of an unpaid payment": async ({ charge }) => {
     const { id } = await charge("gopay");
-    return [`/payments/${id}/refund/`, {}, /^invalid_state: A payment in pending cannot/];
+    return [`/payments/${id}/refund/`, {}, /^invalid_state: A payment with status pending cannot/];
   },
   "a refund above the remaining amount": async ({ paid }) => {
     const { id } = await paid("gopay");

@@ -99,8 +99,8 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
       await runDueJobs(app);
       const { status, attempts, error } = await readJob(payments, first.id);
       assert.deepEqual([status, attempts], ["failed", 2]);
-      assert.match(error!, /too old to be processed/);
-      assert.match(error!, isPruned ? /look for the payment first/ : UNKNOWN);
+      assert.match(error!, /can no longer be processed/);
+      assert.match(error!, isPruned ? /Look up the payment to find out/ : UNKNOWN);
       assert.doesNotMatch(error!, /new request/);
       assert.equal(await timesDone(payments, operation, prepared), 1);
     }

@@ -146,7 +146,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     assert.equal(over.status, "failed");
     assert.match(
       over.error!,
-      new RegExp(`too old to be processed.+outcome unknown: payment ${left.id}`),
+      new RegExp(`can no longer be processed.+outcome unknown: payment ${left.id}`),
     );
 
     // The job is over; the sweeps take care of the payment.

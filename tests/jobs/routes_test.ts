@@ -234,7 +234,7 @@ Deno.test("POST /jobs/{id}/retry/: rejects a charge whose key is about to expire
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const refused = await post(`/jobs/${id}/retry/`, undefined, {}, staff);
   const { detail } = await assertProblem(refused, 400, "invalid_state");
-  assert.match(detail!, /too old to be processed/);
+  assert.match(detail!, /more than 23 hours old/);
   const before = relay.times("POST /v2/charge");
   await runDueJobs(app);
   const job = JobSchema.parse(await (await get(`/jobs/${id}/`)).json());

@@ -182,7 +182,8 @@ Deno.test("charge: rejects items that do not add up to gross_amount exactly", as
   });
   for (const off of [44_001, 43_999, 0, -44_000]) {
     assert.deepEqual(await charges.refused(priced([off, 1])), {
-      item_details: `must add up to gross_amount: the items total ${off}, not 44000`,
+      item_details:
+        `must add up to gross_amount: the sum of the items is ${off}, but gross_amount is 44000`,
     });
   }
   // In floating point the large sums would absorb the small one.
@@ -190,7 +191,7 @@ Deno.test("charge: rejects items that do not add up to gross_amount exactly", as
   const absorbed = await charges.refused({
     ...priced([large, 900], [-large, 900], [44_001, 1]),
   });
-  assert.match(absorbed.item_details!, /total 44001, not 44000/);
+  assert.match(absorbed.item_details!, /is 44001, but gross_amount is 44000/);
 
   const { items } = await charges.charged(priced([25_000, 2], [-6_000, 1], [0, 3]));
   assert.deepEqual(

@@ -21,7 +21,7 @@ const INTERVAL = "must be a whole number from 1 to 1000";
 const NAME = "must contain only letters, digits, spaces, - _ ~ and .";
 const TIME = "must be a time such as 2026-12-31T09:00:00Z";
 const METADATA = "must be at most 900 bytes as JSON";
-const RESERVED = "is a reserved name";
+const RESERVED = "is a reserved name; use another name";
 const UNITS = "must be one of day, week, month";
 
 const DAILY = { interval: 1, interval_unit: "day", max_interval: 3 };
@@ -54,7 +54,7 @@ const INVALID: [field: string, message: string, more: Json][] = [
   ["token", "must be a string", { token: ["t"] }],
   ["token", "must be at most 2000 characters", { token: "t".repeat(2001) }],
   ["token", "must not contain control characters", { token: "t\0" }],
-  ["gopay_account_id", "is required", { payment_type: "gopay" }],
+  ["gopay_account_id", "is required if payment_type is gopay", { payment_type: "gopay" }],
   ["interval", "is required", { interval: undefined }],
   ...[0, -1, 1.5, 1001, "1", true, 1e300].map((interval) =>
     ["interval", INTERVAL, { interval }] as [string, string, Json]

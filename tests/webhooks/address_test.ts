@@ -132,7 +132,7 @@ Deno.test("public address: invalid addresses and addresses with a zone are not p
 });
 
 const NOT_PUBLIC = "must be a public address";
-const RESOLVES_BADLY = "must not resolve to an address that is not public";
+const RESOLVES_BADLY = "must resolve to public addresses only";
 
 function resolvesTo(...addresses: string[]): EndpointRules {
   return { allowPrivate: false, resolve: () => Promise.resolve(addresses) };

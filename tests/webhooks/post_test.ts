@@ -114,7 +114,7 @@ Deno.test("post: sends nothing to an address that is not public, in any notation
     ]
   ) {
     const posted = await poster.post(post(`https://${host}:${receiver.port}/`));
-    assert.equal(posted.error, "Resolves to an address that is not public", host);
+    assert.equal(posted.error, "The host resolves to a private address", host);
     assert.equal(posted.status_code, null);
   }
   assert.deepEqual(receiver.received, []);
@@ -135,7 +135,7 @@ Deno.test("post: sends nothing to a host with any address that is not public", a
     await using poster = openPoster({ allowPrivate: false, resolve });
     for (const host of ["hooks.test", "localhost", "metadata.google.internal"]) {
       const posted = await poster.post(post(`https://${host}:${receiver.port}/`));
-      assert.equal(posted.error, "Resolves to an address that is not public", addresses.join());
+      assert.equal(posted.error, "The host resolves to a private address", addresses.join());
     }
   }
   assert.deepEqual(receiver.received, []);
@@ -149,7 +149,7 @@ Deno.test("post: checks the addresses of a host again for each connection", asyn
   assert.deepEqual(await checkEndpointUrl(url, { allowPrivate: false, resolve }), { url });
   await using poster = openPoster({ allowPrivate: false, resolve });
   const posted = await poster.post(post(url));
-  assert.equal(posted.error, "Resolves to an address that is not public");
+  assert.equal(posted.error, "The host resolves to a private address");
   assert.deepEqual(receiver.received, []);
 });
 
