@@ -1,7 +1,6 @@
 /** Posts webhooks to URLs chosen by others, without letting them reach the service's own network. */
 
 import { isIP } from "node:net";
-import { codeOf } from "../../db/database.ts";
 import {
   AddressNotPublic,
   guardedLookup,
@@ -11,7 +10,13 @@ import {
   type ResolveHost,
   resolveHost,
 } from "./addresses.ts";
-import { NoResponse, openConnections, postOnce, type PostResponse } from "./post_once.ts";
+import {
+  NoResponse,
+  openConnections,
+  postOnce,
+  type PostResponse,
+  systemErrorCode,
+} from "./post_once.ts";
 
 export interface PosterOptions {
   /** Also posts to http URLs and private addresses. */
@@ -155,7 +160,7 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
 /** The receiver closed a kept-alive connection at the moment it was reused. */
 function isStaleConnection(error: unknown): boolean {
   return error instanceof NoResponse && error.onReusedConnection &&
-    ["ECONNRESET", "EPIPE"].includes(codeOf(error.cause));
+    ["ECONNRESET", "EPIPE"].includes(systemErrorCode(error.cause));
 }
 
 /** Decodes any bytes to text that PostgreSQL can store. */
@@ -187,7 +192,7 @@ function problemOf(thrown: unknown): string {
   const error = thrown instanceof NoResponse ? thrown.cause : thrown;
   if (error instanceof AddressNotPublic) return "The host resolves to a private address";
   if (error instanceof HostNotResolved) return "The host name does not resolve";
-  const code = codeOf(error);
+  const code = systemErrorCode(error);
   if (PROBLEMS[code]) return PROBLEMS[code];
   if (code.startsWith("HPE_")) return "The response is not valid HTTP";
   const message = error instanceof Error ? printable(error.message) : "";

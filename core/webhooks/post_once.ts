@@ -117,3 +117,8 @@ function read(response: IncomingMessage, abort: () => void) {
     stop: () => clearTimeout(timer),
   };
 }
+
+/** The code of an error of the system or of TLS, such as `ECONNRESET`; empty if it has none. */
+export function systemErrorCode(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
