@@ -1,7 +1,7 @@
 /**
- * A process with its own queue and worker, to be killed. Its jobs record each run and have an
- * effect that a second run does not repeat; some fail the first time, some never end. Given jobs, it
- * writes them and runs what its queue delivers; without jobs it also sweeps.
+ * A process with its own queue and worker, which a test kills. Each job inserts a row for every run,
+ * and one row in total as its effect. A job can fail at its first attempt, or never end. With payloads
+ * as an argument, the process inserts jobs and runs them; without, it runs unfinished jobs by sweeps.
  */
 
 import { systemClock } from "../../../core/clock.ts";
