@@ -7,10 +7,7 @@ export type BreakerState = "closed" | "open" | "half_open";
 
 export interface CircuitBreaker {
   state(): BreakerState;
-  /**
-   * Permits one call; the caller must report its result with a method of the permit. Null: no call is
-   * allowed now.
-   */
+  /** Permits one call, whose result the caller must report to the permit. Null: no call is allowed. */
   admit(): Permit | null;
 }
 
@@ -46,7 +43,7 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
     return canProbe && !isProbing ? "half_open" : "open";
   }
 
-  /** Null closes the breaker. */
+  /** A time opens the breaker, null closes it. */
   function setOpenedAt(time: number | null) {
     openedAt = time;
     failures = 0;

@@ -36,7 +36,7 @@ export async function beginAction<R extends GatewayRecord>(
 
 /**
  * The `check_at` to set before a call. If this process crashes during the call, the sweep then checks
- * the record. If a check is due before that anyway, its time is kept.
+ * the record. An earlier `check_at` is kept.
  */
 export function checkTimeAfterCall({ check_at }: GatewayRecord, now: number): Date {
   const checkAt = new Date(now + UNANSWERED_CHECK_MS);

@@ -103,7 +103,7 @@ export interface SentRecord extends GatewayRecord {
   sent_at: Date;
 }
 
-/** The longest that one call takes. It must end before the gateway forgets the idempotency key. */
+/** Upper limit for one call, which must end before the gateway forgets the idempotency key. */
 const CALL_MS = 20_000;
 
 /**

@@ -34,7 +34,7 @@ export function optionalId(description: string) {
   });
 }
 
-/** The prefix of all routes (`BASE_PATH`). `path` is the path of the matched route without it. */
+/** The prefix of all routes (`BASE_PATH`). `path` is the matched route without the prefix. */
 export function basePathOf(c: Context<AppEnv>, path: string): string {
   return c.env.route?.slice(0, -path.length) ?? "";
 }

@@ -33,9 +33,9 @@ export interface Transaction extends Stored {
   expiresAt: number | null;
   capturedAt: number | null;
   settledAt: number | null;
-  /** When a bank or provider decides without an action of the customer. */
+  /** When the bank or provider accepts or denies the payment by itself. */
   decidesAt: number | null;
-  /** Reason of a denial, from the bank or provider. */
+  /** Why the bank or provider denied the payment. */
   message: string | null;
   refunds: Refund[];
   /** Data of the payment method. */
@@ -44,7 +44,7 @@ export interface Transaction extends Stored {
   metadata: Record<string, unknown> | null;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
-  /** The first payment to the same virtual account; null: this is the first or only one. */
+  /** Id of the first payment to the same virtual account; null: this is the first or only one. */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;

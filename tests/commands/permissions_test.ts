@@ -18,7 +18,10 @@ async function flagsFor(settings: Record<string, string>): Promise<string[]> {
   return new TextDecoder().decode(stdout).trim().split(" ");
 }
 
-/** Runs a script with these flags, and returns which of its attempts were permitted. */
+/**
+ * Runs a script with these flags, and returns which of its attempts were permitted. The leash is the
+ * script that runs the database server; it must not run any other program.
+ */
 async function probe(flags: string[], paths: Record<string, string>) {
   const script = join(paths.scratch!, "probe.ts");
   await Deno.writeTextFile(

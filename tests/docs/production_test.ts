@@ -31,7 +31,7 @@ const NO_NETWORK = {
   NO_PROXY: "127.0.0.1",
 };
 
-/** As root, the service is started as another user, who can only read the files of the image. */
+/** If the tests run as root, the service runs as a user who can only read the files of the image. */
 const asOrdinaryUser: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY_USER } : {};
 
 let image: Image;
@@ -121,7 +121,7 @@ Deno.test("systemd unit: its command serves as an ordinary user who can write on
   const environment = Object.fromEntries(unit.get("Environment")!.map((line) => line.split("=")));
   assert.deepEqual(environment.DENO_DIR, `/var/cache/${unit.get("CacheDirectory")![0]}`);
   const cache = inside(environment.DENO_DIR);
-  // An earlier start has filled the cache.
+  // Fills the cache, as an earlier start would.
   await Deno.mkdir(join(cache, ".."), { recursive: true });
   await new Deno.Command("cp", { args: ["-r", inside("deno-dir"), cache] }).output();
   if (isRoot) {
@@ -153,7 +153,7 @@ Deno.test("systemd unit: its command serves as an ordinary user who can write on
 
 Deno.test({
   name: "systemd unit: systemd accepts it and rates its exposure as low",
-  ignore: !await hasProgram("systemd-analyze", "the test of the unit is"),
+  ignore: !await hasProgram("systemd-analyze", "the test of the systemd unit is"),
   async fn() {
     const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
     const path = join(image.root, "payment-gateway.service");

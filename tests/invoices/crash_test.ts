@@ -42,9 +42,8 @@ interface RecordOperation extends Operation {
   table: "invoices" | "subscriptions";
   /** The id of an existing record; a new one is found by its order id or its name. */
   id: string | null;
-  /** The status of the record afterwards. */
   finalStatus: string;
-  /** The events of the record afterwards. */
+  /** The names of all events of the record after the operation. */
   events: string[];
 }
 
@@ -59,9 +58,9 @@ async function areRepliesStored(
   return rows.length === 0;
 }
 
-interface RestartedService {
+interface RecoveryInput {
   operations: RecordOperation[];
-  /** Whether each operation had reached the call to the gateway. */
+  /** Whether each operation had called the gateway when the service was killed. */
   hasReachedCall: boolean;
   retryAll(): Promise<Reply[]>;
 }
@@ -70,7 +69,7 @@ interface RestartedService {
 const RECOVERIES = [
   async (
     service: RecordInstallation,
-    { operations, hasReachedCall, retryAll }: RestartedService,
+    { operations, hasReachedCall, retryAll }: RecoveryInput,
   ) => {
     await service.sync(LATE);
     // This must hold even if no client retries.
@@ -79,12 +78,12 @@ const RECOVERIES = [
     }
     return await retryAll();
   },
-  async (service: RecordInstallation, { retryAll }: RestartedService) => {
+  async (service: RecordInstallation, { retryAll }: RecoveryInput) => {
     const replies = await retryAll();
     await service.sync(LATE);
     return replies;
   },
-  async (service: RecordInstallation, { retryAll }: RestartedService) =>
+  async (service: RecordInstallation, { retryAll }: RecoveryInput) =>
     (await Promise.all([retryAll(), service.sync(LATE)]))[0],
 ];
 
@@ -266,8 +265,8 @@ async function assertDone(service: RecordInstallation, operation: RecordOperatio
 }
 
 /**
- * The gateway sends a notification for each subscription it creates. It accepts the order id of an
- * invoice once, so invoices need no check.
+ * Asserts that no subscription was created twice: the gateway sends a notification for each one. It
+ * accepts the order id of an invoice once, so invoices need no check.
  */
 async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void> {
   await sandbox.waitForWebhooks();

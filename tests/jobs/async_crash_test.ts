@@ -21,13 +21,13 @@ type JobIds = Promise<(string | null)[]>;
 const PROBE: Keyed = { path: "/nowhere/", body: {}, key: "probe" };
 
 /** When the service is killed. */
-interface KillMoment {
-  /** Defaults to 1; more if the moment is random. */
+interface KillPoint {
+  /** Defaults to 1; more if the kill point is random. */
   rounds?: number;
   /** Is called before the requests are sent. */
   prepare(service: Installation): void;
-  /** Is called after they are sent: waits until their jobs have reached the moment. */
-  runUntilKill(service: Installation, operations: Keyed[], jobs: JobIds): Promise<void>;
+  /** Is called after they are sent: waits until their jobs have reached the kill point. */
+  waitForKillPoint(service: Installation, operations: Keyed[], jobs: JobIds): Promise<void>;
 }
 
 /** Waits until the held messages contain each of the texts. */
@@ -38,22 +38,22 @@ async function untilHeld(heldText: () => string, texts: string[]): Promise<void>
   );
 }
 
-const KILL_MOMENTS: Record<string, KillMoment> = {
+const KILL_POINTS: Record<string, KillPoint> = {
   "before the call to the gateway": {
     prepare: ({ calls }) => calls.shut(({ method }) => method === "POST"),
-    async runUntilKill({ calls }, operations) {
+    async waitForKillPoint({ calls }, operations) {
       await until("all calls have arrived", () => calls.waiting().length === operations.length);
     },
   },
   "during the call": {
     prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
-    async runUntilKill({ responses }, operations) {
+    async waitForKillPoint({ responses }, operations) {
       await until("all responses are held", () => responses.waiting().length === operations.length);
     },
   },
   "after the response, before it is stored": {
     prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
-    async runUntilKill({ responses, statements }, operations) {
+    async waitForKillPoint({ responses, statements }, operations) {
       const keys = operations.map(({ key }) => key);
       await until("all responses are held", () => responses.waiting().length === operations.length);
       statements.shut((packet) => keys.some((key) => textOf([packet]).includes(key)));
@@ -63,7 +63,7 @@ const KILL_MOMENTS: Record<string, KillMoment> = {
   },
   "after all is stored except the end of the job": {
     prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
-    async runUntilKill({ responses, statements }, operations, jobIds) {
+    async waitForKillPoint({ responses, statements }, operations, jobIds) {
       const jobs = (await jobIds).filter((id) => id !== null);
       await until("all responses are held", () => responses.waiting().length === operations.length);
       statements.shut((packet) => jobs.some((id) => textOf([packet]).includes(id)));
@@ -74,7 +74,7 @@ const KILL_MOMENTS: Record<string, KillMoment> = {
   "at a random message of either connection": {
     rounds: 4,
     prepare: (service) => service.killAfter(1 + random.below(MESSAGES_PER_ROUND)),
-    async runUntilKill(service, operations) {
+    async waitForKillPoint(service, operations) {
       const keys = operations.map(({ key }) => key);
       await until("the service is killed, or all jobs are done", async () => {
         const done = await service.database.query((sql) =>
@@ -87,15 +87,15 @@ const KILL_MOMENTS: Record<string, KillMoment> = {
   },
 };
 
-for (const [name, moment] of Object.entries(KILL_MOMENTS)) {
+for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
   Deno.test(`async jobs: if the service is killed ${name}, the restarted service finishes them and no operation happens twice`, async () => {
     await using service = await openInstallation();
     await service.start();
-    for (let round = 0; round < (moment.rounds ?? 1); round++) {
+    for (let round = 0; round < (killPoint.rounds ?? 1); round++) {
       const { operations, assertDone } = await prepare(service);
-      moment.prepare(service);
+      killPoint.prepare(service);
       const jobIds = Promise.all(operations.map((operation) => requestJob(service, operation)));
-      await moment.runUntilKill(service, operations, jobIds);
+      await killPoint.waitForKillPoint(service, operations, jobIds);
       await service.kill();
 
       await service.start();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** The root of the repository. */
 export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
 
-/** A new folder for `DATA_DIR`; it is removed afterwards. */
+/** A new folder for `DATA_DIR`, which is removed when it is disposed. */
 export async function createDataFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await Deno.makeTempDir({ prefix: "payment-gateway-data-" });
   // If the tests run as root, PostgreSQL runs as another user, who needs access to the folder.

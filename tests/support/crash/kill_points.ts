@@ -84,7 +84,7 @@ export async function holdResponses(
   await until("all responses are held", () => responses.waiting().length >= operations.length);
 }
 
-/** The operations whose reply is stored by these packets, which contain the idempotency key. */
+/** The operations whose idempotency key occurs in the packets: these packets store their replies. */
 function operationsIn(packets: Packet[], operations: Operation[]): Operation[] {
   const text = textOf(packets);
   return operations.filter(({ key }) => text.includes(key));
@@ -95,7 +95,7 @@ interface Crash<O extends Operation> {
   killPoint: KillPoint;
   /** Repeats one operation after the restart. */
   retry: (operation: O) => Promise<Reply>;
-  /** Does background work before, after or while `retryAll` repeats all operations. */
+  /** Repeats all operations with `retryAll`, and runs background checks before, during or after it. */
   recover: (retryAll: () => Promise<Reply[]>) => Promise<Reply[]>;
 }
 

@@ -1,7 +1,8 @@
 /**
  * A process with its own queue and worker, which a test kills. Each job inserts a row for every run,
- * and one row in total as its effect. A job can fail at its first attempt, or never end. With payloads
- * as an argument, the process inserts jobs and runs them; without, it runs unfinished jobs by sweeps.
+ * and one row in total as its effect. Its first attempt can fail or hang. With payloads as an argument,
+ * the process inserts a job for each and runs what its queue delivers. Without, it sweeps for
+ * unfinished jobs as well.
  */
 
 import { systemClock } from "../../../core/clock.ts";

@@ -107,9 +107,9 @@ function checkMoney(payment: PaymentRows, { transaction }: SimulationResult): vo
     sum(succeeded) <= Number(transaction?.gross_amount ?? 0),
     "refunds do not exceed what the customer paid",
   );
-  const own = succeeded.filter(({ id, refund_key }) => id === refund_key);
+  const ownRefunds = succeeded.filter(({ id, refund_key }) => id === refund_key);
   assert.ok(
-    sum(own) <= (payment.captured_amount ?? 0),
+    sum(ownRefunds) <= (payment.captured_amount ?? 0),
     "refunds of the service do not exceed the captured amount",
   );
 }
@@ -140,11 +140,11 @@ function checkHistory(
   // Ignores a failure that the service concluded itself: the gateway did not report it.
   const storedStatuses = history.map(({ to_status }) => to_status)
     .filter((status) => status !== "failure" || gatewayStatuses.includes(status));
-  let at = 0;
+  let position = 0;
   // The first status is skipped: a payment is pending before the gateway has its transaction.
   const isInOrder = storedStatuses.slice(1).every((status) => {
-    at = gatewayStatuses.indexOf(status, at) + 1;
-    return at > 0;
+    position = gatewayStatuses.indexOf(status, position) + 1;
+    return position > 0;
   });
   assert.ok(
     isInOrder,
@@ -173,10 +173,10 @@ function checkEvents(payment: PaymentRows, { hooks }: SimulationResult): void {
   const expected: string[] = [];
   let refunded = 0;
   for (const entry of history.slice(1)) {
-    const own = byTime.get(entry.created_at) ?? [];
-    const after = Number(own.at(-1)?.data.refund_amount ?? refunded);
+    const ofEntry = byTime.get(entry.created_at) ?? [];
+    const after = Number(ofEntry.at(-1)?.data.refund_amount ?? refunded);
     expected.push(...eventNamesFor(entry, expected, after > refunded));
-    for (const { data } of own) {
+    for (const { data } of ofEntry) {
       assert.equal(
         data.transaction_status,
         entry.to_status,
@@ -203,16 +203,16 @@ function checkEvents(payment: PaymentRows, { hooks }: SimulationResult): void {
   );
 }
 
-function eventNamesFor(entry: Entry, before: string[], refundsGrew: boolean): string[] {
+function eventNamesFor(entry: Entry, earlierNames: string[], refundsGrew: boolean): string[] {
   const { from_status, to_status, fraud_status } = entry;
   const isChallenge = to_status === "capture" && fraud_status === "challenge";
-  const isEntered = from_status !== to_status;
+  const isNewStatus = from_status !== to_status;
   const names = new Set<string>();
-  if (impliesPaid(to_status, fraud_status) && !before.includes("payment_settled")) {
+  if (impliesPaid(to_status, fraud_status) && !earlierNames.includes("payment_settled")) {
     names.add("payment_settled");
   }
-  if (isEntered && isChallenge) names.add("payment_received");
-  if (isEntered && EVENT_ON_ENTRY[to_status]) names.add(EVENT_ON_ENTRY[to_status]);
+  if (isNewStatus && isChallenge) names.add("payment_received");
+  if (isNewStatus && EVENT_ON_ENTRY[to_status]) names.add(EVENT_ON_ENTRY[to_status]);
   if (refundsGrew) names.add("payment_refunded");
   return [...names];
 }
