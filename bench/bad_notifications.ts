@@ -1,8 +1,8 @@
 /** Sends 100,000 invalid notifications; checks that rejected ones leave no rows and no memory growth. */
 
 import { generateApiKey } from "../core/api_key.ts";
-import { ask } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/project.ts";
+import { runSql } from "../tests/support/database/database.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { createBadBodies } from "./support/bad_bodies.ts";
 import { firmGoal, goal, row } from "./support/figures.ts";
 import { residentMemory } from "./support/memory.ts";
@@ -17,7 +17,7 @@ const AT_ONCE = 32;
 const PARTS = 10;
 const MOST_GROWTH = 1.2;
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("bad_notifications");
 // The service asks it about signed notifications of unknown transactions; it answers 404.
@@ -52,13 +52,13 @@ console.log(
 );
 for (const failure of failures.slice(0, 5)) console.log(`  ${failure}`);
 
-const stored = await ask(databaseUrl, "select id, status from gateway.notifications");
+const stored = await runSql(databaseUrl, "select id, status from gateway.notifications");
 const unexpected = stored.filter(({ id }) => !accepted.has(id));
 const isExact = unexpected.length === 0 && stored.length === accepted.size;
 const kept = `${accepted.size} accepted, ${stored.length} stored`;
 console.log(row("notifications", [kept], firmGoal("only accepted ones are stored", isExact)));
 
-const [left] = await ask(
+const [left] = await runSql(
   databaseUrl,
   `select (select count(*) from gateway.payments) - ${PENDING} as payments,
     (select count(*) from gateway.payments where transaction_status <> 'pending') as changed,

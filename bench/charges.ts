@@ -3,7 +3,7 @@
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
-import { dataFolder } from "../tests/support/project.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, percentile, perSecond, row } from "./support/figures.ts";
 import { post } from "./support/load.ts";
@@ -34,7 +34,7 @@ const ORDER = {
   item_details: [{ id: "1", name: "Coffee", price: 22_000, quantity: 2 }],
 };
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("charges");
 const sandboxArgs = ["--port", "0", "--memory", "--server-key", SERVER_KEY];

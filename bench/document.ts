@@ -1,6 +1,6 @@
 /** `GET /openapi.json`, compared with a bare route that sends the same bytes; and its memory growth. */
 
-import { dataFolder } from "../tests/support/project.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { environment } from "../tests/support/service.ts";
 import { firmGoal, median, perSecond, ratio } from "./support/figures.ts";
 import { get, requestsPerSecond } from "./support/load.ts";
@@ -11,7 +11,7 @@ const LOAD = { connections: 4, seconds: 1 };
 /** A request that leaked even a small object would exceed it. */
 const MOST_LEAKED_BYTES = 100;
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using service = await startProgram(`${folder.path}/service.log`, ["task", "start"], {
   DATA_DIR: folder.path,
   PORT: "0",

@@ -14,7 +14,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { claimJob, insertJobs, type NewJob, releaseJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { setUpQueue } from "../db/queue.ts";
-import { dataFolder } from "../tests/support/project.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { timed } from "./support/caller.ts";
 import { firmGoal, median, milliseconds, perSecond, ratio, row } from "./support/figures.ts";
 import { startPostgres } from "./support/postgres.ts";
@@ -28,7 +28,7 @@ const ALONE = 100;
 const WRITES = 200;
 
 /** The same as in the service. */
-const MAX_RUNNING = 8;
+const MAX_RUNNING_JOBS = 8;
 const POOL_SIZE = 10;
 
 const LEAST = 500;
@@ -43,7 +43,7 @@ interface Bench extends AsyncDisposable {
   onRun: (jobId: string) => unknown;
 }
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using plain = await open(null);
 await using kv = await open("kv");
@@ -114,7 +114,14 @@ async function open(queue: Queue | null): Promise<Bench> {
   };
   if (jobQueue) {
     const clock = systemClock;
-    const worker = createWorker({ database, tasks, jobQueue, clock, log, maxRunning: MAX_RUNNING });
+    const worker = createWorker({
+      database,
+      tasks,
+      jobQueue,
+      clock,
+      log,
+      maxRunning: MAX_RUNNING_JOBS,
+    });
     jobQueue.start(worker.run);
   }
   return bench;
@@ -151,13 +158,13 @@ function makeJob(): NewJob {
   return newJob("noop", subject, {}, { runAt: now, now });
 }
 
-/** Runs as many at once as the worker does. */
+/** Runs as many at the same time as the worker does. */
 async function runStatements(bench: Bench): Promise<void> {
   const ids = await bench.database.query((sql) =>
     sql<{ id: string }[]>`select id from gateway.jobs where status = 'queued' order by run_at`
   );
   let next = 0;
-  await Promise.all(Array.from({ length: MAX_RUNNING }, async () => {
+  await Promise.all(Array.from({ length: MAX_RUNNING_JOBS }, async () => {
     while (next < ids.length) await claimAndFinish(bench, ids[next++]!.id);
   }));
 }

@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
-import { ask } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/project.ts";
+import { runSql } from "../tests/support/database/database.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
 import {
   goal,
@@ -58,7 +58,7 @@ interface Figures {
   pgbenchAtHalf: number[];
 }
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
 const tables: Table[] = [];
@@ -200,8 +200,8 @@ async function pgbenchPaced(table: Table, clients: number, perSecond: number): P
 /** Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones. */
 async function vacuum({ databaseUrl }: Table): Promise<void> {
   const tables = ["payments", "notifications", "events", "history"];
-  await ask(databaseUrl, `vacuum analyze ${tables.map((name) => `gateway.${name}`)}`);
-  await ask(databaseUrl, "checkpoint");
+  await runSql(databaseUrl, `vacuum analyze ${tables.map((name) => `gateway.${name}`)}`);
+  await runSql(databaseUrl, "checkpoint");
 }
 
 /** Connects before the time is taken, as pgbench does. */
@@ -236,7 +236,7 @@ async function notify(caller: Caller, request: string): Promise<void> {
 /** Checks that the service and pgbench did all the work: each payment is paid and has an event. */
 async function check({ databaseUrl, rows, reserve }: Table): Promise<void> {
   const sent = reserve(0);
-  const [counts] = await ask(
+  const [counts] = await runSql(
     databaseUrl,
     `select
       (select count(*) from gateway.notifications where status = 'processed') as processed,

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
 import { createKey } from "../core/auth/api_keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { dataFolder } from "../tests/support/project.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, row } from "./support/figures.ts";
 import { get } from "./support/load.ts";
@@ -42,7 +42,7 @@ interface Table {
   keys: Record<Who, string>;
 }
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
 const few = await openTable(FEW);

@@ -3,7 +3,7 @@
  * less than times.
  */
 
-import { dataFolder } from "../tests/support/project.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { perSecond, ratio } from "./support/figures.ts";
 import { get, requestsPerSecond } from "./support/load.ts";
 import { startProgram } from "./support/program.ts";
@@ -12,7 +12,7 @@ const ROUNDS = 11;
 /** Enough to keep a server busy. With more, the rate of the bare route varies by 20 % between runs. */
 const LOAD = { connections: 4, seconds: 1 };
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using service = await startProgram(`${folder.path}/service.log`, ["task", "start"], {
   DATA_DIR: folder.path,
   PORT: "0",

@@ -1,6 +1,6 @@
 /** Charges per second of the sandbox, new and with 100,000 transactions. */
 
-import { dataFolder } from "../tests/support/project.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { median, perSecond, ratio } from "./support/figures.ts";
 import { post, requestsPerSecond } from "./support/load.ts";
 import { type Program, startProgram } from "./support/program.ts";
@@ -12,7 +12,7 @@ const MANY = 100_000;
 const WARM_UP = 3_000;
 const MEASURED = 5_000;
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 let count = 0;
 
 async function startSandbox(name: string): Promise<Program> {

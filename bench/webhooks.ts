@@ -4,8 +4,8 @@ import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { createPoster } from "../core/webhooks/post.ts";
-import { ask as askDatabase } from "../tests/support/database/database.ts";
-import { dataFolder } from "../tests/support/project.ts";
+import { runSql } from "../tests/support/database/database.ts";
+import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
 import { goal, median, perSecond, ratio, row } from "./support/figures.ts";
 import { get, post } from "./support/load.ts";
@@ -29,7 +29,7 @@ const CONNECTIONS = 16;
 /** Sent by bare posts over as many connections as there are endpoints. */
 const BODY = Buffer.from(JSON.stringify({ data: "x".repeat(1_900) }));
 
-await using folder = await dataFolder();
+await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using receiver = await startProgram(
   `${folder.path}/receiver.log`,
@@ -128,7 +128,7 @@ async function deliverTo(endpoints: number, events: number): Promise<number> {
   await Promise.all(ids.map((id) => staff("PATCH", `webhook-endpoints/${id}/`, { enabled: true })));
   const ms = await received(endpoints * events);
   const open = "select from gateway.webhook_deliveries where status = 'pending'";
-  while ((await askDatabase(databaseUrl, open)).length > 0) await delay(20);
+  while ((await runSql(databaseUrl, open)).length > 0) await delay(20);
   await remove(ids);
   return endpoints * events / (ms / 1_000);
 }
@@ -166,7 +166,7 @@ async function createEndpoint(enabled: boolean): Promise<string> {
 async function remove(ids: string[]): Promise<void> {
   for (const id of ids) await staff("DELETE", `webhook-endpoints/${id}/`);
   const isGone = async () =>
-    (await askDatabase(databaseUrl, "select from gateway.webhook_endpoints")).length === 0;
+    (await runSql(databaseUrl, "select from gateway.webhook_endpoints")).length === 0;
   while (!await isGone()) await delay(20);
 }
 

@@ -19,13 +19,13 @@ import { sweepDeliveries } from "../core/webhooks/sweep.ts";
 import { Failure } from "./terminal.ts";
 
 /** Few enough that jobs never slow down requests to the gateway or the database. */
-export const MAX_RUNNING = 8;
+export const MAX_RUNNING_JOBS = 8;
 
 export interface Jobs extends AsyncDisposable {
   jobQueue: JobQueue;
   publisher: EventPublisher;
   poster: Poster;
-  /** Starts with due jobs and unfinished work of an earlier process. */
+  /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
@@ -48,13 +48,13 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
   const worker = createWorker({
     ...taskDeps,
     tasks: createTasks(taskDeps),
-    maxRunning: MAX_RUNNING,
+    maxRunning: MAX_RUNNING_JOBS,
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
-  const crons = new AbortController();
+  const cronAbort = new AbortController();
   // Deno Deploy requires crons to be registered before the server starts.
   for (const entry of createSchedule(scheduleDeps)) {
-    Deno.cron(entry.name, entry.cron, { signal: crons.signal }, () => tick(deps, entry));
+    Deno.cron(entry.name, entry.cron, { signal: cronAbort.signal }, () => tick(deps, entry));
   }
   return {
     jobQueue,
@@ -62,13 +62,13 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     poster,
     start() {
       jobQueue.start(worker.run);
-      // Finds unfinished work of an earlier process, including a charge during which it crashed.
+      // Finds work that an earlier process did not finish, such as a charge during which it crashed.
       const sweeps = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
       Promise.all(sweeps.map((sweep) => sweep(scheduleDeps)))
         .catch((error) => deps.log.error("sweep_failed", error));
     },
     async stop(graceMs) {
-      crons.abort();
+      cronAbort.abort();
       jobQueue.stop();
       await worker.close(graceMs);
     },

@@ -28,7 +28,7 @@ import { loadMigrations } from "../db/migrations.ts";
 import { findPayment } from "../db/payment_statements.ts";
 import { joinServer } from "./database_server.ts";
 import { openGateway } from "./gateway.ts";
-import { MAX_RUNNING } from "./jobs.ts";
+import { MAX_RUNNING_JOBS } from "./jobs.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { createProgress, Failure } from "./terminal.ts";
 
@@ -182,7 +182,7 @@ function requireNotFailed({ id, status, error }: GatewayJob): void {
 
 /** Runs the queued jobs, including those that they enqueue, and returns their ids. */
 async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Promise<string[]> {
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: MAX_RUNNING });
+  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: MAX_RUNNING_JOBS });
   const progress = createProgress(task);
   const all = new Set<string>();
   let done = 0;

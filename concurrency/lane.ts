@@ -1,4 +1,7 @@
-/** Processes keys in order of arrival, a limited number at once; a key that waits is not added twice. */
+/**
+ * Processes keys in order of arrival, a limited number at the same time. A key that waits is not
+ * added twice.
+ */
 
 import { waitAtMost } from "./deadlines.ts";
 

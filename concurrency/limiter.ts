@@ -1,4 +1,4 @@
-/** Limits how many operations run at once; the others wait in order of arrival. */
+/** Limits how many operations run at the same time; the others wait in order of arrival. */
 
 export interface Limiter {
   /**

@@ -159,7 +159,10 @@ export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Call it in a transaction: of several instances that start at once, one begins the generation. */
+/**
+ * Call it in a transaction: of several instances that start at the same time, one begins the
+ * generation.
+ */
 export async function beginGeneration(sql: Sql): Promise<void> {
   await sql`lock table gateway.events in access exclusive mode`;
   if (!await hasEventsOfOtherServer(sql)) return;

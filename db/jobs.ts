@@ -115,9 +115,9 @@ export interface Claim {
 }
 
 /**
- * Claims a job that is due or abandoned; null: it is neither. Of several workers that try at once one
- * gets it: the others wait for the row lock and then find it running. A job is also due by the
- * database's clock, because the PostgreSQL queue delivers by that one.
+ * Claims a job that is due or abandoned; null: it is neither. Of several workers that try at the
+ * same time one gets it: the others wait for the row lock and then find it running. A job is also due
+ * by the database's clock, because the PostgreSQL queue delivers by that one.
  */
 export async function claimJob(
   sql: Sql,

@@ -17,7 +17,7 @@ export class MigrationRefused extends Error {
 
 const OLDEST_POSTGRES = 15;
 
-/** The advisory lock of everything that changes the schema: "gateway" in ASCII. */
+/** Id of the advisory lock that every schema change takes. Its bytes are "gateway" in ASCII. */
 const LOCK = 0x67617465776179n;
 
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -26,7 +26,7 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
   const migrations: Migration[] = [];
   for await (const { name } of Deno.readDir(folder)) {
     if (!name.endsWith(".sql")) continue;
-    // A checkout that rewrites line ends must not change the checksum.
+    // Git may check the file out with CRLF line endings, which must not change the checksum.
     const sql = (await Deno.readTextFile(new URL(name, folder))).replaceAll("\r\n", "\n");
     const checksum = createHash("sha256").update(sql).digest("hex");
     migrations.push({ name: name.slice(0, -".sql".length), sql, checksum });
@@ -36,9 +36,9 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 
 /**
  * Applies pending migrations and returns their names. Each file has its own transaction, which takes
- * the lock first: of several instances that start at once, one applies it, and the others find it
- * applied when they get the lock. If nothing is pending nothing is created or locked, so that the
- * service can run with a role that may do neither.
+ * the lock first: of several instances that start at the same time, one applies it, and the others
+ * find it applied when they get the lock. If nothing is pending, the function only reads, so that the
+ * service can run with a database role that cannot change the schema.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
@@ -100,13 +100,13 @@ async function createSchema(sql: Sql): Promise<void> {
     )`;
 }
 
-/** Throws if it was applied with other content. */
+/** Throws if the migration was applied and its file was changed afterwards. */
 function isApplied(known: Map<string, string>, { name, checksum }: Migration): boolean {
   const stored = known.get(name);
   if (stored === undefined || stored === checksum) return stored === checksum;
   throw new MigrationRefused(
-    `Migration ${name} was applied to this database with other content than the file has now. ` +
-      "Applied migrations must not change: restore the file and add a new migration.",
+    `Migration ${name} was applied to this database with other content: its file was changed ` +
+      "afterwards. Restore the file, and make the change in a new migration.",
   );
 }
 

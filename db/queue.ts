@@ -45,7 +45,7 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
   }
 }
 
-/** The library applies only what is pending, and several instances may call it at once. */
+/** The library applies only what is pending, and several instances may call it at the same time. */
 async function migrateQueue(url: string): Promise<void> {
   const { Logger, runMigrations } = await import("graphile-worker");
   // Connection errors also reject the statement that runs, which reports them.

@@ -16,8 +16,9 @@ export interface GatewayWebhookEndpoint {
   disabled_reason: DisabledReason | null;
   /** Since when every attempt has failed; null: the last one succeeded. */
   failing_since: Date | null;
-  /** Encrypted, as is the previous one. While there is a previous one, deliveries are signed with both. */
+  /** Encrypted. */
   secret: string;
+  /** The secret before the last rotation, encrypted. Deliveries are signed with both for a day. */
   previous_secret: string | null;
   previous_secret_until: Date | null;
   event_count: number;
@@ -78,7 +79,7 @@ export async function recordEndpointHealth(
     where id = ${id} and url = ${url}`;
 }
 
-/** Removes the row of a deleted endpoint. */
+/** Removes the row of an endpoint that is marked as deleted. */
 export async function removeEndpoint(sql: Sql, id: string): Promise<void> {
   await sql`delete from gateway.webhook_endpoints where id = ${id} and deleted_at is not null`;
 }
@@ -117,8 +118,8 @@ export async function disableEndpoint(
   return written!;
 }
 
-/** Endpoints with due deliveries, and deleted ones; each needs a job, which may be missing. */
-export async function listEndpointsToServe(sql: Sql, now: Date): Promise<string[]> {
+/** Endpoints that need a delivery job: those with due deliveries, and those marked as deleted. */
+export async function listEndpointsWithWork(sql: Sql, now: Date): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from gateway.webhook_endpoints endpoint
     where deleted_at is not null or disabled_reason is null and exists (

@@ -12,7 +12,7 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { findTests, selectTests } from "./select.ts";
-import { ask, createDatabase, TEMPLATE } from "./support/database/database.ts";
+import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
 
@@ -30,7 +30,7 @@ interface Counts {
 }
 
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
-// As root, PostgreSQL runs as the user "nobody", who must be able to enter.
+// As root, PostgreSQL runs as the user "nobody", who needs access to the folder.
 await Deno.chmod(folder, 0o755);
 await using cleanup = new AsyncDisposableStack();
 cleanup.defer(() => Deno.remove(folder, { recursive: true }));
@@ -52,7 +52,8 @@ async function runQuick(): Promise<boolean> {
 
 /**
  * The check runs during the quick tests. They start no processes, so they can be stopped when the
- * check fails. The other tests often wait for processes, so one more file than cores runs at once.
+ * check fails. The other tests often wait for processes, so one more file than cores runs at the
+ * same time.
  */
 async function runEverything(): Promise<boolean> {
   const { quick, slow } = await selectTests();
@@ -100,13 +101,13 @@ interface RunOptions {
   options?: string[];
   /** Further environment variables. */
   environment?: Record<string, string>;
-  /** How many files run at once; by default as many as there are cores. */
+  /** How many files run at the same time; by default as many as there are cores. */
   jobs?: number;
   /** Stops the files that run, and starts no others. */
   signal?: AbortSignal;
 }
 
-/** Runs test files in this order, several at once, and prints a line for each. */
+/** Runs test files in this order, several at the same time, and prints a line for each. */
 async function runFiles(paths: string[], options: RunOptions = {}): Promise<Result[]> {
   const queue = [...paths];
   const results: Result[] = [];
@@ -207,7 +208,7 @@ async function startTestServer(): Promise<string> {
   cleanup.defer(stop);
   // Tests open thousands of connections; by default each derives a key in 4,096 iterations.
   const { username, password } = new URL(url);
-  await ask(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
+  await runSql(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
   const template = await createDatabase({ server: url, name: TEMPLATE, template: null });
   await migrate(template, await loadMigrations());
   return url;

@@ -7,7 +7,7 @@ export type BreakerState = "closed" | "open" | "half_open";
 
 export interface CircuitBreaker {
   state(): BreakerState;
-  /** Permission for one call, whose result must be reported on it; null if calls are not allowed. */
+  /** Permits one call, whose result the caller must report to the permit. Null: no call is allowed. */
   admit(): Permit | null;
 }
 
@@ -32,7 +32,7 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
   let failures = 0;
   let openedAt: number | null = null;
   let isProbing = false;
-  /** Results of calls that started before the last change of state are ignored. */
+  /** Counts the changes of state, to ignore results of calls that started before the last one. */
   let generation = 0;
 
   function state(): BreakerState {
@@ -43,8 +43,9 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
     return canProbe && !isProbing ? "half_open" : "open";
   }
 
-  function changeState(opened: number | null) {
-    openedAt = opened;
+  /** A time opens the breaker, null closes it. */
+  function setOpenedAt(time: number | null) {
+    openedAt = time;
     failures = 0;
     isProbing = false;
     generation++;
@@ -61,9 +62,9 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
         if (startedIn === generation) act();
       };
       return {
-        responded: unlessOutdated(() => isProbe ? changeState(null) : failures = 0),
+        responded: unlessOutdated(() => isProbe ? setOpenedAt(null) : failures = 0),
         failed: unlessOutdated(() => {
-          if (isProbe || ++failures >= threshold) changeState(clock());
+          if (isProbe || ++failures >= threshold) setOpenedAt(clock());
         }),
         abandoned: unlessOutdated(() => isProbing = false),
       };

@@ -18,7 +18,7 @@ import {
   endWithoutAnswer,
   type Insertion,
   insertRecord,
-  type NewRecord,
+  type RecordCreation,
   requireGateway,
 } from "../records/create.ts";
 import {
@@ -99,7 +99,7 @@ async function claimInvoice(
     const now = new Date(deps.clock());
     const record = newInvoice({ ...input, order_id, invoice_number }, caller.userId, now);
     try {
-      const insert: NewRecord<GatewayInvoice> = { caller, requestKey, record, replaces };
+      const insert: RecordCreation<GatewayInvoice> = { caller, requestKey, record, replaces };
       const inserted: Insertion<GatewayInvoice, InvoiceView> = await insertRecord(
         deps,
         invoiceKind,

@@ -7,7 +7,7 @@ import type { GatewayResponse, Voided } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import {
   beginAction,
-  checkAfterCall,
+  checkTimeAfterCall,
   classifyActionFailure,
   endWithError,
 } from "../records/act.ts";
@@ -46,7 +46,7 @@ export async function voidInvoice(
     if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
     invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
       requireVoidable(current);
-      return { set: { check_at: checkAfterCall(current, deps.clock()) } };
+      return { set: { check_at: checkTimeAfterCall(current, deps.clock()) } };
     });
     let answer: GatewayResponse<Voided>;
     try {

@@ -38,17 +38,18 @@ export function viewNotification(notification: GatewayNotification) {
 export interface NotificationFilter {
   orderId: string | null;
   status: NotificationStatus | null;
-  /** From this time on, and before that one; null: no limit. */
+  /** Inclusive; null: no lower limit. */
   createdFrom: Date | null;
+  /** Exclusive; null: no upper limit. */
   createdBefore: Date | null;
   limit: number;
-  /** The last notification of the page before. */
+  /** The `next` of the previous page; null: the first page. */
   before: string | null;
 }
 
 export interface NotificationPage {
   notifications: NotificationView[];
-  /** The last id of this page, to be passed as `before`; null on the last page. */
+  /** Pass it as `before` to read the next page; null: this is the last page. */
   next: string | null;
 }
 
@@ -58,13 +59,13 @@ export async function listNotifications(
   { createdFrom, createdBefore, before, limit, ...filter }: NotificationFilter,
 ): Promise<NotificationPage> {
   requireStaff(caller);
-  const end = createdBefore && firstIdAt(createdBefore);
+  const endId = createdBefore && firstIdAt(createdBefore);
   const rows = await database.query(
     (sql) =>
       list(sql, {
         ...filter,
         from: createdFrom && firstIdAt(createdFrom),
-        before: before !== null && end !== null ? before < end ? before : end : before ?? end,
+        before: before !== null && endId !== null && endId < before ? endId : before ?? endId,
         limit: limit + 1,
       }),
     "list notifications",

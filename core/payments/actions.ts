@@ -10,7 +10,7 @@ import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
 import {
   beginAction,
-  checkAfterCall,
+  checkTimeAfterCall,
   classifyActionFailure,
   endWithError,
 } from "../records/act.ts";
@@ -118,7 +118,7 @@ async function act(
     payment = await requireTransaction(deps, payment, action.name);
     payment = await changePayment(deps, payment, (current) => {
       requireAllowed(action, current);
-      return { set: { check_at: checkAfterCall(current, deps.clock()) } };
+      return { set: { check_at: checkTimeAfterCall(current, deps.clock()) } };
     });
     let answer: GatewayResponse<Transaction>;
     try {

@@ -21,7 +21,7 @@ import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   type EarlierRecord,
   insertRecord,
-  type NewRecord,
+  type RecordCreation,
   requireGateway,
 } from "../records/create.ts";
 import {
@@ -113,7 +113,7 @@ async function claimCharge(
     // A replacement keeps the order id: the gateway accepts only one charge for each order id.
     const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
     const record = newPayment({ ...input, order_id }, caller.userId, new Date(deps.clock()));
-    const insert: NewRecord<GatewayPayment> = { caller, requestKey, record, replaces };
+    const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
     const inserted = await insertRecord(deps, paymentKind, insert);
     if (inserted.kind === "new") return { kind: "new", payment: record, request: inserted.request };
     if (inserted.kind === "replay") return inserted;

@@ -6,7 +6,10 @@ import { CHECK_PAYMENT_STATUS } from "../jobs/task_names.ts";
 import { staleSince } from "./expire_stale_payments.ts";
 import { checkPaymentJob } from "./payment_record.ts";
 
-/** For this long, only `expire_stale_payments` handles a stale payment; after that it is checked here. */
+/**
+ * A stale payment is left to `expire_stale_payments` at first. If it is still pending after this time,
+ * this sweep checks it too.
+ */
 const EXPIRE_FIRST_MS = 600_000;
 
 /** Returns how many checks were enqueued. */

@@ -36,18 +36,18 @@ export async function beginAction<R extends GatewayRecord>(
 
 /**
  * The `check_at` to set before a call. If this process crashes during the call, the sweep then checks
- * the record. An earlier check stays as it is.
+ * the record. An earlier `check_at` is kept.
  */
-export function checkAfterCall({ check_at }: GatewayRecord, now: number): Date {
+export function checkTimeAfterCall({ check_at }: GatewayRecord, now: number): Date {
   const checkAt = new Date(now + UNANSWERED_CHECK_MS);
   return check_at !== null && check_at < checkAt ? check_at : checkAt;
 }
 
 export type ActionFailure =
-  /** The call may have succeeded, or an earlier attempt of the same request did. */
+  /** This call, or an earlier attempt of the same request, may have succeeded. */
   | "unknown"
   | "refused"
-  /** The gateway refused because the object's state there differs from the known one. */
+  /** The gateway refused because the object's state at the gateway does not allow the action. */
   | "wrong_state";
 
 export function classifyActionFailure(
@@ -60,8 +60,8 @@ export function classifyActionFailure(
 }
 
 /**
- * The error to throw for a failed action: it names the record. A final error is stored with the key;
- * any other one releases the key, so that a retry runs.
+ * Returns the error to throw for a failed action; it contains the record's id. A final error is stored
+ * with the key. Any other error releases the key, so that a retry runs.
  */
 export async function endWithError<R extends GatewayRecord>(
   deps: RecordDeps,

@@ -13,7 +13,7 @@ import type { KeyedRequest } from "./keyed_request.ts";
 import { gatewayIsDown } from "./problems.ts";
 import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
-/** What an earlier request with the same key left behind. */
+/** The record of an earlier request with the same key. */
 export interface EarlierRecord<R> {
   id: string;
   /** Null: the record was never inserted, because its order id was already in use. */
@@ -25,7 +25,7 @@ export type Insertion<R, View> =
   | { kind: "replay"; body: View }
   | { kind: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
 
-export interface NewRecord<R> {
+export interface RecordCreation<R> {
   caller: Caller;
   requestKey: keys.RequestKey | null;
   record: R;
@@ -51,7 +51,7 @@ export async function requireGateway(
 export async function insertRecord<R extends GatewayRecord, View extends object>(
   deps: RecordDeps,
   kind: RecordKind<R, View>,
-  { caller, requestKey, record, replaces }: NewRecord<R>,
+  { caller, requestKey, record, replaces }: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
   const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, now);
@@ -103,7 +103,7 @@ export interface SentRecord extends GatewayRecord {
   sent_at: Date;
 }
 
-/** The longest that one call takes. It must end before the gateway forgets the idempotency key. */
+/** Upper limit for one call, which must end before the gateway forgets the idempotency key. */
 const CALL_MS = 20_000;
 
 /**
@@ -134,8 +134,8 @@ export function classifyFailure<R extends GatewayRecord>(
 }
 
 /**
- * Ends a request for a record whose creation was never answered and cannot be sent again: the gateway
- * offers no way to look it up without its id.
+ * Ends a request if it stays unknown whether the gateway created the object: the gateway did not
+ * respond, the creation cannot be sent again, and an object cannot be looked up without its id.
  */
 export async function endWithoutAnswer<R extends GatewayRecord>(
   deps: RecordDeps,

@@ -70,8 +70,8 @@ export async function readStatus(
     jobs: viewJobs(workload, now),
     schedule: SCHEDULE.map(({ name, cron }) => {
       const run = workload.cronRuns.find(({ task }) => task === name);
-      const isLate = isOverdue(cron, run?.started_at ?? startedAt, now);
-      return { task: name, cron, ...viewRun(run), is_overdue: isLate };
+      const is_overdue = isOverdue(cron, run?.started_at ?? startedAt, now);
+      return { task: name, cron, ...viewRun(run), is_overdue };
     }),
     outbox: {
       waiting_deliveries: undelivered.count,
@@ -138,10 +138,10 @@ const MINUTE_MS = 60_000;
 /** One run may be missed, for example while all instances are replaced. */
 const ALLOWED_INTERVALS = 2;
 
-/** `since`: when the task last started, or when the instance started if it never did. */
+/** `since`: the last start of the task, or the start of the instance if the task has never run. */
 export function isOverdue(cron: string, since: Date, now: Date): boolean {
-  const allowed = ALLOWED_INTERVALS * minutesBetweenRuns(cron) + 1;
-  return now.getTime() - since.getTime() > allowed * MINUTE_MS;
+  const allowedMinutes = ALLOWED_INTERVALS * minutesBetweenRuns(cron) + 1;
+  return now.getTime() - since.getTime() > allowedMinutes * MINUTE_MS;
 }
 
 /** Supports the forms that the schedule uses: every minute, every n minutes, once an hour. */

@@ -8,7 +8,7 @@ import type { GatewayResponse, Message } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import {
   beginAction,
-  checkAfterCall,
+  checkTimeAfterCall,
   classifyActionFailure,
   endWithError,
 } from "../records/act.ts";
@@ -102,7 +102,7 @@ async function act(
     }
     subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
       requireAllowed(action, current);
-      const check_at = checkAfterCall(current, deps.clock());
+      const check_at = checkTimeAfterCall(current, deps.clock());
       return { set: action.name === "update" ? { check_at } : { intent: action.name, check_at } };
     });
     let answer: GatewayResponse<Message>;

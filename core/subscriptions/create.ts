@@ -15,7 +15,7 @@ import {
   type EarlierRecord,
   endWithoutAnswer,
   insertRecord,
-  type NewRecord,
+  type RecordCreation,
   requireGateway,
 } from "../records/create.ts";
 import {
@@ -88,7 +88,7 @@ async function claimSubscription(
   let replaces: EarlierRecord<GatewaySubscription> | null = null;
   for (;;) {
     const record = newSubscription(input, caller.userId, new Date(deps.clock()));
-    const insert: NewRecord<GatewaySubscription> = { caller, requestKey, record, replaces };
+    const insert: RecordCreation<GatewaySubscription> = { caller, requestKey, record, replaces };
     const inserted = await insertRecord(deps, subscriptionKind, insert);
     if (inserted.kind === "replay") return inserted;
     const { request } = inserted;

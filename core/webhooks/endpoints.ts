@@ -130,7 +130,7 @@ export async function updateWebhookEndpoint(
   return viewEndpoint(changed);
 }
 
-/** Marks the endpoint; its delivery job then deletes the deliveries and the endpoint. */
+/** Marks the endpoint as deleted; its delivery job then deletes the deliveries and the endpoint. */
 export async function deleteWebhookEndpoint(
   deps: WebhookDeps,
   caller: Caller,

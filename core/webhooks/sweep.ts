@@ -3,7 +3,7 @@
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import { expediteDeliveries } from "../../db/webhook_deliveries.ts";
-import { listEndpointsToServe } from "../../db/webhook_endpoints.ts";
+import { listEndpointsWithWork } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import type { Task } from "../jobs/task.ts";
 import { type EventPublisher, newJob } from "../outbox.ts";
@@ -14,13 +14,13 @@ export interface DeliverySweepDeps {
   publisher: EventPublisher;
 }
 
-/** `serve_endpoints`: wakes the job of every endpoint with due deliveries. Returns their number. */
+/** `serve_endpoints`: starts the delivery job of every endpoint that needs one. Returns their number. */
 export async function sweepDeliveries(
   { database, clock, publisher }: DeliverySweepDeps,
 ): Promise<number> {
   const now = new Date(clock());
   const ids = await database.query(
-    (sql) => listEndpointsToServe(sql, now),
+    (sql) => listEndpointsWithWork(sql, now),
     "list endpoints to serve",
   );
   if (ids.length > 0) publisher.publish(ids);

@@ -18,7 +18,7 @@ import {
   requestKeyOf,
 } from "../shared/idempotency.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, idOf, locationHeader, pathId } from "../shared/paths.ts";
+import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
   COMMON_ERRORS,
   GATEWAY_ERRORS,
@@ -181,11 +181,11 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
   router.openapi(readRoute, async (c) => {
-    const id = idOf(c.req.valid("param").pk);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readInvoice(deps, callerOf(c), id), 200);
   });
   router.openapi(voidRoute, async (c) => {
-    const id = idOf(c.req.valid("param").pk);
+    const id = parsePathId(c.req.valid("param").pk);
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
     const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, requestKey);

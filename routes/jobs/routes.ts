@@ -8,7 +8,7 @@ import { unsentExample } from "../../openapi/components.ts";
 import { JobSchema } from "../schemas/job.ts";
 import { JOB_PAGE, JOBS } from "../schemas/job_examples.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, idOf, pathId } from "../shared/paths.ts";
+import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
@@ -110,11 +110,11 @@ export function createJobRoutes(deps: RetryDeps): Router {
     return c.json(jobs, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   router.openapi(readRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     return c.json(await readJob(deps, callerOf(c), id), 200);
   });
   router.openapi(retryRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     return c.json(await retryJob(deps, callerOf(c), id), 200);
   });
   return router;

@@ -10,7 +10,7 @@ import {
 } from "../../core/notifications/read.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, idOf, pathId } from "../shared/paths.ts";
+import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { NOTIFICATION_PAGE, NOTIFICATIONS } from "./examples.ts";
@@ -123,7 +123,7 @@ export function createNotificationRoutes(deps: NotificationDeps): Router {
     return c.json(notifications, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   router.openapi(replayRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     return c.json(await replayNotification(deps, callerOf(c), id), 200);
   });
   return router;

@@ -3,12 +3,12 @@
 import { z } from "@hono/zod-openapi";
 import { amount, flag, object, text } from "../../core/input_fields.ts";
 import type { Examples } from "../../core/response_fields.ts";
-import { idOf, pathId } from "../shared/paths.ts";
+import { parsePathId, pathId } from "../shared/paths.ts";
 
 export const PaymentPath = z.object({ pk: pathId("The payment's `id`.") });
 
 export function paymentIdOf({ pk }: z.output<typeof PaymentPath>): string {
-  return idOf(pk);
+  return parsePathId(pk);
 }
 
 export const CaptureSchema = object({

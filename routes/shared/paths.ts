@@ -6,7 +6,7 @@ import { ServiceError } from "../../core/errors.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import type { AppEnv } from "./router.ts";
 
-/** Accepts any text, because a malformed id is 404 and not 400; `idOf` checks it. */
+/** Accepts any text, because a malformed id is 404 and not 400; `parsePathId` checks it. */
 export function pathId(description: string) {
   return z.string().openapi({
     format: "uuid",
@@ -17,7 +17,8 @@ export function pathId(description: string) {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export function idOf(text: string): string {
+/** Throws a 404 if the id is malformed. */
+export function parsePathId(text: string): string {
   const id = text.toLowerCase();
   if (UUID.test(id)) return id;
   throw new ServiceError("not_found");
@@ -33,7 +34,7 @@ export function optionalId(description: string) {
   });
 }
 
-/** The prefix of all routes (`BASE_PATH`): the matched route without the end that `path` is. */
+/** The prefix of all routes (`BASE_PATH`). `path` is the matched route without the prefix. */
 export function basePathOf(c: Context<AppEnv>, path: string): string {
   return c.env.route?.slice(0, -path.length) ?? "";
 }

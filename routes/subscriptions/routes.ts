@@ -22,7 +22,7 @@ import {
   requestKeyOf,
 } from "../shared/idempotency.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, idOf, locationHeader, pathId } from "../shared/paths.ts";
+import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
   COMMON_ERRORS,
   GATEWAY_ERRORS,
@@ -207,12 +207,12 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
   });
   router.openapi(readRoute, async (c) => {
-    const id = idOf(c.req.valid("param").pk);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readSubscription(deps, callerOf(c), id), 200);
   });
   router.openapi(actionRoute, async (c) => {
     const { pk, action_name } = c.req.valid("param");
-    const id = idOf(pk);
+    const id = parsePathId(pk);
     const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await ACTIONS[action_name](deps, callerOf(c), id, requestKey);

@@ -6,7 +6,7 @@ import {
   testWebhookEndpoint,
   type WebhookDeps,
 } from "../../core/webhooks/endpoints.ts";
-import { idOf } from "../shared/paths.ts";
+import { parsePathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import { ENDPOINTS_WITH_SECRETS, TEST_RESULTS } from "./examples.ts";
@@ -66,11 +66,11 @@ const rotateWebhookSecretRoute = createRoute({
 
 export function addActions(router: Router, deps: WebhookDeps): void {
   router.openapi(testWebhookEndpointRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     return c.json(await testWebhookEndpoint(deps, callerOf(c), id), 200);
   });
   router.openapi(rotateWebhookSecretRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     const endpoint = await rotateWebhookSecret(deps, callerOf(c), id);
     return c.json(endpoint, 200, { "Cache-Control": "no-store" });
   });

@@ -10,7 +10,7 @@ import {
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, idOf, pathId } from "../shared/paths.ts";
+import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
@@ -76,7 +76,7 @@ const resendWebhookDeliveryRoute = createRoute({
 
 export function addDeliveries(router: Router, deps: WebhookDeps): void {
   router.openapi(listWebhookDeliveriesRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     const { status, limit, cursor } = c.req.valid("query");
     const options = { status: status ?? null, limit, before: cursor ?? null };
     const { deliveries, next } = await listWebhookDeliveries(deps, callerOf(c), id, options);
@@ -86,7 +86,7 @@ export function addDeliveries(router: Router, deps: WebhookDeps): void {
   });
   router.openapi(resendWebhookDeliveryRoute, async (c) => {
     const { id, delivery_id } = c.req.valid("param");
-    const [endpointId, eventId] = [idOf(id), idOf(delivery_id)];
+    const [endpointId, eventId] = [parsePathId(id), parsePathId(delivery_id)];
     const delivery = await resendWebhookDelivery(deps, callerOf(c), endpointId, eventId);
     return c.json(delivery, 202);
   });

@@ -10,7 +10,7 @@ import {
   type WebhookDeps,
 } from "../../core/webhooks/endpoints.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, idOf, locationHeader } from "../shared/paths.ts";
+import { basePathOf, locationHeader, parsePathId } from "../shared/paths.ts";
 import { BODY_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import {
@@ -169,16 +169,16 @@ export function addEndpoints(router: Router, deps: WebhookDeps): void {
     return c.json(endpoint, 201, { Location, "Cache-Control": "no-store" });
   });
   router.openapi(readWebhookEndpointRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     return c.json(await readWebhookEndpoint(deps, callerOf(c), id), 200);
   });
   router.openapi(updateWebhookEndpointRoute, async (c) => {
-    const id = idOf(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").id);
     const changes = c.req.valid("json");
     return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
   });
   router.openapi(deleteWebhookEndpointRoute, async (c) => {
-    await deleteWebhookEndpoint(deps, callerOf(c), idOf(c.req.valid("param").id));
+    await deleteWebhookEndpoint(deps, callerOf(c), parsePathId(c.req.valid("param").id));
     return c.body(null, 204);
   });
 }

@@ -3,7 +3,7 @@
 import { DAY, MINUTE } from "../engine/time.ts";
 import { transitionTo } from "../transactions/transactions.ts";
 import type { CardBehaviour } from "../world/records.ts";
-import type { Details, Transaction, TransactionStart } from "../world/transaction.ts";
+import type { Details, InitialTransaction, Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 
 /** The code that every 3-D Secure page and wallet of the sandbox accepts. */
@@ -39,7 +39,7 @@ export function authorizeCard(
   details: Details,
   amount: number,
   world: World,
-): Omit<TransactionStart, "details"> {
+): Omit<InitialTransaction, "details"> {
   const { behaviour: { outcome, deniesAbove = 0 }, bank, isPreAuth } = cardDetails({ details });
   const isSmall = deniesAbove > 0 && amount <= deniesAbove;
   if (outcome === "deny_by_fds") {
@@ -66,7 +66,7 @@ export function authorizeCard(
 export function denial(
   fraud: "accept" | "deny",
   message: string,
-): Omit<TransactionStart, "details"> {
+): Omit<InitialTransaction, "details"> {
   return { status: "deny", fraud, statusMessage: message, message };
 }
 

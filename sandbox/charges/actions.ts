@@ -1,7 +1,7 @@
 /** Calls on a transaction: status, cancel, expire, approve, deny, capture. */
 
 import { invalid, Refusal } from "../http/refusal.ts";
-import { count, object, rupiah, text, validate } from "../http/validate.ts";
+import { integer, object, rupiah, text, validate } from "../http/validate.ts";
 import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
 import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
@@ -11,7 +11,7 @@ export function getStatus(world: World, id: string) {
   return statusResponse(world, findTransaction(world, id));
 }
 
-const Page = object({ page: count(0, 1_000_000), per_page: count(1, 100) });
+const Page = object({ page: integer(0, 1_000_000), per_page: integer(1, 100) });
 
 /** Lists all payments to a virtual account that can be paid more than once. */
 export function getStatusB2b(world: World, id: string, query: Record<string, string>) {
@@ -81,8 +81,8 @@ export function deny(world: World, id: string) {
 
 function findChallenged(world: World, id: string): Transaction {
   const transaction = findTransaction(world, id);
-  const isOpen = ["capture", "authorize"].includes(transaction.status);
-  if (!isOpen || transaction.fraud !== "challenge") throw new Refusal(412);
+  const isReviewable = ["capture", "authorize"].includes(transaction.status);
+  if (!isReviewable || transaction.fraud !== "challenge") throw new Refusal(412);
   return transaction;
 }
 
@@ -94,8 +94,8 @@ export function capture(world: World, body: unknown, isDeclinedByBank: boolean) 
   if (transaction.status !== "authorize") throw new Refusal(412);
   const isGopay = transaction.method === "gopay";
   const amount = request.gross_amount ?? transaction.amount;
-  const isTooMuch = amount > transaction.amount || (isGopay && amount !== transaction.amount);
-  if (isTooMuch) {
+  const isInvalidAmount = amount > transaction.amount || (isGopay && amount !== transaction.amount);
+  if (isInvalidAmount) {
     throw invalid(`gross_amount must be equal or less than ${transaction.amount}`);
   }
   if (isDeclinedByBank) {

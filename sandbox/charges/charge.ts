@@ -4,7 +4,7 @@ import { AUTHORIZATION_HOLD } from "../cards/authorization.ts";
 import { addInterval, parseTime, SECOND } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { validate } from "../http/validate.ts";
-import type { MethodName, Transaction, TransactionStart } from "../world/transaction.ts";
+import type { InitialTransaction, MethodName, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 import type { ChargeRequest, Method } from "./methods/method.ts";
@@ -102,7 +102,7 @@ function requestedLifetime({ custom_expiry }: ChargeRequest, now: number): numbe
 
 function expiryTime(
   method: Method,
-  { status, details }: Omit<TransactionStart, "statusMessage">,
+  { status, details }: Omit<InitialTransaction, "statusMessage">,
   now: number,
   chosen: number | null,
 ): number | null {

@@ -1,6 +1,6 @@
 /**
- * Simulated actions of customers and banks: what happens to a transaction without a call of the
- * merchant.
+ * Simulated actions of customers and banks: changes of a transaction that the merchant does not
+ * request.
  */
 
 import { finishThreeDs, isWaitingForThreeDs } from "../cards/authorization.ts";
@@ -110,9 +110,9 @@ function isPending({ status }: Transaction): boolean {
 }
 
 function pay(world: World, transaction: Transaction, { fee, issuer }: ActionOptions): Transaction {
-  const isHeld = transaction.details.isPreAuth === true;
-  return transitionTo(world, transaction, isHeld ? "authorize" : "settlement", "pay", {
-    ...isHeld && { expiresAt: world.clock.now() + GOPAY_HOLD },
+  const isPreAuth = transaction.details.isPreAuth === true;
+  return transitionTo(world, transaction, isPreAuth ? "authorize" : "settlement", "pay", {
+    ...isPreAuth && { expiresAt: world.clock.now() + GOPAY_HOLD },
     ...fee && withFee(transaction, fee),
     ...issuer && { details: { ...transaction.details, issuer } },
   });
@@ -138,17 +138,17 @@ function chargeback(
   transaction: Transaction,
   { amount }: ActionOptions,
 ): Transaction {
-  const isPart = typeof amount === "number" && amount < transaction.amount &&
+  const isPartial = typeof amount === "number" && amount < transaction.amount &&
     transaction.status === "settlement";
   return transitionTo(
     world,
     transaction,
-    isPart ? "partial_chargeback" : "chargeback",
+    isPartial ? "partial_chargeback" : "chargeback",
     "chargeback",
   );
 }
 
-/** The amount then includes the fee, and the signature covers this amount. */
+/** Adds the fee to the amount. Notifications are signed with the new amount. */
 function withFee({ amount, metadata }: Transaction, fee: number): Partial<Transaction> {
   const info = {
     original_amount: amount,

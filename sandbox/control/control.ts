@@ -10,7 +10,7 @@ import { simulate, SIMULATED_ACTIONS, type SimulatedActionName } from "../charge
 import { RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../faults/faults.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { isCrossOrigin, readBody } from "../http/request.ts";
-import { count, flag, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import { flag, integer, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import {
   findInvoice,
   getInvoice,
@@ -48,16 +48,16 @@ const OPERATIONS = [
 const NewFault = object({
   operation: oneOf(OPERATIONS),
   fault: oneOf([...RESPONSE_FAULTS, ...WEBHOOK_FAULTS]),
-  count: count(1, 1_000_000).default(1),
+  count: integer(1, 1_000_000).default(1),
   rate: z.number("must be a number").gt(0, "must be above 0").max(1, "must be at most 1").default(
     1,
   ),
-  delay_ms: count(0, 600_000).default(1000),
-  retry_after: count(0, 86_400).nullish().transform((seconds) => seconds ?? null),
+  delay_ms: integer(0, 600_000).default(1000),
+  retry_after: integer(0, 86_400).nullish().transform((seconds) => seconds ?? null),
 });
 
 const ClockMove = object({
-  advance_seconds: count(0, 400_000_000).nullish(),
+  advance_seconds: integer(0, 400_000_000).nullish(),
   to: text(40).nullish(),
 });
 

@@ -13,57 +13,59 @@ export function validate<T>(schema: z.ZodType<T>, input: unknown, prefix = ""): 
   throw invalid(...new Set(messages));
 }
 
-function must(be: string) {
+/** The message for a value of the wrong type, or "is required" if the value is missing. */
+function typeError(message: string) {
   return {
     error: ({ input }: { input?: unknown }) =>
-      input === undefined || input === null ? "is required" : be,
+      input === undefined || input === null ? "is required" : message,
   };
 }
 
 export function text(max: number, min = 1) {
-  return z.string(must("must be a string"))
+  return z.string(typeError("must be a string"))
     .min(min, min === 1 ? "must not be empty" : `must be at least ${min} characters long`)
     .max(max, `must not be longer than ${max} characters`);
 }
 
 export function oneOf<const T extends readonly string[]>(values: T) {
-  return z.enum(values, must(`must be one of ${values.join(", ")}`));
+  return z.enum(values, typeError(`must be one of ${values.join(", ")}`));
 }
 
 export function flag() {
-  return z.boolean(must("must be true or false"));
+  return z.boolean(typeError("must be true or false"));
 }
 
-/** Amounts are numbers or strings of digits, without decimals. */
+/** An amount in whole rupiah: a number, or a string of digits, which may end in `.0` or `.00`. */
 export function rupiah(min = 1, max = MAX_AMOUNT) {
   return z.union(
     [z.number(), z.string().regex(/^-?\d{1,14}(\.00?)?$/).transform(Number)],
-    must("must be a number"),
+    typeError("must be a number"),
   ).refine(Number.isSafeInteger, "must not have decimals")
     .refine(
       (amount) => amount >= min,
+      // The gateway's own wording for amounts that must be positive.
       `must be equal or greater than ${min === 1 ? 0.01 : min}`,
     )
     .refine((amount) => amount <= max, `must be equal or less than ${max}`);
 }
 
-export function count(min: number, max: number) {
-  return z.int(must("must be a whole number"))
+export function integer(min: number, max: number) {
+  return z.int(typeError("must be a whole number"))
     .min(min, `must be equal or greater than ${min}`)
     .max(max, `must be equal or less than ${max}`);
 }
 
 export function object<const T extends z.ZodRawShape>(shape: T) {
-  return z.object(shape, must("must be an object"));
+  return z.object(shape, typeError("must be an object"));
 }
 
 export function list<T extends z.ZodType>(item: T, max: number) {
-  return z.array(item, must("must be a list")).max(max, `must have at most ${max} entries`);
+  return z.array(item, typeError("must be a list")).max(max, `must have at most ${max} entries`);
 }
 
 /** An object with any fields, limited in size because it is stored and echoed. */
 export function freeObject(maxBytes: number) {
-  return z.record(z.string(), z.unknown(), must("must be an object"))
+  return z.record(z.string(), z.unknown(), typeError("must be an object"))
     .refine(isShallow, { message: "is nested too deep", abort: true })
     .refine((value) => JSON.stringify(value).length <= maxBytes, "is too large");
 }

@@ -4,9 +4,9 @@ import { z } from "zod";
 import { parseTime } from "../engine/time.ts";
 import { invalid } from "../http/refusal.ts";
 import {
-  count,
   flag,
   freeObject,
+  integer,
   list,
   object,
   oneOf,
@@ -47,7 +47,7 @@ const Create = object({
     object({
       item_id: text(30).nullish(),
       description: text(150),
-      quantity: count(1, MAX_AMOUNT),
+      quantity: integer(1, MAX_AMOUNT),
       price: rupiah(0, MAX_AMOUNT),
       discount_percentage: z.number("must be a number").min(0, "must be 0 to 100")
         .max(100, "must be 0 to 100").nullish(),

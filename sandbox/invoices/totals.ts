@@ -51,7 +51,8 @@ export function summarizeInvoice(invoice: Invoice) {
   const { request } = invoice;
   const { amount } = request;
   const isAdded = request.tax_mode === "exclusive";
-  const others = [
+  /** Everything besides the items. */
+  const adjustments = [
     ...taxes(request).map((tax) => ({
       name: isAdded ? tax.name : `${tax.name} (included)`,
       amount: tax.calculated_amount,
@@ -69,7 +70,7 @@ export function summarizeInvoice(invoice: Invoice) {
       discount: item.discount_percentage ?? 0,
       sum: itemTotal(item),
     })),
-    others: others.filter((each) => each.amount !== 0),
+    adjustments: adjustments.filter((each) => each.amount !== 0),
     finishUrl: request.payment_link?.callbacks?.finish ?? null,
   };
 }

@@ -3,14 +3,14 @@
 import type { z } from "zod";
 import { addInterval, formatIsoMicros, parseTime } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
-import { count, freeObject, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
+import { freeObject, integer, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import type { Subscription } from "../world/records.ts";
 import type { World } from "../world/world.ts";
 
 const Retry = object({
-  interval: count(1, 1000),
+  interval: integer(1, 1000),
   interval_unit: oneOf(["minute", "hour", "day"]),
-  max_interval: count(0, 3),
+  max_interval: integer(0, 3),
 }).nullish();
 
 const name = text(40).regex(/^[\w~. -]+$/, "must have only letters, digits and - _ ~ .");
@@ -24,9 +24,9 @@ const Create = object({
   payment_type: oneOf(["credit_card", "gopay"]),
   token: text(2000),
   schedule: object({
-    interval: count(1, 1000),
+    interval: integer(1, 1000),
     interval_unit: oneOf(["day", "week", "month"]),
-    max_interval: count(0, 10_000).nullish(),
+    max_interval: integer(0, 10_000).nullish(),
     start_time: text(30).nullish(),
   }),
   retry_schedule: Retry,
@@ -95,7 +95,7 @@ const Update = object({
   amount,
   currency: oneOf(["IDR"]),
   token: text(2000),
-  schedule: object({ interval: count(1, 1000).nullish(), next_execution_at: text(30).nullish() })
+  schedule: object({ interval: integer(1, 1000).nullish(), next_execution_at: text(30).nullish() })
     .nullish(),
   retry_schedule: Retry,
   gopay: Gopay,

@@ -33,21 +33,18 @@ export interface Transaction extends Stored {
   expiresAt: number | null;
   capturedAt: number | null;
   settledAt: number | null;
-  /** When a bank or provider decides without an action of the customer. */
+  /** When the bank or provider accepts or denies the payment by itself. */
   decidesAt: number | null;
-  /** Reason of a denial, from the bank or provider. */
+  /** Why the bank or provider denied the payment. */
   message: string | null;
   refunds: Refund[];
   /** Data of the payment method. */
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
-  /** Webhook URLs instead of, or in addition to, the merchant's own. */
+  /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
-  /**
-   * Repeated payments to one virtual account are transactions of their own, with the first as
-   * parent.
-   */
+  /** Id of the first payment to the same virtual account; null: this is the first or only one. */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;
@@ -76,8 +73,9 @@ export interface Refund {
   reason: string;
   isDirect: boolean;
   createdAt: number;
-  /** When the bank will confirm the refund, and when it has. */
+  /** When the bank will confirm the refund. */
   confirmsAt: number;
+  /** When the bank confirmed it; null: not yet. */
   confirmedAt: number | null;
 }
 
@@ -90,7 +88,8 @@ export function formatMoney(amount: number): string {
   return `${amount}.00`;
 }
 
-export interface TransactionStart extends Partial<Transaction> {
+/** The fields of a new transaction that its payment method determines. */
+export interface InitialTransaction extends Partial<Transaction> {
   status: Transaction["status"];
   fraud: Transaction["fraud"];
   /** `status_message` of the response. */

@@ -208,8 +208,8 @@ const madeUp = clientWithFetch((request, count) => {
     new Response(count === 2 ? silentAfter(": here\n\n") : ended, EVENT_STREAM),
   );
 }, { timeoutMs: 50 });
-const patience = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
-const next = await firstOf(madeUp.gateway.events.stream({}, patience));
+const streamOptions = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
+const next = await firstOf(madeUp.gateway.events.stream({}, streamOptions));
 outcome.madeUpStreams = [
   (next as PaymentEvent).data.order_id,
   ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),

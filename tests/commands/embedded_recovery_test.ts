@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLayout } from "../../db/embedded/layout.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import {
   postgresHome,
   postgresRuns,
@@ -70,7 +70,7 @@ Deno.test("embedded database: a start ignores a stale pid file whose pid another
 });
 
 Deno.test("embedded database: a start completes a data folder whose creation was interrupted", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   {
     await using service = await startService({ settings });
@@ -88,7 +88,7 @@ Deno.test("embedded database: a start completes a data folder whose creation was
   for await (const { name } of Deno.readDir(home)) assert.doesNotMatch(name, /\.new/);
 });
 
-Deno.test("embedded database: service and database stop cleanly when both get the signal at once", async () => {
+Deno.test("embedded database: service and database stop cleanly when both get the signal at the same time", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");

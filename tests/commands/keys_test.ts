@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { preparedFolder, runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -45,7 +45,7 @@ Deno.test("keys command: creates, lists and revokes keys while the embedded serv
 });
 
 Deno.test("keys command: creates a key before the first start of the service", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   const created = await keys(settings, "create", "--user", "ops", "--staff");
   assert.equal(created.code, 0, created.stderr);
@@ -54,8 +54,8 @@ Deno.test("keys command: creates a key before the first start of the service", a
   assert.deepEqual([answer.user_id, answer.is_staff], ["ops", true]);
 });
 
-Deno.test("keys command: several calls at once and during a start all succeed", async () => {
-  await using folder = await dataFolder();
+Deno.test("keys command: several calls at the same time and during a start all succeed", async () => {
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   const creating = ["a", "b", "c"].map((user) => keys(settings, "create", "--user", user));
   await using service = await startService({ settings });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { askService } from "../support/client.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
-import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
+import { copyProject, createDataFolder, PROJECT } from "../support/project.ts";
 import {
   postgresRuns,
   preparedFolder,
@@ -32,7 +32,7 @@ async function paste(curl: string): Promise<string> {
 }
 
 Deno.test("start: the first start prints its steps and a curl command that works", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const output = service.output();
   for (
@@ -73,7 +73,7 @@ Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop it cleanly, and the next start 
   }
 });
 
-Deno.test("stop: two signals at once, as from Ctrl-C, stop it once and cleanly", async () => {
+Deno.test("stop: two signals at the same time, as from Ctrl-C, stop it once and cleanly", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pid = await service.pid();
@@ -145,8 +145,8 @@ Deno.test("start: a second instance on the same folder exits with 1 and one line
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });
 
-Deno.test("start: of two starts at once on a new folder, one serves and the other exits with a reason", async () => {
-  await using folder = await dataFolder();
+Deno.test("start: of two starts at the same time on a new folder, one serves and the other exits with a reason", async () => {
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path, PORT: "0" };
   const starts = [startService({ settings }), startService({ settings })];
   const outcomes = await Promise.allSettled(starts);
@@ -208,11 +208,11 @@ for (const absence of ["cut", "slam"] as const) {
 }
 
 Deno.test("start: a role without DDL rights can serve a migrated database, and gets a message about missing migrations", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const migrated = new URL(await createDatabase());
   const empty = new URL(await createDatabase({ template: null }));
   const role = `limited_${migrated.pathname.slice(-8)}`;
-  await ask(
+  await runSql(
     migrated.href,
     `
     create role ${role} login password 'x';
@@ -255,7 +255,7 @@ Deno.test("start: a rejected login exits with 1 and one line without the passwor
 });
 
 Deno.test("start: with DATABASE_URL the embedded database is neither used nor needed", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const project = join(folder.path, "project");
   await copyProject(project);
   await Deno.remove(join(project, "db/embedded"), { recursive: true });

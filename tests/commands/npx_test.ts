@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { askService } from "../support/client.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { postgresRuns, preparedFolder, startService } from "../support/service.ts";
 
 /** The README's command, with the Deno version that runs the tests. */
@@ -15,7 +15,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     ignore: !hasNpx,
     async fn() {
       // SIGTERM: a first start, as in the README.
-      await using folder = signal === "SIGTERM" ? await dataFolder() : await preparedFolder();
+      await using folder = signal === "SIGTERM" ? await createDataFolder() : await preparedFolder();
       const settings = { DATA_DIR: folder.path };
       await using service = await startService({ settings, command: START });
       assert.equal((await service.get("/me/", service.keys.user)).status, 200);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { createDataFolder, PROJECT } from "../support/project.ts";
 import { environment } from "../support/service.ts";
 
 /** The flags that `deno task start` would run the service with. */
@@ -18,7 +18,10 @@ async function flagsFor(settings: Record<string, string>): Promise<string[]> {
   return new TextDecoder().decode(stdout).trim().split(" ");
 }
 
-/** Runs a script with these flags that tries what is allowed. */
+/**
+ * Runs a script with these flags, and returns which of its attempts were permitted. The leash is the
+ * script that runs the database server; it must not run any other program.
+ */
 async function probe(flags: string[], paths: Record<string, string>) {
   const script = join(paths.scratch!, "probe.ts");
   await Deno.writeTextFile(
@@ -28,12 +31,14 @@ async function probe(flags: string[], paths: Record<string, string>) {
       writeTemp: () => Deno.writeTextFileSync("/tmp/payment-gateway-probe", ""),
       writeProject: () => Deno.writeTextFileSync(${JSON.stringify(PROJECT + "/probe")}, ""),
       writeData: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/probe")}, ""),
-      renameHome: () => Deno.renameSync(${JSON.stringify(paths.data + "/postgres")}, "/tmp/moved"),
+      renamePostgresFolder: () => Deno.renameSync(${
+      JSON.stringify(paths.data + "/postgres")
+    }, "/tmp/moved"),
       writeKeys: () => Deno.writeTextFileSync(${
       JSON.stringify(paths.data + "/development_keys.json")
     }, "{}"),
       writeQueue: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/jobs.kv")}, ""),
-      runAnything: () => {
+      runProgramByLeash: () => {
         const { stdout } = new Deno.Command(${JSON.stringify(paths.data + "/postgres/leash")}, {
           args: ["/tmp/log", "/bin/echo", "ran"],
         }).outputSync();
@@ -45,9 +50,9 @@ async function probe(flags: string[], paths: Record<string, string>) {
       runShell: () => new Deno.Command("sh", { args: ["-c", "true"] }).outputSync(),
       runTrue: () => new Deno.Command("/bin/true").outputSync(),
       readPasswd: () => Deno.readTextFileSync("/etc/passwd"),
-      readHome: () => Deno.env.get("HOME") ?? (() => { throw new Error("absent") })(),
-      readPort: () => Deno.env.get("PORT"),
-      loadCode: () => Deno.dlopen("libc.so.6", {}),
+      readHomeVariable: () => Deno.env.get("HOME") ?? (() => { throw new Error("absent") })(),
+      readPortVariable: () => Deno.env.get("PORT"),
+      loadLibrary: () => Deno.dlopen("libc.so.6", {}),
     };
     const outcome = {};
     for (const [name, attempt] of Object.entries(attempts)) {
@@ -64,25 +69,26 @@ async function probe(flags: string[], paths: Record<string, string>) {
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-const NOTHING = {
+/** Settings can be read from the environment; nothing else is permitted. */
+const ONLY_SETTINGS = {
   writeTemp: false,
   writeProject: false,
   writeData: false,
-  renameHome: false,
+  renamePostgresFolder: false,
   writeKeys: false,
   writeQueue: false,
-  runAnything: false,
+  runProgramByLeash: false,
   writeLeash: false,
   runShell: false,
   runTrue: false,
   readPasswd: false,
-  readHome: false,
-  readPort: true,
-  loadCode: false,
+  readHomeVariable: false,
+  readPortVariable: true,
+  loadLibrary: false,
 };
 
 Deno.test("permissions: with DATABASE_URL the service cannot write files or start programs", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const flags = await flagsFor(settings);
   assert.deepEqual(flags, [
@@ -93,11 +99,11 @@ Deno.test("permissions: with DATABASE_URL the service cannot write files or star
     "--allow-read=db/migrations",
     "--ignore-read",
   ]);
-  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), NOTHING);
+  assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), ONLY_SETTINGS);
 });
 
 Deno.test("permissions: with DATABASE_URL and QUEUE=kv it can write only its queue", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const flags = await flagsFor({
     DATABASE_URL: await createDatabase(),
     GATEWAY_SERVER_KEY: "Mid-server-x",
@@ -106,17 +112,17 @@ Deno.test("permissions: with DATABASE_URL and QUEUE=kv it can write only its que
   });
   assert.ok(!flags.some((flag) => /--allow-(sys|run)/.test(flag)));
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
-    ...NOTHING,
+    ...ONLY_SETTINGS,
     writeQueue: true,
   });
 });
 
 Deno.test("permissions: with the embedded database it can write only its own files and run only the database server", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const flags = await flagsFor({ DATA_DIR: folder.path });
   assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {
-    ...NOTHING,
+    ...ONLY_SETTINGS,
     writeKeys: true,
     writeQueue: true,
   });

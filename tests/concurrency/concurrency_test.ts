@@ -52,7 +52,7 @@ Deno.test("limiter: passes a released slot to the first that waits, and skips ab
   (await limiter.acquire())();
 });
 
-Deno.test("lane: runs a limited number at once, and a waiting key only once", async () => {
+Deno.test("lane: runs a limited number at the same time, and a waiting key only once", async () => {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const lane = createLane(1, (key) => {
@@ -76,7 +76,7 @@ Deno.test("lane: runs a limited number at once, and a waiting key only once", as
   assert.deepEqual(started, ["a", "b"]);
 });
 
-Deno.test("serializeByKey: runs work for a key in order, also after a failure, and other keys at once", async () => {
+Deno.test("serializeByKey: runs work for a key in order, also after a failure, and other keys at the same time", async () => {
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();
   const first = serializeByKey("one", async () => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 
 const silent = () => {};
 
@@ -23,7 +23,7 @@ function isAlive(pid: number): boolean {
 }
 
 Deno.test("embedded server: ends if the service is gone before it has started", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const layout = await install(folder.path, silent);
   const { success } = await new Deno.Command(layout.leash, {
     args: [layout.logFile, join(layout.programs, "bin/postgres"), "-D", layout.cluster, "-p", "1"],
@@ -35,7 +35,7 @@ Deno.test("embedded server: ends if the service is gone before it has started", 
 });
 
 Deno.test("embedded server: is restarted after a crash until that succeeds", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const layout = await install(folder.path, silent);
   const program = join(layout.programs, "bin/postgres");
   const reported: (string | undefined)[] = [];
@@ -61,7 +61,7 @@ Deno.test("embedded server: is restarted after a crash until that succeeds", asy
 });
 
 Deno.test("embedded server: stop returns while the server is frozen", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const layout = await install(folder.path, silent);
   const server = await startServer(layout);
   const pid = await postmaster(layout);
@@ -72,7 +72,7 @@ Deno.test("embedded server: stop returns while the server is frozen", async () =
 });
 
 Deno.test("embedded server: concurrent installations in one folder create one cluster", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const lines: string[] = [];
   const report = (line: string) => lines.push(line);
   const layouts = await Promise.all([1, 2, 3].map(() => install(folder.path, report)));

@@ -5,7 +5,7 @@ import { JobSchema } from "../../routes/schemas/job.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { createDataFolder, PROJECT } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -24,7 +24,7 @@ async function configWithoutKv(folder: string): Promise<string> {
 }
 
 Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with its permissions", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const flags = ["--no-prompt", `--config=${await configWithoutKv(folder.path)}`, ...PERMISSIONS];
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
   await using service = await startService({
@@ -59,7 +59,7 @@ Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with i
   assert.equal(charged.status, 201);
   const payment = PaymentSchema.parse(await charged.json());
   await sandbox.control(`transactions/${payment.transaction_id}/pay`);
-  await sandbox.settled();
+  await sandbox.waitForWebhooks();
   const paid = PaymentSchema.parse(await read(`/payments/${payment.id}/`));
   assert.equal(paid.transaction_status, "settlement");
 

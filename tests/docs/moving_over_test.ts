@@ -5,7 +5,7 @@ import { SCHEDULE } from "../../core/schedule.ts";
 import { newSecret, signatureHeaders } from "../../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { createDataFolder, PROJECT } from "../support/project.ts";
 
 const guide = await readGuide("moving-from-django-payment-midtrans.md");
 const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
@@ -78,7 +78,7 @@ Deno.test({
   name: "moving guide: its Python code accepts only webhooks that the service signed",
   ignore: !hasPython,
   async fn() {
-    await using folder = await dataFolder();
+    await using folder = await createDataFolder();
     await Deno.writeTextFile(
       join(folder.path, "webhooks.py"),
       blockWith(guide, "python", "def verified"),

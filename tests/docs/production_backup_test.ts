@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { askService } from "../support/client.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import {
   findPrograms,
   freePort,
@@ -10,7 +10,7 @@ import {
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -36,8 +36,8 @@ Deno.test({
   ignore: programs === null,
   async fn() {
     const guide = await readGuide("production.md");
-    await using folder = await dataFolder();
-    await using dumps = await dataFolder();
+    await using folder = await createDataFolder();
+    await using dumps = await createDataFolder();
     await using receiver = openWebhookReceiver();
     await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
     await using server = await startDebianPostgres(programs!, folder.path);
@@ -62,9 +62,9 @@ Deno.test({
     }
     const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
     // A role for the service that does not exist where the dump is restored.
-    await ask(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
+    await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
-    await ask(DATABASE_URL, "drop owned by serving; drop role serving");
+    await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
     // The API key is in the database.
@@ -80,7 +80,7 @@ Deno.test({
       });
     assert.deepEqual(await call(service, "GET", `/payments/${payment.id}/`), payment);
     await sandbox.control(`transactions/${payment.transaction_id}/pay`);
-    await sandbox.settled();
+    await sandbox.waitForWebhooks();
     const paid = await call(service, "GET", `/payments/${payment.id}/`);
     assert.equal(paid.transaction_status, "settlement");
     await until("the webhook arrives", () => receiver.received.length === 2);
@@ -101,13 +101,13 @@ Deno.test({
   name: "Debian PostgreSQL of the tests: takes another port if the first is in use",
   ignore: programs === null,
   async fn() {
-    await using folder = await dataFolder();
+    await using folder = await createDataFolder();
     // The PostgreSQL server of the tests uses that port.
     const taken = Number(new URL(await createDatabase({ template: null })).port);
     const ports = [taken, taken, freePort()];
     await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
     assert.deepEqual(ports, []);
-    const [row] = await ask(server.url, "show data_directory");
+    const [row] = await runSql(server.url, "show data_directory");
     assert.ok(row!.data_directory.startsWith(folder.path));
   },
 });

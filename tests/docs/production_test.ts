@@ -11,11 +11,11 @@ import {
   buildImage,
   type Image,
   imageEnvironment,
-  letIn,
+  includedPaths,
 } from "../support/guides/containerfile.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
+import { copyProject, createDataFolder, PROJECT } from "../support/project.ts";
 import { type StartOptions, startService } from "../support/service.ts";
 
 const guide = await readGuide("production.md");
@@ -31,8 +31,8 @@ const NO_NETWORK = {
   NO_PROXY: "127.0.0.1",
 };
 
-/** Users other than root can only read these files. */
-const ordinary: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY_USER } : {};
+/** If the tests run as root, the service runs as a user who can only read the files of the image. */
+const asOrdinaryUser: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY_USER } : {};
 
 let image: Image;
 
@@ -56,7 +56,7 @@ async function settingsOfGuide(): Promise<Record<string, string>> {
 }
 
 /** The values of the systemd unit, by name. */
-async function unitLines(): Promise<Map<string, string[]>> {
+async function readUnit(): Promise<Map<string, string[]>> {
   const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
   const lines = [...text.matchAll(/^(\w+)=(.*)$/gm)];
   return new Map(
@@ -66,18 +66,18 @@ async function unitLines(): Promise<Map<string, string[]>> {
 }
 
 Deno.test("container image: serves with only the copied files, as an ordinary user, without writable files or network", async () => {
-  assert.deepEqual(image.copied.map((name) => name.replace(/\/$/, "")), await letIn());
+  assert.deepEqual(image.copied.map((name) => name.replace(/\/$/, "")), await includedPaths());
   const settings = {
     ...imageEnvironment(image),
     ...NO_NETWORK,
     ...await settingsOfGuide(),
     HOME: "/nonexistent",
   };
-  const options = { cwd: image.folder, settings, ...ordinary };
+  const options = { cwd: image.workdir, settings, ...asOrdinaryUser };
   await using service = await startService({ ...options, command: image.command });
   assert.equal((await service.get("/health/ready/")).status, 200);
   assert.equal((await service.get("/me/", STAFF_KEY)).status, 200);
-  // Loaded at the first request.
+  // The service loads this file only when it is requested.
   assert.equal((await service.get("/reference/scalar.js")).status, 200);
 
   const [program, ...args] = [...image.command, "keys", "list"];
@@ -85,7 +85,7 @@ Deno.test("container image: serves with only the copied files, as an ordinary us
     args,
     env: settings,
     clearEnv: true,
-    cwd: image.folder,
+    cwd: image.workdir,
     ...options.runAs,
   }).output();
   assert.equal(code, 0, new TextDecoder().decode(stderr));
@@ -95,8 +95,8 @@ Deno.test("container image: serves with only the copied files, as an ordinary us
   assert.equal((await service.ended).code, 0, service.output());
 });
 
-Deno.test("container image: exits with the code of its first step if that fails", async () => {
-  await using folder = await dataFolder();
+Deno.test("container image: exits with the code of `prepare` if that fails", async () => {
+  await using folder = await createDataFolder();
   // A `deno` that always fails.
   const deno = join(folder.path, "deno");
   await Deno.writeTextFile(deno, '#!/bin/sh\necho "$@"\necho "$@" >&2\nexit 3\n');
@@ -106,7 +106,7 @@ Deno.test("container image: exits with the code of its first step if that fails"
     args,
     env: { PATH: `${folder.path}:/usr/bin:/bin` },
     clearEnv: true,
-    cwd: image.folder,
+    cwd: image.workdir,
   }).output();
   assert.equal(code, 3);
   assert.equal(new TextDecoder().decode(stdout), "");
@@ -114,14 +114,14 @@ Deno.test("container image: exits with the code of its first step if that fails"
 });
 
 Deno.test("systemd unit: its command serves as an ordinary user who can write only the cache", async () => {
-  const unit = await unitLines();
+  const unit = await readUnit();
   const inside = (path: string) => join(image.root, path);
   const cwd = inside(unit.get("WorkingDirectory")![0]!);
   await copyProject(cwd);
   const environment = Object.fromEntries(unit.get("Environment")!.map((line) => line.split("=")));
   assert.deepEqual(environment.DENO_DIR, `/var/cache/${unit.get("CacheDirectory")![0]}`);
   const cache = inside(environment.DENO_DIR);
-  // The state after an earlier start.
+  // Fills the cache, as an earlier start would.
   await Deno.mkdir(join(cache, ".."), { recursive: true });
   await new Deno.Command("cp", { args: ["-r", inside("deno-dir"), cache] }).output();
   if (isRoot) {
@@ -140,20 +140,20 @@ Deno.test("systemd unit: its command serves as an ordinary user who can write on
       DENO_DIR: cache,
       HOME: "/nonexistent",
     },
-    ...ordinary,
+    ...asOrdinaryUser,
   });
   assert.equal(new URL(service.url).hostname, "127.0.0.1");
   assert.equal((await service.get("/health/ready/")).status, 200);
   service.signal("SIGTERM");
   assert.equal((await service.ended).code, 0, service.output());
-  // systemd waits longer than the service needs to stop.
-  const patience = Number(unit.get("TimeoutStopSec")![0]);
-  assert.ok(patience > parseConfig(await settingsOfGuide(), "/").drainSeconds + 10);
+  // systemd must wait longer than the service needs to stop.
+  const stopTimeoutSeconds = Number(unit.get("TimeoutStopSec")![0]);
+  assert.ok(stopTimeoutSeconds > parseConfig(await settingsOfGuide(), "/").drainSeconds + 10);
 });
 
 Deno.test({
   name: "systemd unit: systemd accepts it and rates its exposure as low",
-  ignore: !await hasProgram("systemd-analyze", "the test of the unit is"),
+  ignore: !await hasProgram("systemd-analyze", "the test of the systemd unit is"),
   async fn() {
     const text = await Deno.readTextFile(join(PROJECT, "deploy/payment-gateway.service"));
     const path = join(image.root, "payment-gateway.service");
@@ -162,8 +162,8 @@ Deno.test({
       const args of [["verify", path], ["security", "--offline=true", "--threshold=20", path]]
     ) {
       const { code, stdout, stderr } = await new Deno.Command("systemd-analyze", { args }).output();
-      const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
-      assert.equal(code, 0, said);
+      const output = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+      assert.equal(code, 0, output);
     }
   },
 });
@@ -173,7 +173,7 @@ Deno.test("production guide: its command creates a valid staff key", async () =>
   assert.match(stdout.trimEnd(), API_KEY_SHAPE);
 });
 
-Deno.test("production guide: shows the permissions that the service has", async () => {
+Deno.test("security guide: shows the permissions that the service has", async () => {
   const settings = { DATABASE_URL: "postgres://h/d", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const { stdout } = await runBlock(blockWith(security, "sh", "prepare"), settings);
   const shown = blockWith(security, "text", "--allow-net").trim();
@@ -182,9 +182,9 @@ Deno.test("production guide: shows the permissions that the service has", async 
 
 Deno.test("production guide: an older version serves a database with newer migrations", async () => {
   const databaseUrl = await createDatabase();
-  const before = (await loadMigrations()).slice(0, -1);
-  assert.deepEqual(await migrate(databaseUrl, before), []);
-  await using app = await openApp({ databaseUrl, migrations: before });
+  const olderMigrations = (await loadMigrations()).slice(0, -1);
+  assert.deepEqual(await migrate(databaseUrl, olderMigrations), []);
+  await using app = await openApp({ databaseUrl, migrations: olderMigrations });
   assert.equal((await app.request("/health/ready/")).status, 200);
 });
 
@@ -192,7 +192,7 @@ Deno.test("guides: every setting that they name exists", () => {
   for (const [name, text] of [["production.md", guide], ["security.md", security]] as const) {
     const named = [...text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, each]) => each!);
     const unknown = named.filter((each) => !(SETTING_NAMES as string[]).includes(each));
-    // Settings of Deno.
+    // OTEL_DENO is a setting of Deno.
     assert.deepEqual([...new Set(unknown)], name === "production.md" ? ["OTEL_DENO"] : []);
   }
 });

@@ -7,7 +7,7 @@ import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
-import { copyProject, dataFolder } from "../support/project.ts";
+import { copyProject, createDataFolder } from "../support/project.ts";
 import { runTask } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
@@ -198,7 +198,7 @@ Deno.test("document: is built once and does not change afterwards", async () => 
 });
 
 Deno.test("document: `deno task openapi` writes it independently of the settings", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   await copyProject(folder.path);
   const path = join(folder.path, "openapi/openapi.json");
   await Deno.writeTextFile(path, "{}");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { lintByRedocly, lintBySpectral, readRules, RULES } from "../support/document/linters.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { createDataFolder, PROJECT } from "../support/project.ts";
 
 const PATH = join(PROJECT, "openapi/openapi.json");
 const text = await Deno.readTextFile(PATH);
@@ -39,7 +39,7 @@ Deno.test("document lint: Spectral reports nothing", async () => {
 });
 
 Deno.test("document lint: both report mistakes", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const broken = JSON.parse(text);
   for (const { make } of MISTAKES) make(broken);
   const path = join(folder.path, "broken.json");

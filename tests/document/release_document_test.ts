@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { createDataFolder, PROJECT } from "../support/project.ts";
 import { environment } from "../support/service.ts";
 
 Deno.test("release-document: keeps the document of a version once; a changed document needs a new version", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const inside = (path: string) => join(folder.path, path);
   await Deno.mkdir(inside("openapi/released"), { recursive: true });
   for (const name of ["deno.json", "openapi/released/release.ts"]) {

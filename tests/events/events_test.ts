@@ -87,7 +87,7 @@ Deno.test("subscriber: gets each event with the resource as it was at commit, as
     limit: 10,
   } as const;
   let read: EventView[] = [];
-  await until("both events are settled", async () => {
+  await until("both events are listed", async () => {
     read = (await listEvents(app.deps, STAFF, filter)).events;
     return read.length === 2;
   });
@@ -306,7 +306,7 @@ Deno.test("subscriber: events during a failure wait for their turn, and none is 
   await until("the subscriber is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
-  // Of two jobs at once the later one is postponed, however often it runs.
+  // Of two jobs at the same time the later one is postponed, however often it runs.
   for (let i = 0; i < 3; i++) {
     await runDueJobs(app);
     pass(2_000);
@@ -391,7 +391,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   let turn = 0;
   /** Shared by both instances, like an external system. */
   const handler: EventHandler<PaymentEventName> = async ({ id, name, data }) => {
-    if (underWay.has(data.id)) broken.push(`two at once for ${data.id}`);
+    if (underWay.has(data.id)) broken.push(`two at the same time for ${data.id}`);
     underWay.add(data.id);
     try {
       await new Promise((resolve) => setTimeout(resolve, turn % 3));

@@ -126,7 +126,7 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
   await until("all streams are closed", () => app.streams.count() === 0);
 });
 
-Deno.test("event stream: hundreds of readers that reconnect at once catch up a few at a time", async () => {
+Deno.test("event stream: hundreds of readers that reconnect at the same time catch up a few at a time", async () => {
   const databaseUrl = await createDatabase();
   let [underWay, most] = [0, 0];
   const counting = (database: Database): Database => ({
@@ -150,6 +150,6 @@ Deno.test("event stream: hundreds of readers that reconnect at once catch up a f
     assert.deepEqual(messages.map(({ id }) => id), written.slice(1));
     await follower.close();
   }
-  assert.ok(most > 0 && most <= 3, `${most} at once`);
+  assert.ok(most > 0 && most <= 3, `${most} at the same time`);
   await sql.end();
 });

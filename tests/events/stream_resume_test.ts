@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { NIL } from "uuid";
 import { openApp, type TestApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import {
   follow,
   listAll,
@@ -82,7 +82,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   await using server = serveApp(app);
   // An event to start after.
   await payments.charge();
-  await until("the event is settled", async () => (await listAll(app, staff)).length === 1);
+  await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
   let count = Infinity;
   const isAll = (received: StreamMessage[]) => received.length >= count;
   const isAllSettled = (received: StreamMessage[]) => received.length >= (count - 1) / 2;
@@ -98,7 +98,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   await payments.charge();
   const [all, own, settled] = await reading;
   await until(
-    "the last event is settled",
+    "the last event is listed",
     async () => (await listAll(app, staff)).length === count + 1,
   );
   const listed = (await listAll(app, staff)).map(({ id, name }) => ({ id, name }));
@@ -119,7 +119,7 @@ Deno.test("event stream: a reader disconnected before its first event resumes th
   const { app } = payments;
   const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];
   await payments.charge();
-  await until("the event is settled", async () => (await listAll(app, staff)).length === 1);
+  await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
   const first = (await listAll(app, staff))[0]!.id;
   const cutOff = async (key: string) => {
     await using follower = await follow(app, key);
@@ -236,7 +236,7 @@ Deno.test("event stream: the listening connection reconnects by itself and finds
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
   const listeners = () =>
-    ask(
+    runSql(
       databaseUrl,
       `select pid from pg_stat_activity where datname = current_database()
         and application_name = 'payment-gateway events'`,
@@ -245,7 +245,7 @@ Deno.test("event stream: the listening connection reconnects by itself and finds
   for (let count = 1; count <= 2; count++) {
     const [{ pid }] = await listeners() as unknown as [{ pid: number }];
     const id = await writeEvent(writers.sql);
-    await ask(databaseUrl, `select pg_terminate_backend(${pid})`);
+    await runSql(databaseUrl, `select pg_terminate_backend(${pid})`);
     assert.equal((await follower.untilReceived(2 * count - 1)).at(-1)!.id, id);
     await payments.charge();
     await follower.untilReceived(2 * count);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { askService } from "../support/client.ts";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { follow, listAll, parseMessage, serveApp } from "../support/events/event_stream.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -26,7 +26,7 @@ Deno.test("event stream: sends events as `GET /events/` lists them, with id and 
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   await payments.charge();
-  await until("the event is settled", async () => (await listAll(app, staff)).length === 1);
+  await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
   await using server = serveApp(app);
   await using follower = await follow(server.url, staff);
   const { headers } = follower.response;
@@ -47,37 +47,37 @@ Deno.test("event stream: staff get all events, others their own only", async () 
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const bob = await app.createKey({ userId: "bob" });
-  await using all = await follow(app, staff);
-  await using alices = await follow(app, payments.key);
-  await using bobs = await follow(app, bob);
+  await using forStaff = await follow(app, staff);
+  await using forAlice = await follow(app, payments.key);
+  await using forBob = await follow(app, bob);
   const charge = { payment_type: "gopay", gross_amount: 7_000 };
   for (const key of [payments.key, bob, staff, bob, payments.key]) {
     assert.equal((await payments.post("/charge/", charge, {}, key)).status, 201);
   }
   // An event without an owner.
   const ownerless = randomUUID();
-  await ask(
+  await runSql(
     payments.databaseUrl,
     `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
     values ('${ownerless}', 'webhook_endpoint_disabled', 'webhook_endpoint', '${ownerless}', 1, '{}',
       now()); notify gateway_events`,
   );
-  await all.untilReceived(6);
-  const owners = await ask(payments.databaseUrl, "select id, user_id from gateway.events");
+  await forStaff.untilReceived(6);
+  const owners = await runSql(payments.databaseUrl, "select id, user_id from gateway.events");
   const ids = (user: string | null) =>
-    all.messages.filter(({ id }) => owners.find((row) => row.id === id)!.user_id === user)
+    forStaff.messages.filter(({ id }) => owners.find((row) => row.id === id)!.user_id === user)
       .map(({ id }) => id);
-  await alices.untilReceived(2);
-  await bobs.untilReceived(2);
-  assert.equal(all.messages.at(-1)!.id, ownerless);
-  assert.deepEqual(alices.messages.map(({ id }) => id), ids("alice"));
-  assert.deepEqual(bobs.messages.map(({ id }) => id), ids("bob"));
+  await forAlice.untilReceived(2);
+  await forBob.untilReceived(2);
+  assert.equal(forStaff.messages.at(-1)!.id, ownerless);
+  assert.deepEqual(forAlice.messages.map(({ id }) => id), ids("alice"));
+  assert.deepEqual(forBob.messages.map(({ id }) => id), ids("bob"));
 
   // The same holds for missed events.
-  const before = randomUUID();
-  await using again = await follow(app, bob, { after: before });
+  const unknownId = randomUUID();
+  await using again = await follow(app, bob, { after: unknownId });
   assert.deepEqual((await again.untilReceived(2)).map(({ id }) => id), ids("bob"));
-  // The id of another user's event is treated like one that was deleted.
+  // The id of another user's event counts as unknown: the stream starts with the oldest event.
   await using foreign = await follow(app, bob, { after: ids("alice").at(-1) });
   assert.deepEqual((await foreign.untilReceived(2)).map(({ id }) => id), ids("bob"));
 });
@@ -87,7 +87,7 @@ Deno.test("event stream: filters by names and resource apply to missed and new e
   await using _ = payments;
   const [one, other] = [await payments.charge(), await payments.charge()];
   await settle(payments, other.id);
-  await until("all events are settled", async () => (await listAll(app, staff)).length === 3);
+  await until("all events are listed", async () => (await listAll(app, staff)).length === 3);
   const filters = {
     "": () => true,
     "?name=payment_settled": (name: string) => name === "payment_settled",
@@ -161,21 +161,21 @@ Deno.test("event stream: HEAD returns the headers of GET and opens no stream", a
   assert.equal(app.streams.count(), 0);
 });
 
-Deno.test("event stream: sends heartbeats when idle, and is removed when its reader leaves", async () => {
+Deno.test("event stream: sends heartbeats when idle, and is removed when its client disconnects", async () => {
   const { payments, app, staff } = await openWithStaff({ streamOptions: { heartbeatMs: 20 } });
   await using _ = payments;
   await using server = serveApp(app);
-  await using stays = await follow(server.url, staff);
-  await using goes = await follow(server.url, staff);
-  await until("both get heartbeats", () => stays.heartbeats() > 2 && goes.heartbeats() > 2);
+  await using open = await follow(server.url, staff);
+  await using closing = await follow(server.url, staff);
+  await until("both get heartbeats", () => open.heartbeats() > 2 && closing.heartbeats() > 2);
   assert.equal(app.streams.count(), 2);
-  await goes.close();
+  await closing.close();
   await until("one stream is left", () => app.streams.count() === 1);
-  const before = stays.heartbeats();
-  await until("more heartbeats arrive", () => stays.heartbeats() > before);
+  const before = open.heartbeats();
+  await until("more heartbeats arrive", () => open.heartbeats() > before);
 });
 
-Deno.test("event stream: ends within 15 minutes, and a reconnect continues where it was", async () => {
+Deno.test("event stream: ends within 15 minutes, and a reconnect continues where it ended", async () => {
   let now = Date.now();
   const { payments, app, staff } = await openWithStaff({
     now: () => now,
@@ -189,7 +189,7 @@ Deno.test("event stream: ends within 15 minutes, and a reconnect continues where
   const heartbeats = follower.heartbeats();
   await until("heartbeats still arrive", () => follower.heartbeats() > heartbeats + 1);
   now += 2 * 60_000;
-  assert.equal(await follower.over, "ended");
+  assert.equal(await follower.ended, "ended");
   assert.equal(app.streams.count(), 0);
   const { id } = await payments.charge();
   await using again = await follow(app, staff, { after: first!.id });
@@ -197,7 +197,7 @@ Deno.test("event stream: ends within 15 minutes, and a reconnect continues where
   assert.equal(parseMessage(next!).data.id, id);
 });
 
-Deno.test("event stream: counts as one request and logs one line", async () => {
+Deno.test("event stream: each counts as one request for the rate limit and logs one line", async () => {
   const { payments, app, staff } = await openWithStaff({
     env: { RATE_LIMIT_PER_SECOND: "1", RATE_LIMIT_BURST: "2" },
     now: () => HOUR_MS,
@@ -218,14 +218,14 @@ Deno.test("event stream: all streams end at shutdown, and no more are opened", a
   await using server = serveApp(app);
   const followers = await Promise.all([1, 2, 3].map(() => follow(server.url, staff)));
   app.streams.close();
-  for (const { over } of followers) assert.equal(await over, "ended");
+  for (const { ended } of followers) assert.equal(await ended, "ended");
   const response = await app.as(staff, "/events/stream/");
   assert.ok(Number(response.headers.get("retry-after")) > 0);
   await assertProblem(response, 503, "unavailable");
 });
 
-Deno.test("event stream: SIGTERM ends it in an orderly way", async () => {
-  await using folder = await dataFolder();
+Deno.test("event stream: SIGTERM ends it without an error for the client", async () => {
+  await using folder = await createDataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   await using follower = await follow(service.url, service.keys.user);
   const charged = await askService(`${service.url}/charge/`, {
@@ -237,10 +237,10 @@ Deno.test("event stream: SIGTERM ends it in an orderly way", async () => {
     body: JSON.stringify({ payment_type: "gopay", gross_amount: 5_000 }),
   });
   const { id } = await charged.json();
-  const [messages] = await follower.untilReceived(1);
-  assert.equal(parseMessage(messages!).data.id, id);
+  const [message] = await follower.untilReceived(1);
+  assert.equal(parseMessage(message!).data.id, id);
   service.signal("SIGTERM");
   // If it were cut off after the grace period, the client would get an error.
-  assert.equal(await follower.over, "ended");
+  assert.equal(await follower.ended, "ended");
   assert.equal((await service.ended).code, 0);
 });

@@ -198,7 +198,7 @@ Deno.test("abort: ends the call at once, before, while waiting for and after get
   assert.equal(slow.received.length, 1);
 });
 
-Deno.test("limit: runs maxInFlight calls at once, the others in order of arrival", async () => {
+Deno.test("limit: runs maxInFlight calls at the same time, the others in order of arrival", async () => {
   await using slow = openSlowGateway();
   const gateway = clientFor(slow.url, { maxInFlight: 2 });
   const calls = ["a", "b", "c", "d", "e"].map((id) => gateway.cancel(id));

@@ -14,7 +14,7 @@ import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.
 import { createLog } from "../../core/log.ts";
 import { DEFAULT_KEYS, startSandbox } from "../../sandbox/sandbox.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 interface Pair extends AsyncDisposable {
@@ -500,7 +500,7 @@ Deno.test("notification: can arrive before the response of the charge, with a va
 });
 
 Deno.test("embedded default: starts a sandbox, and the client calls it", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const config = parseConfig({ DATA_DIR: folder.path, SANDBOX_PORT: "0" }, "/nowhere");
   await using gateway = await openGateway(config, createLog(() => {}));
   const { client, sandbox } = gateway;

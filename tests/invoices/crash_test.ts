@@ -9,11 +9,11 @@ import {
   crashAndRecover,
   createKillPoints,
   DURING_CALL,
-  holdAnswers,
+  holdResponses,
   type Operation,
-  retryAtOnce,
+  retryConcurrently,
   retryTwice,
-  succeed,
+  sendUntilSuccess,
 } from "../support/crash/kill_points.ts";
 import {
   openRecordInstallation,
@@ -36,19 +36,18 @@ const SOON = 2 * MINUTE + 1;
 /** Longer than the gateway remembers an idempotency key. */
 const LATE = 20 * MINUTE;
 
-const KILL_POINTS = createKillPoints({ areWritten, messages: 60, seed: 6 });
+const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 60, seed: 6 });
 
 interface RecordOperation extends Operation {
   table: "invoices" | "subscriptions";
   /** The id of an existing record; a new one is found by its order id or its name. */
   id: string | null;
-  /** The status of the record afterwards. */
-  ends: string;
-  /** The events of the record afterwards. */
+  finalStatus: string;
+  /** The names of all events of the record after the operation. */
   events: string[];
 }
 
-async function areWritten(
+async function areRepliesStored(
   { database }: Pick<RecordInstallation, "database">,
   operations: Operation[],
 ): Promise<boolean> {
@@ -59,27 +58,32 @@ async function areWritten(
   return rows.length === 0;
 }
 
-interface Restarted {
+interface RecoveryInput {
   operations: RecordOperation[];
-  /** Whether each operation had reached the call to the gateway. */
-  isCalled: boolean;
+  /** Whether each operation had called the gateway when the service was killed. */
+  hasReachedCall: boolean;
   retryAll(): Promise<Reply[]>;
 }
 
 /** Background checks before, after and during the clients' retries. */
 const RECOVERIES = [
-  async (service: RecordInstallation, { operations, isCalled, retryAll }: Restarted) => {
+  async (
+    service: RecordInstallation,
+    { operations, hasReachedCall, retryAll }: RecoveryInput,
+  ) => {
     await service.sync(LATE);
     // This must hold even if no client retries.
-    for (const operation of operations) await assertNothingLeft(service, operation, isCalled);
+    for (const operation of operations) {
+      await assertFinishedWithoutRetries(service, operation, hasReachedCall);
+    }
     return await retryAll();
   },
-  async (service: RecordInstallation, { retryAll }: Restarted) => {
+  async (service: RecordInstallation, { retryAll }: RecoveryInput) => {
     const replies = await retryAll();
     await service.sync(LATE);
     return replies;
   },
-  async (service: RecordInstallation, { retryAll }: Restarted) =>
+  async (service: RecordInstallation, { retryAll }: RecoveryInput) =>
     (await Promise.all([retryAll(), service.sync(LATE)]))[0],
 ];
 
@@ -89,13 +93,13 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
     await service.start();
     for (let round = 0; round < ROUNDS; round++) {
       const operations = await prepare(service);
-      const isCalled = moment !== AT_ANY_MESSAGE;
+      const hasReachedCall = moment !== AT_ANY_MESSAGE;
       const recover = RECOVERIES[round % RECOVERIES.length]!;
       await crashAndRecover(service, {
         operations,
         killPoint,
         retry: (operation) => retry(service, operation),
-        recover: (retryAll) => recover(service, { operations, isCalled, retryAll }),
+        recover: (retryAll) => recover(service, { operations, hasReachedCall, retryAll }),
       });
       for (const operation of operations) await assertDone(service, operation);
       await assertCreatedOnce(service);
@@ -103,18 +107,21 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
   });
 }
 
-/** Two creations of each kind and one of each action, to be sent at once. */
+/** Two creations of each kind and one of each action, to be sent at the same time. */
 async function prepare(service: RecordInstallation): Promise<RecordOperation[]> {
   const { sandbox } = service;
-  const { id: toVoid } = (await succeed(service, createInvoice())).body;
+  const { id: toVoid } = (await sendUntilSuccess(service, invoiceCreation())).body;
   const [toDisable, toEnable, toCancel] = await Promise.all([1, 2, 3].map(async () => {
-    const operation = createSubscription(await subscriptionRequest(sandbox));
-    return (await succeed(service, operation)).body.id as string;
+    const operation = subscriptionCreation(await subscriptionRequest(sandbox));
+    return (await sendUntilSuccess(service, operation)).body.id as string;
   }));
-  await succeed(service, act(toEnable!, "disable", "disabled", ["subscription_disabled"]));
+  await sendUntilSuccess(
+    service,
+    subscriptionAction(toEnable!, "disable", "disabled", ["subscription_disabled"]),
+  );
   return [
-    createInvoice(),
-    createInvoice(),
+    invoiceCreation(),
+    invoiceCreation(),
     {
       path: `/invoices/${toVoid}/void/`,
       body: { reason: "Ordered twice" },
@@ -123,18 +130,18 @@ async function prepare(service: RecordInstallation): Promise<RecordOperation[]> 
       table: "invoices",
       id: toVoid,
       status: 200,
-      ends: "void",
+      finalStatus: "void",
       events: ["invoice_created", "invoice_voided"],
     },
-    createSubscription(await subscriptionRequest(sandbox)),
-    createSubscription(await subscriptionRequest(sandbox)),
-    act(toDisable!, "disable", "disabled", ["subscription_disabled"]),
-    act(toEnable!, "enable", "active", ["subscription_disabled"]),
-    act(toCancel!, "cancel", "cancelled", ["subscription_cancelled"]),
+    subscriptionCreation(await subscriptionRequest(sandbox)),
+    subscriptionCreation(await subscriptionRequest(sandbox)),
+    subscriptionAction(toDisable!, "disable", "disabled", ["subscription_disabled"]),
+    subscriptionAction(toEnable!, "enable", "active", ["subscription_disabled"]),
+    subscriptionAction(toCancel!, "cancel", "cancelled", ["subscription_cancelled"]),
   ];
 }
 
-function createInvoice(): RecordOperation {
+function invoiceCreation(): RecordOperation {
   return {
     path: "/invoices/",
     body: invoiceRequest(),
@@ -143,12 +150,12 @@ function createInvoice(): RecordOperation {
     table: "invoices",
     id: null,
     status: 201,
-    ends: "sent",
+    finalStatus: "sent",
     events: ["invoice_created"],
   };
 }
 
-function createSubscription(body: Json): RecordOperation {
+function subscriptionCreation(body: Json): RecordOperation {
   return {
     path: "/subscriptions/",
     body,
@@ -157,12 +164,17 @@ function createSubscription(body: Json): RecordOperation {
     table: "subscriptions",
     id: null,
     status: 201,
-    ends: "active",
+    finalStatus: "active",
     events: ["subscription_created"],
   };
 }
 
-function act(id: string, action: string, ends: string, events: string[]): RecordOperation {
+function subscriptionAction(
+  id: string,
+  action: string,
+  finalStatus: string,
+  events: string[],
+): RecordOperation {
   return {
     path: `/subscriptions/${id}/${action}/`,
     body: {},
@@ -171,7 +183,7 @@ function act(id: string, action: string, ends: string, events: string[]): Record
     table: "subscriptions",
     id,
     status: 200,
-    ends,
+    finalStatus,
     events: ["subscription_created", ...events],
   };
 }
@@ -179,7 +191,7 @@ function act(id: string, action: string, ends: string, events: string[]): Record
 /** Sends it twice and checks the status of the record in the response. */
 async function retry(service: RecordInstallation, operation: RecordOperation): Promise<Reply> {
   const reply = await retryTwice(service, operation);
-  assert.equal(reply.body.status, operation.ends, operation.path);
+  assert.equal(reply.body.status, operation.finalStatus, operation.path);
   return reply;
 }
 
@@ -206,7 +218,7 @@ async function rowOf(
   return rows[0] ?? null;
 }
 
-/** The statuses of the service for each status of the gateway. */
+/** For each status of the gateway, the statuses of the service that match it. */
 const STATUSES: Record<string, string[]> = {
   pending: ["sent"],
   voided: ["void"],
@@ -215,7 +227,11 @@ const STATUSES: Record<string, string[]> = {
   inactive: ["disabled", "cancelled"],
 };
 
-async function assertAgrees(service: RecordInstallation, { table }: RecordOperation, row: Row) {
+async function assertMatchesGateway(
+  service: RecordInstallation,
+  { table }: RecordOperation,
+  row: Row,
+) {
   const { status } = await service.readAtGateway(`/v1/${table}/${row.gateway_id}`);
   assert.ok(
     STATUSES[status]!.includes(row.status),
@@ -223,37 +239,37 @@ async function assertAgrees(service: RecordInstallation, { table }: RecordOperat
   );
 }
 
-/** Background work has finished all operations on records that the gateway knows. */
-async function assertNothingLeft(
+/** Asserts that background checks alone have finished all operations that the gateway knows of. */
+async function assertFinishedWithoutRetries(
   service: RecordInstallation,
   operation: RecordOperation,
-  isCalled: boolean,
+  hasReachedCall: boolean,
 ): Promise<void> {
   const row = await rowOf(service, operation);
-  if (!row) return assert.equal(isCalled, false, "the record is inserted before the call");
+  if (!row) return assert.equal(hasReachedCall, false, "the record is inserted before the call");
   const names = await assertConsistent(service.database, operation.table, row.id);
   if (row.gateway_id === null) return assert.deepEqual([row.status, names], ["pending", []]);
-  await assertAgrees(service, operation, row);
+  await assertMatchesGateway(service, operation, row);
   assert.equal(new Set(names).size, names.length, `${names}`);
   const isAction = operation.table === "subscriptions" && operation.id !== null;
-  if (isAction && isCalled) await assertDone(service, operation);
+  if (isAction && hasReachedCall) await assertDone(service, operation);
 }
 
 async function assertDone(service: RecordInstallation, operation: RecordOperation): Promise<void> {
   const row = (await rowOf(service, operation))!;
-  assert.equal(row.status, operation.ends, operation.path);
+  assert.equal(row.status, operation.finalStatus, operation.path);
   assert.equal(row.intent, null);
-  await assertAgrees(service, operation, row);
+  await assertMatchesGateway(service, operation, row);
   const names = await assertConsistent(service.database, operation.table, row.id);
   assert.deepEqual(names, operation.events, operation.path);
 }
 
 /**
- * The gateway sends a notification for each subscription it creates. It accepts the order id of an
- * invoice once, so invoices need no check.
+ * Asserts that no subscription was created twice: the gateway sends a notification for each one. It
+ * accepts the order id of an invoice once, so invoices need no check.
  */
 async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void> {
-  await sandbox.settled();
+  await sandbox.waitForWebhooks();
   const created = sandbox.hooks.map(({ body }) => body)
     .filter(({ event_name, name }) => event_name === undefined && name !== undefined);
   const names = created.map(({ name }) => name);
@@ -262,10 +278,10 @@ async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void>
 }
 
 for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`invoices: the service is killed ${moment}; a sync within the life of the gateway's key creates the invoice once`, async () => {
+  Deno.test(`invoices: the service is killed ${moment}; a check while the gateway remembers the idempotency key creates the invoice once`, async () => {
     await using service = await openRecordInstallation();
     await service.start();
-    const operations = [createInvoice(), createInvoice()];
+    const operations = [invoiceCreation(), invoiceCreation()];
     const sent = operations.map(service.post);
     await KILL_POINTS[moment]!(service, operations, Promise.all(sent));
     await service.kill();
@@ -279,7 +295,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     for (const operation of operations) await assertDone(service, operation);
   });
 
-  Deno.test(`invoices and subscriptions: the service is killed ${moment}; operations that ten clients retry at once happen once`, async () => {
+  Deno.test(`invoices and subscriptions: the service is killed ${moment}; each operation happens once although ten clients retry it at the same time`, async () => {
     await using service = await openRecordInstallation();
     await service.start();
     const operations = await prepare(service);
@@ -291,7 +307,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     await service.start();
     await service.endLeases(operations);
     for (const operation of operations) {
-      await retryAtOnce(service, operation);
+      await retryConcurrently(service, operation);
       await retry(service, operation);
       await assertDone(service, operation);
     }
@@ -299,26 +315,26 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
   });
 }
 
-Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; a notification makes it adopt them", async () => {
+Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; notifications make it adopt both records", async () => {
   await using service = await openRecordInstallation();
   const { sandbox } = service;
   await service.start();
-  const operations = [createInvoice(), createSubscription(await subscriptionRequest(sandbox))];
+  const operations = [invoiceCreation(), subscriptionCreation(await subscriptionRequest(sandbox))];
   const sent = operations.map(service.post);
-  await holdAnswers(service, operations);
+  await holdResponses(service, operations);
   await service.kill();
   assert.deepEqual(await Promise.all(sent), [null, null]);
 
-  const sentBefore = sandbox.hooks.length;
+  const webhooksBefore = sandbox.hooks.length;
   await service.sync(LATE);
   for (const operation of operations) {
     const row = await rowOf(service, operation);
     assert.deepEqual([row?.status, row?.gateway_id], ["pending", null]);
   }
-  // The customer received the link by other means, and pays. Repeating the call with its key
-  // returns the invoice.
+  // The customer pays the invoice. To find its id, the test repeats the service's call with the same
+  // idempotency key.
   const { order_id } = operations[0]!.body;
-  const sentInvoice = service.passed.find(({ body }) => body.includes(order_id))!;
+  const sentInvoice = service.forwardedCalls.find(({ body }) => body.includes(order_id))!;
   const { body: invoiceAtGateway } = await sandbox.call(
     "POST",
     "/v1/invoices",
@@ -329,12 +345,12 @@ Deno.test("invoices and subscriptions: the service is killed during the call and
     },
   );
   await sandbox.control(`invoices/${invoiceAtGateway.id}/pay`, { payment_type: "gopay" });
-  assert.ok(await service.deliverNotifications() > sentBefore);
+  assert.ok(await service.deliverNotifications() > webhooksBefore);
   await service.sync(LATE);
   const [invoice, subscription] = operations;
   await assertDone(service, {
     ...invoice!,
-    ends: "paid",
+    finalStatus: "paid",
     events: ["invoice_created", "invoice_paid"],
   });
   await assertDone(service, subscription!);

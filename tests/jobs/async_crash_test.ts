@@ -9,96 +9,100 @@ import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gat
 import { chargeRequest } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
-/** About as many messages as a round has, from the requests to the end of their jobs. */
-const MOST_MESSAGES = 120;
+/** Roughly how many messages one round exchanges, from the requests to the end of their jobs. */
+const MESSAGES_PER_ROUND = 120;
 
 const random = createRandom(seededState(7));
 
 /** The ids of the jobs in the responses; null: there was no response. */
-type Asked = Promise<(string | null)[]>;
+type JobIds = Promise<(string | null)[]>;
 
-/** Shows whether the service responds. */
-const NOWHERE: Keyed = { path: "/nowhere/", body: {}, key: "nobody" };
+/** A request that shows whether the service still responds. */
+const PROBE: Keyed = { path: "/nowhere/", body: {}, key: "probe" };
 
-interface Step {
-  /** Repeated if the point of the kill is random. */
+/** When the service is killed. */
+interface KillPoint {
+  /** Defaults to 1; more if the kill point is random. */
   rounds?: number;
-  /** Before the requests are sent. */
+  /** Is called before the requests are sent. */
   prepare(service: Installation): void;
-  /** After they are sent: runs their jobs up to the point of the kill. */
-  bring(service: Installation, operations: Keyed[], jobs: Asked): Promise<void>;
+  /** Is called after they are sent: waits until their jobs have reached the kill point. */
+  waitForKillPoint(service: Installation, operations: Keyed[], jobs: JobIds): Promise<void>;
 }
 
-/** Waits until `waiting` contains each of the words. */
-async function untilNamed(waiting: () => string, words: string[]): Promise<void> {
-  await until("all words are there", () => words.every((word) => waiting().includes(word)));
+/** Waits until the held messages contain each of the texts. */
+async function untilHeld(heldText: () => string, texts: string[]): Promise<void> {
+  await until(
+    "messages with all texts are held",
+    () => texts.every((text) => heldText().includes(text)),
+  );
 }
 
-const STEPS: Record<string, Step> = {
+const KILL_POINTS: Record<string, KillPoint> = {
   "before the call to the gateway": {
     prepare: ({ calls }) => calls.shut(({ method }) => method === "POST"),
-    async bring({ calls }, operations) {
+    async waitForKillPoint({ calls }, operations) {
       await until("all calls have arrived", () => calls.waiting().length === operations.length);
     },
   },
   "during the call": {
-    prepare: ({ answers }) => answers.shut(({ method }) => method === "POST"),
-    async bring({ answers }, operations) {
-      await until("all responses are held", () => answers.waiting().length === operations.length);
+    prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
+    async waitForKillPoint({ responses }, operations) {
+      await until("all responses are held", () => responses.waiting().length === operations.length);
     },
   },
   "after the response, before it is stored": {
-    prepare: ({ answers }) => answers.shut(({ method }) => method === "POST"),
-    async bring({ answers, statements }, operations) {
+    prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
+    async waitForKillPoint({ responses, statements }, operations) {
       const keys = operations.map(({ key }) => key);
-      await until("all responses are held", () => answers.waiting().length === operations.length);
+      await until("all responses are held", () => responses.waiting().length === operations.length);
       statements.shut((packet) => keys.some((key) => textOf([packet]).includes(key)));
-      answers.open();
-      await untilNamed(() => textOf(statements.waiting()), keys);
+      responses.open();
+      await untilHeld(() => textOf(statements.waiting()), keys);
     },
   },
   "after all is stored except the end of the job": {
-    prepare: ({ answers }) => answers.shut(({ method }) => method === "POST"),
-    async bring({ answers, statements }, operations, asked) {
-      const jobs = (await asked).filter((id) => id !== null);
-      await until("all responses are held", () => answers.waiting().length === operations.length);
+    prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
+    async waitForKillPoint({ responses, statements }, operations, jobIds) {
+      const jobs = (await jobIds).filter((id) => id !== null);
+      await until("all responses are held", () => responses.waiting().length === operations.length);
       statements.shut((packet) => jobs.some((id) => textOf([packet]).includes(id)));
-      answers.open();
-      await untilNamed(() => textOf(statements.waiting()), jobs);
+      responses.open();
+      await untilHeld(() => textOf(statements.waiting()), jobs);
     },
   },
   "at a random message of either connection": {
     rounds: 4,
-    prepare: (service) => service.killAfter(1 + random.below(MOST_MESSAGES)),
-    async bring(service, operations) {
+    prepare: (service) => service.killAfter(1 + random.below(MESSAGES_PER_ROUND)),
+    async waitForKillPoint(service, operations) {
       const keys = operations.map(({ key }) => key);
       await until("the service is killed, or all jobs are done", async () => {
         const done = await service.database.query((sql) =>
           sql`select from gateway.jobs
             where payload ->> 'key' = any(${keys}) and status = 'succeeded'`
         );
-        return done.length === keys.length || await service.post(NOWHERE) === null;
+        return done.length === keys.length || await service.post(PROBE) === null;
       });
     },
   },
 };
 
-for (const [name, step] of Object.entries(STEPS)) {
-  Deno.test(`async jobs: when the service is killed ${name}, the next one finishes them and nothing happens twice`, async () => {
+for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
+  Deno.test(`async jobs: if the service is killed ${name}, the restarted service finishes them and no operation happens twice`, async () => {
     await using service = await openInstallation();
     await service.start();
-    for (let round = 0; round < (step.rounds ?? 1); round++) {
+    for (let round = 0; round < (killPoint.rounds ?? 1); round++) {
       const { operations, assertDone } = await prepare(service);
-      step.prepare(service);
-      const asked = Promise.all(operations.map((operation) => ask(service, operation)));
-      await step.bring(service, operations, asked);
+      killPoint.prepare(service);
+      const jobIds = Promise.all(operations.map((operation) => requestJob(service, operation)));
+      await killPoint.waitForKillPoint(service, operations, jobIds);
       await service.kill();
 
       await service.start();
       await service.endLeases(operations);
-      // A repeated request returns the same job, also if the first had no response.
-      const before = await asked;
-      const jobs = await Promise.all(operations.map((operation) => ask(service, operation)));
+      // Every repeated request returns a job: the same one, if the first request had a response.
+      const before = await jobIds;
+      const jobs = await Promise.all(operations.map((operation) => requestJob(service, operation)));
       for (const [index, id] of before.entries()) if (id) assert.equal(jobs[index], id);
       await service.sync();
       const results = await Promise.all(jobs.map((id) => resultOf(service, id!)));
@@ -109,7 +113,7 @@ for (const [name, step] of Object.entries(STEPS)) {
   });
 }
 
-async function ask(service: Installation, operation: Keyed): Promise<string | null> {
+async function requestJob(service: Installation, operation: Keyed): Promise<string | null> {
   const reply = await service.post({ ...operation, headers: { Prefer: "respond-async" } });
   if (!reply) return null;
   assert.equal(reply.status, 202, JSON.stringify(reply.body));
@@ -125,12 +129,12 @@ async function resultOf(service: Installation, id: string): Promise<Json> {
 /** A bank transfer, a card charge and a refund, requested at the same time. */
 async function prepare(service: Installation) {
   const { sandbox } = service;
-  const sold = await paid(service);
+  const payment = await createPaidPayment(service);
   const refund = { amount: 10_000, reason: "Out of stock" };
   const operations: Keyed[] = [
     { path: "/charge/", body: await chargeRequest(sandbox, "bca"), key: randomUUID() },
     { path: "/charge/", body: await chargeRequest(sandbox, "card"), key: randomUUID() },
-    { path: `/payments/${sold.id}/refund/`, body: refund, key: randomUUID() },
+    { path: `/payments/${payment.id}/refund/`, body: refund, key: randomUUID() },
   ];
   return {
     operations,
@@ -139,7 +143,7 @@ async function prepare(service: Installation) {
       assert.ok(transfer.payment.va_number);
       assert.equal(card.payment.transaction_status, "capture");
       assert.equal(refunded.refund.status, "succeeded");
-      const path = `transactions/${sold.transaction_id}`;
+      const path = `transactions/${payment.transaction_id}`;
       const { refunds } = await sandbox.control(path, undefined, "GET");
       assert.deepEqual(refunds.map((each: Json) => each.refund_amount), ["10000.00"]);
       // A synchronous request with the key returns the same.
@@ -153,7 +157,7 @@ async function prepare(service: Installation) {
   };
 }
 
-async function paid(service: Installation): Promise<Json> {
+async function createPaidPayment(service: Installation): Promise<Json> {
   const body = { payment_type: "gopay", gross_amount: AMOUNT };
   const reply = await service.post({ path: "/charge/", body, key: randomUUID() });
   assert.equal(reply?.status, 201, JSON.stringify(reply?.body));
@@ -162,9 +166,9 @@ async function paid(service: Installation): Promise<Json> {
   return (await service.get(`/payments/${id}/check_status/`)).payment;
 }
 
-/** Not even a second call that the gateway rejected. */
-function assertChargedOnce({ passed }: Installation): void {
-  const charges = passed.filter(({ target }) => target === "/v2/charge");
+/** Each charge was sent once; no duplicate reached the gateway, not even one that it rejected. */
+function assertChargedOnce({ forwardedCalls }: Installation): void {
+  const charges = forwardedCalls.filter(({ target }) => target === "/v2/charge");
   const orders = charges.map(({ body }) => JSON.parse(body).transaction_details.order_id);
   assert.equal(new Set(orders).size, orders.length);
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
@@ -94,7 +94,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
       await sandbox.fault(operation.name, "answer_lost");
       const first = await sendAsyncAndRun(payments, prepared);
       assert.match(first.error!, UNKNOWN);
-      if (isPruned) await ask(databaseUrl, "delete from gateway.idempotency_keys");
+      if (isPruned) await runSql(databaseUrl, "delete from gateway.idempotency_keys");
       now += wait;
       await runDueJobs(app);
       const { status, attempts, error } = await readJob(payments, first.id);

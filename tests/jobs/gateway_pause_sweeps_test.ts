@@ -10,7 +10,7 @@ import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/job_queries.ts";
 import { JOB_RANKS } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gateway.ts";
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
@@ -28,8 +28,11 @@ const MOST_WAITING = 10_000;
 async function fill(databaseUrl: string, rows: number): Promise<void> {
   // The indexes for lists are not used here, and slow down so many inserts.
   const lists = ["user", "status", "kind", "user_and_status", "user_and_kind"];
-  await ask(databaseUrl, `drop index ${lists.map((by) => `gateway.payments_by_${by}`).join(", ")}`);
-  await ask(
+  await runSql(
+    databaseUrl,
+    `drop index ${lists.map((by) => `gateway.payments_by_${by}`).join(", ")}`,
+  );
+  await runSql(
     databaseUrl,
     `insert into gateway.payments (
       id, user_id, order_id, transaction_id, payment_type, gross_amount, currency,
@@ -105,7 +108,7 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
   await Promise.all(due.map(({ id }) => worker.run(id)));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
   assert.equal(relay.received.length, 500, "each payment was checked once");
-  assert.ok(most > 1 && most <= 5, `at most five at once, not ${most}`);
+  assert.ok(most > 1 && most <= 5, `at most five at the same time, not ${most}`);
   assert.equal(await sweep(), 500, "as many are queued as were checked");
   assert.equal(carried.length, MOST_WAITING + 500);
 });
@@ -136,14 +139,14 @@ Deno.test("check sweep: after a crash the next run continues with the payments t
 Deno.test("check sweep: a payment whose creation was interrupted is checked before the others", async () => {
   const databaseUrl = await createDatabase();
   await fill(databaseUrl, 3);
-  await ask(
+  await runSql(
     databaseUrl,
     `update gateway.payments set created_at = now() - interval '2 min', transaction_id = null
      where transaction_id = 'transaction-2'`,
   );
   await using app = await openApp({ databaseUrl });
   assert.equal(await checkPendingPayments(app.deps), 3);
-  const ranks = await ask(
+  const ranks = await runSql(
     databaseUrl,
     `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
      order by order_id`,
@@ -161,7 +164,7 @@ Deno.test("subscription sweep: checks the subscriptions first that were not chec
   await using app = await openApp({ databaseUrl });
   const { database, deps } = app;
   const rows = MOST_WAITING + 700;
-  await ask(
+  await runSql(
     databaseUrl,
     `insert into gateway.subscriptions (
       id, user_id, gateway_subscription_id, name, payment_type, amount, currency, interval,
@@ -184,7 +187,7 @@ Deno.test("subscription sweep: checks the subscriptions first that were not chec
   const never = range(1, 10);
   assert.deepEqual(await queuedNumbers(), [...never, ...range(711, rows)]);
   // As if all of them had been checked.
-  await ask(
+  await runSql(
     databaseUrl,
     `with looked_at as (update gateway.jobs set status = 'succeeded' returning subject_id)
     update gateway.subscriptions set checked_at = now() from looked_at where id = subject_id`,

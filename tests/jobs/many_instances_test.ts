@@ -60,7 +60,7 @@ function hasBegun(time: number): (process: Process) => boolean {
   return ({ printed }) => printed.includes(`begun ${time}`);
 }
 
-/** Sends a minute to all processes at once; returns those that ran the tick. */
+/** Sends a minute to all processes at the same time; returns those that ran the tick. */
 async function pass(processes: Process[], time: number): Promise<Process[]> {
   await Promise.all(processes.map((each) => each.tell(time)));
   await until(

@@ -6,7 +6,7 @@ import { createLog } from "../../core/log.ts";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -158,7 +158,7 @@ Deno.test("kv queue: ignores messages of an unknown format", async () => {
 });
 
 Deno.test("kv queue: a failed enqueue is logged and not thrown", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   let logged = "";
   const log = createLog((lines) => logged += lines);
   const path = join(folder.path, "jobs.kv");

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Queue } from "../../core/config/config.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { findServer } from "../../db/embedded/server.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
-import { dataFolder } from "../support/project.ts";
+import { createDataFolder } from "../support/project.ts";
 import { runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -16,7 +16,7 @@ const REAL = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
 
 for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
   Deno.test(`service: with DATABASE_URL and QUEUE=${QUEUE} runs its jobs and shuts down cleanly`, async () => {
-    await using folder = await dataFolder();
+    await using folder = await createDataFolder();
     const databaseUrl = await createDatabase();
     await using database = openInstance({ databaseUrl });
     const isOver = (id: string) => async () => (await database.find(id)).status === "failed";
@@ -39,7 +39,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
   });
 
   Deno.test(`service: with the embedded database and QUEUE=${QUEUE} runs a job after a kill -9`, async () => {
-    await using folder = await dataFolder();
+    await using folder = await createDataFolder();
     const settings = { DATA_DIR: folder.path, QUEUE };
     const ids: string[] = [];
     {
@@ -62,7 +62,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
 }
 
 Deno.test("service: the scheduled sweep runs a job that no queue delivered", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const databaseUrl = await createDatabase();
   await using database = openInstance({ databaseUrl });
   await using _service = await startService({
@@ -79,7 +79,7 @@ Deno.test("service: fails to start with a role that is not a member of the queue
   const role = `serving_${url.pathname.slice(-8)}`;
   const own = { ...REAL, PORT: "0", DATABASE_URL: databaseUrl };
   assert.equal((await runTask(["migrate"], own)).code, 0);
-  await ask(
+  await runSql(
     databaseUrl,
     `create role ${role} login password 'x';
      grant usage on schema gateway to ${role};
@@ -98,7 +98,7 @@ Deno.test("queue switch: serve and migrate switch the queue and print it; other 
   const databaseUrl = await createDatabase();
   const settings = (QUEUE: Queue) => ({ ...REAL, PORT: "0", DATABASE_URL: databaseUrl, QUEUE });
   const isOn = async () =>
-    (await ask(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
+    (await runSql(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
   const run = async (QUEUE: Queue, ...command: string[]) => {
     const { code, stderr } = await runTask(command, settings(QUEUE));
     assert.equal(code, 0, stderr);
@@ -116,7 +116,7 @@ Deno.test("queue switch: serve and migrate switch the queue and print it; other 
 });
 
 Deno.test("service: an unusable queue is reported in one line with exit code 1", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   await Deno.writeTextFile(join(folder.path, "jobs.kv"), "no queue at all");

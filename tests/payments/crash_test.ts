@@ -9,9 +9,9 @@ import {
   createKillPoints,
   DURING_CALL,
   type Operation,
-  retryAtOnce,
+  retryConcurrently,
   retryTwice,
-  succeed,
+  sendUntilSuccess,
 } from "../support/crash/kill_points.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
@@ -20,13 +20,13 @@ import { until } from "../support/until.ts";
 
 const ROUNDS = 20;
 
-const KILL_POINTS = createKillPoints({ areWritten, messages: 80, seed: 4 });
+const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 80, seed: 4 });
 
 /**
  * Whether each payment has a stored reply. Of two refunds of one payment the second conflicts with
  * the first and starts again, so its reply is not stored yet.
  */
-async function areWritten(
+async function areRepliesStored(
   { database }: Pick<Installation, "database">,
   operations: Operation[],
 ): Promise<boolean> {
@@ -75,12 +75,12 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
   });
 }
 
-/** Two charges, three refunds of two payments and two captures, to be sent at once. */
+/** Two charges, three refunds of two payments and two captures, to be sent at the same time. */
 async function prepare(service: Installation) {
   const { sandbox } = service;
   const [inParts, whole, held, heldInPart, transfer, card] = await Promise.all([
-    paid(service),
-    paid(service),
+    createPaidPayment(service),
+    createPaidPayment(service),
     charged(service, "card_auth"),
     charged(service, "card_auth"),
     chargeRequest(sandbox, "bca"),
@@ -124,10 +124,10 @@ function capture({ id }: Payment, body: Json): Operation {
 }
 
 async function charged(service: Installation, kind: ChargeKind): Promise<Payment> {
-  return (await succeed(service, charge(await chargeRequest(service.sandbox, kind)))).body;
+  return (await sendUntilSuccess(service, charge(await chargeRequest(service.sandbox, kind)))).body;
 }
 
-async function paid(service: Installation): Promise<Payment> {
+async function createPaidPayment(service: Installation): Promise<Payment> {
   const { id, transaction_id } = await charged(service, "gopay");
   await service.sandbox.control(`transactions/${transaction_id}/pay`);
   return (await service.get(`/payments/${id}/check_status/`)).payment;
@@ -148,21 +148,24 @@ async function captureOf(service: Installation, payment: Payment): Promise<strin
 }
 
 /** Each charge and capture was sent once; not even a rejected duplicate reached the gateway. */
-function assertChargedOnce({ passed }: Installation): void {
-  const charges = passed.filter(({ target }) => target === "/v2/charge");
+function assertChargedOnce({ forwardedCalls }: Installation): void {
+  const charges = forwardedCalls.filter(({ target }) => target === "/v2/charge");
   const orders = charges.map(({ body }) => JSON.parse(body).transaction_details.order_id);
   assert.equal(new Set(orders).size, orders.length);
-  const captures = passed.filter(({ target }) => target === "/v2/capture");
+  const captures = forwardedCalls.filter(({ target }) => target === "/v2/capture");
   const captured = captures.map(({ body }) => JSON.parse(body).transaction_id);
   assert.equal(new Set(captured).size, captured.length);
 }
 
 for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`payments: the service is killed ${moment}; a refund and a capture that ten clients retry at once happen once`, async () => {
+  Deno.test(`payments: the service is killed ${moment}; a refund and a capture happen once although ten clients retry them at the same time`, async () => {
     await using service = await openInstallation();
     await service.start();
-    const [sold, held] = await Promise.all([paid(service), charged(service, "card_auth")]);
-    const operations = [refund(sold, { amount: 10_000 }), capture(held, { amount: 30_000 })];
+    const [paidPayment, held] = await Promise.all([
+      createPaidPayment(service),
+      charged(service, "card_auth"),
+    ]);
+    const operations = [refund(paidPayment, { amount: 10_000 }), capture(held, { amount: 30_000 })];
     const sent = operations.map(service.post);
     await KILL_POINTS[moment]!(service, operations, Promise.all(sent));
     await service.kill();
@@ -171,11 +174,11 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     await service.start();
     await service.endLeases(operations);
     for (const operation of operations) {
-      await retryAtOnce(service, operation);
+      await retryConcurrently(service, operation);
       await retryTwice(service, operation);
     }
     await service.sync();
-    assert.deepEqual(await refundsOf(service, sold), ["10000.00"]);
+    assert.deepEqual(await refundsOf(service, paidPayment), ["10000.00"]);
     assert.deepEqual(await captureOf(service, held), ["capture", "30000.00"]);
     await assertPaymentsMatchGateway(service.database, service.sandbox);
     assertChargedOnce(service);

@@ -337,7 +337,7 @@ Deno.test("metadata: unusual and deeply nested values are stored and returned un
         custom_field1: "理".repeat(255),
       });
       assert.equal(status_code, "201");
-      await box.settled();
+      await box.waitForWebhooks();
       const status = await send(box, "GET", `/v2/${transaction_id}/status`);
       assert.equal(status.text.includes(JSON.stringify(metadata)), true);
       assert.equal(box.hooks.at(-1)!.text.includes(JSON.stringify(metadata)), true);

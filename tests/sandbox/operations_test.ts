@@ -108,11 +108,11 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
     for (const [state, reach] of Object.entries(STATES)) {
       const id = await reach(box);
       const before = await box.status(id);
-      await box.settled();
+      await box.waitForWebhooks();
       const sentBefore = box.hooks.length;
       const { http, body } = await operation.run(box, id);
       assert.equal(http, 200, state);
-      await box.settled();
+      await box.waitForWebhooks();
       const after = await box.status(id);
       const code = operation.done[state];
       if (code) {
@@ -182,7 +182,7 @@ for (const [state, reach] of Object.entries(STATES)) {
   Deno.test(`status code of ${state}: matches the table in the status response and in the webhook`, async () => {
     await using box = await openSandbox();
     const id = await reach(box);
-    await box.settled();
+    await box.waitForWebhooks();
     const { http, body } = await box.call("GET", `/v2/${id}/status`);
     const [status, webhookCode, message] = CODES[state]!;
     assert.deepEqual([http, body.status_code], [200, status]);
@@ -261,7 +261,7 @@ Deno.test("denied challenge: both transaction status and fraud status are deny",
   const { transaction_id } = await box.charge("card_challenge");
   const { fraud_status } = await box.post(`/v2/${transaction_id}/deny`);
   assert.equal(fraud_status, "deny");
-  await box.settled();
+  await box.waitForWebhooks();
   const last = box.hooks.at(-1)!.body;
   assert.deepEqual([last.status_code, last.transaction_status, last.fraud_status], [
     "202",
@@ -278,7 +278,7 @@ Deno.test("approved challenge of an authorization: notifies the merchant", async
   });
   assert.equal(status_code, "201");
   await box.post(`/v2/${transaction_id}/approve`);
-  await box.settled();
+  await box.waitForWebhooks();
   assert.deepEqual(
     box.hooks.map(({ body }) => [body.transaction_status, body.fraud_status, body.status_code]),
     [["authorize", "challenge", "201"], ["authorize", "accept", "200"]],

@@ -58,7 +58,7 @@ Deno.test("restart: keeps all records", async () => {
     const subscription = { ...SUBSCRIPTION, token: ids.card };
     ids.subscription = (await box.post("/v1/subscriptions", subscription)).id;
     ids.invoice = (await box.post("/v1/invoices", INVOICE)).id;
-    await box.settled();
+    await box.waitForWebhooks();
     before = await view(box, ids);
   }
   await using box = await openSandbox({ path: file.path });
@@ -142,7 +142,7 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     const options = { path: file.path, onError: () => {} };
     await using box = await openSandbox(options, receiver);
     await box.charge("bca");
-    await box.settled();
+    await box.waitForWebhooks();
     const mend = breakCommits();
     const { http } = await box.call("POST", "/v2/charge", {
       payment_type: "gopay",
@@ -156,7 +156,7 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     assert.equal(receiver.hooks.filter(({ body }) => body.order_id === "unkept").length, 0);
   }
   await using box = await openSandbox({ path: file.path });
-  await box.settled();
+  await box.waitForWebhooks();
   // To the first receiver, which is closed.
   const webhooks: Json[] = await box.get("/_sandbox/webhooks");
   const unkept = webhooks.find(({ payload }) => payload.order_id === "unkept");
@@ -169,7 +169,7 @@ Deno.test("webhook: stores at most 50 attempts after many resends", async () => 
     await using box = await openSandbox({ path: file.path });
     box.receiver.answer = () => new Response("x".repeat(500), { status: 503 });
     await box.charge("bca");
-    await box.settled();
+    await box.waitForWebhooks();
     const [{ id }] = await box.get("/_sandbox/webhooks");
     for (let time = 0; time < 60; time++) await box.control(`webhooks/${id}/resend`);
     assert.equal((await box.get("/_sandbox/webhooks"))[0].attempts.length, 50);
@@ -187,7 +187,7 @@ Deno.test("restart: delivers webhooks that were not delivered", async () => {
     await using box = await openSandbox({ path: file.path, settings });
     // Rejected by the receiver, with a retry in a few minutes.
     await box.charge("bca");
-    await box.settled();
+    await box.waitForWebhooks();
   }
   await using box = await openSandbox({ path: file.path, settings });
   const [waiting] = await box.get("/_sandbox/webhooks");
@@ -229,7 +229,7 @@ Deno.test("restart: repeats a webhook that was being delivered at shutdown", asy
   const other = openReceiver();
   const settings = { notification_url: other.url };
   await using again = await openSandbox({ path: file.path, settings }, other);
-  await again.settled();
+  await again.waitForWebhooks();
   const webhooks: Json[] = await again.get("/_sandbox/webhooks");
   assert.deepEqual(
     webhooks.map(({ event, state, attempts }) => [event, state, attempts.length]),
@@ -245,7 +245,7 @@ Deno.test("restart: actions that became due during the downtime run at startup",
     await using box = await openSandbox({ path: file.path });
     // So many records that reading them takes longer than the first one takes to become due.
     await Promise.all(Array.from({ length: 400 }, () => box.charge("gopay")));
-    await box.settled();
+    await box.waitForWebhooks();
   }
   // At this speed 15 minutes pass before the sandbox has read its state.
   await using box = await openSandbox({ path: file.path, speed: 1_000_000_000 });
@@ -382,7 +382,7 @@ Deno.test("kill -9 after a response: loses no acknowledged operation and repeats
         transaction_details: { order_id, gross_amount: 1_000 },
         bank_transfer: { bank: "bca" },
       });
-    // All at once; the process is killed after the first response.
+    // All at the same time; the process is killed after the first response.
     const names = Array.from({ length: 20 }, (_, index) => `run-${run}-${index}`);
     const charges = names.map((name) =>
       charge(name).then(({ body }) => answered.push(body), () => {})
@@ -402,7 +402,7 @@ Deno.test("kill -9 after a response: loses no acknowledged operation and repeats
     assert.equal(status.transaction_id, transaction_id);
     assert.deepEqual(status.va_numbers, va_numbers);
   }
-  await box.settled();
+  await box.waitForWebhooks();
   const all: Json[] = await box.get("/_sandbox/transactions");
   assert.equal(new Set(all.map(({ transaction_id }) => transaction_id)).size, all.length);
   // Every transaction in a webhook exists.

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
-import { dataFolder, PROJECT } from "../support/project.ts";
+import { createDataFolder, PROJECT } from "../support/project.ts";
 import { runTask, startService } from "../support/service.ts";
 
 const TASK = [Deno.execPath(), "task", "-q", "--config", join(PROJECT, "deno.json"), "sandbox"];
 
 async function startAlone(...args: string[]) {
-  await using elsewhere = await dataFolder();
+  await using elsewhere = await createDataFolder();
   return await startService({ command: [...TASK, "--port", "0", ...args], cwd: elsewhere.path });
 }
 
@@ -26,7 +26,7 @@ Deno.test({
   ignore: !await hasProgram("curl", "the test of the sandbox's first charge is"),
   async fn() {
     await using sandbox = await startAlone("--memory");
-    await using folder = await dataFolder();
+    await using folder = await createDataFolder();
     const block = blockWith(await readGuide("sandbox.md"), "sh", "8001/v2/charge");
     const inPlace = block.replaceAll("http://127.0.0.1:8001", sandbox.url);
     const { stdout } = await runBlock(inPlace, {}, folder.path);
@@ -115,7 +115,7 @@ Deno.test("sandbox task: reports a port in use and a state file in use", async (
 });
 
 Deno.test("service with sandbox: uses the default keys and receives its webhooks", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   assert.match(service.sandbox, /^http:\/\/127\.0\.0\.1:\d+$/);
   const charged = await fetch(`${service.sandbox}/v2/charge`, {
@@ -133,7 +133,7 @@ Deno.test("service with sandbox: uses the default keys and receives its webhooks
 });
 
 Deno.test("service with sandbox: keeps the sandbox state after a restart", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   const ask = async (url: string, path: string, init: RequestInit = {}) => {
     const headers = { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` };
@@ -152,7 +152,7 @@ Deno.test("service with sandbox: keeps the sandbox state after a restart", async
 });
 
 Deno.test("service with sandbox: fails with one line if the state file is in use", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   await using _other = await startSandbox({ path: join(folder.path, "sandbox.kv"), port: 0 });
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: "0" };
   const { code, stderr } = await runTask(["start"], settings);
@@ -162,7 +162,7 @@ Deno.test("service with sandbox: fails with one line if the state file is in use
 });
 
 Deno.test("service with sandbox: fails with one line if the sandbox port is in use", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = String(listener.addr.port);
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: port };
@@ -172,7 +172,7 @@ Deno.test("service with sandbox: fails with one line if the sandbox port is in u
 });
 
 Deno.test("service with its own gateway: starts no sandbox", async () => {
-  await using folder = await dataFolder();
+  await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
   await using service = await startService({ settings });
   assert.equal(service.sandbox, "");

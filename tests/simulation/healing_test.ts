@@ -6,7 +6,7 @@ import { openApp } from "../support/app.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { type Invoice, invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { assertAllCharged, namesOf, type Subscription } from "../support/records/subscriptions.ts";
-import { checkLived, readKept } from "../support/simulation/check.ts";
+import { checkResult, readPaymentRows } from "../support/simulation/check.ts";
 import { type Day, openDay, runDue, scheduleOf } from "../support/simulation/healing_day.ts";
 import {
   type Charged,
@@ -34,7 +34,7 @@ const MORNING_MS = HOURS * 60_000;
 const CHECK = "GET /v2/:id/status";
 
 /** A record, and the name of what happens to it. */
-interface Lived<T> {
+interface NamedRecord<T> {
   name: string;
   subject: T;
 }
@@ -55,17 +55,17 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   >(
     lives: Record<string, L>,
     begin: (life: L, name: string) => Promise<T>,
-  ): Lived<T>[] {
-    const lived: Lived<T>[] = [];
+  ): NamedRecord<T>[] {
+    const records: NamedRecord<T>[] = [];
     for (const [name, life] of Object.entries(lives)) {
       const start = below(7 * HOURS);
       at(start, async () => {
         const subject = await begin(life, name);
-        lived.push({ name, subject });
+        records.push({ name, subject });
         for (const act of life.acts) at(start + act.after, () => act.do(day, subject));
       });
     }
-    return lived;
+    return records;
   }
 
   const payments = plan(
@@ -86,7 +86,7 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   // Runs the jobs that the last tick enqueued.
   await day.step();
 
-  await day.sandbox.settled();
+  await day.sandbox.waitForWebhooks();
   for (const each of payments) await withName(each.name, () => checkPayment(day, each));
   for (const each of invoices) await withName(each.name, () => checkInvoice(day, each));
   for (const each of subscriptions) await withName(each.name, () => checkSubscription(day, each));
@@ -106,7 +106,7 @@ async function withName(name: string, check: () => Promise<void>): Promise<void>
   }
 }
 
-/** The plan that `checkLived` needs; only the records count here. */
+/** `checkResult` requires a plan; this one has no steps, because only the records are checked. */
 const PLAN: Plan = {
   seed: SEED,
   kind: "bca",
@@ -116,8 +116,8 @@ const PLAN: Plan = {
   lateOrder: null,
 };
 
-/** The payment has the gateway's state, and every transition has one event, in order. */
-async function checkPayment(day: Day, { name, subject }: Lived<Charged>): Promise<void> {
+/** The payment has the gateway's state, and exactly the events that its transitions require. */
+async function checkPayment(day: Day, { name, subject }: NamedRecord<Charged>): Promise<void> {
   const { ends } = PAYMENT_LIVES[name]!;
   assert.equal((await day.read(subject.id)).transaction_status, ends);
   await checkAgainstGateway(day, subject);
@@ -130,11 +130,11 @@ async function checkAgainstGateway(
   const transaction = transactionId &&
     await sandbox.control(`transactions/${transactionId}`, undefined, "GET");
   const hooks = sandbox.hooks.map(({ body }) => body).filter((body) => body.order_id === orderId);
-  const kept = await readKept(app.database, [orderId]);
-  checkLived({ plan: PLAN, paymentId: id, orderId, hooks, accepted: [], transaction }, kept);
+  const rows = await readPaymentRows(app.database, [orderId]);
+  checkResult({ plan: PLAN, paymentId: id, orderId, hooks, accepted: [], transaction }, rows);
 }
 
-async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promise<void> {
+async function checkInvoice(day: Day, { name, subject }: NamedRecord<Invoice>): Promise<void> {
   const { ends, eventNames } = INVOICE_LIVES[name]!;
   const { sandbox, get, events, app } = day;
   const invoice = await parseInvoice(await get(`/invoices/${subject.id}/`), 200);
@@ -147,7 +147,10 @@ async function checkInvoice(day: Day, { name, subject }: Lived<Invoice>): Promis
   assert.deepEqual(await events(subject.id), eventNames);
 }
 
-async function checkSubscription(day: Day, { name, subject }: Lived<Subscription>): Promise<void> {
+async function checkSubscription(
+  day: Day,
+  { name, subject }: NamedRecord<Subscription>,
+): Promise<void> {
   const { ends, eventNames } = SUBSCRIPTION_LIVES[name]!;
   assert.equal((await day.stored(subject.id)).status, ends);
   assert.deepEqual(namesOf(await day.readEvents(subject.id)), eventNames);
@@ -156,7 +159,7 @@ async function checkSubscription(day: Day, { name, subject }: Lived<Subscription
 }
 
 /** Payments that were not charged through the service are adopted, with their owner. */
-async function checkAdopted(day: Day, charged: Lived<Charged>[]): Promise<void> {
+async function checkAdopted(day: Day, charged: NamedRecord<Charged>[]): Promise<void> {
   const ours = new Set(charged.map(({ subject }) => subject.id));
   const rows = await day.app.database.query((sql) =>
     sql<{ id: string; order_id: string; transaction_id: string; user_id: string }[]>`
@@ -256,7 +259,7 @@ Deno.test("schedule: failed runs are reported as failed, and later runs do their
   });
   await using day = await openDay({ wrapDatabase });
   const lives = ["paid by wallet", "denied", "cancelled", "refunded", "never paid"];
-  const payments: Lived<Charged>[] = [];
+  const payments: NamedRecord<Charged>[] = [];
   for (const name of lives) {
     const life = PAYMENT_LIVES[name]!;
     const subject = await chargeOf(day, life, `broken-${payments.length}`);
@@ -281,7 +284,7 @@ Deno.test("schedule: failed runs are reported as failed, and later runs do their
     assert.equal((await day.read(subject.id)).transaction_status, "pending");
   }
   for (let minute = 0; minute < 3 * HOURS; minute += 10) await day.step(10);
-  await day.sandbox.settled();
+  await day.sandbox.waitForWebhooks();
   for (const each of payments) await withName(each.name, () => checkPayment(day, each));
   assert.deepEqual((await day.runs()).filter(({ error }) => error !== null), []);
 });

@@ -1,8 +1,8 @@
 import { createDatabase } from "../support/database/database.ts";
-import { checkBystander, checkLived, readKept } from "../support/simulation/check.ts";
+import { checkBystander, checkResult, readPaymentRows } from "../support/simulation/check.ts";
 import { mutationOf } from "../support/simulation/mutations.ts";
 import { describePlan, type Plan, planOf, type Step } from "../support/simulation/plan.ts";
-import { live } from "../support/simulation/run.ts";
+import { runPlan } from "../support/simulation/run.ts";
 import { openWorld } from "../support/simulation/world.ts";
 
 /** SIMULATION_SEED runs one history; SIMULATION_HISTORIES says how many follow it. */
@@ -20,7 +20,7 @@ Deno.test(`simulation: after ${HISTORIES} random histories every payment has the
   for (let done = 0; done < HISTORIES; done += AT_ONCE) {
     const length = Math.min(AT_ONCE, HISTORIES - done);
     const plans = Array.from({ length }, (_, index) => planOf(FIRST + done + index));
-    const failures = await liveAll(databaseUrl, plans);
+    const failures = await runPlans(databaseUrl, plans);
     if (failures.length > 0) {
       throw new Error(describeFailures(failures), { cause: failures[0]!.error });
     }
@@ -96,7 +96,7 @@ for (const [index, [name, history]] of Object.entries(REGRESSIONS).entries()) {
       lateOrder: null,
       ...history,
     };
-    const [failure] = await liveAll(await createDatabase(), [plan]);
+    const [failure] = await runPlans(await createDatabase(), [plan]);
     if (failure) throw failure.error;
   });
 }
@@ -113,19 +113,19 @@ interface Failure {
 }
 
 /** Runs the histories at the same time; returns those that failed. */
-async function liveAll(databaseUrl: string, plans: Plan[]): Promise<Failure[]> {
+async function runPlans(databaseUrl: string, plans: Plan[]): Promise<Failure[]> {
   await using world = await openWorld(databaseUrl);
   const { database } = world.apps.a;
-  const ends = await Promise.allSettled(plans.map((plan) => live(world, plan, orderOf(plan))));
-  const kept = Map.groupBy(
-    await readKept(database, plans.map(orderOf)),
+  const ends = await Promise.allSettled(plans.map((plan) => runPlan(world, plan, orderOf(plan))));
+  const rows = Map.groupBy(
+    await readPaymentRows(database, plans.map(orderOf)),
     ({ order_id }) => order_id,
   );
   const failures = ends.flatMap((end, index): Failure[] => {
     const plan = plans[index]!;
     try {
       if (end.status === "rejected") throw end.reason;
-      checkLived(end.value, kept.get(orderOf(plan)) ?? []);
+      checkResult(end.value, rows.get(orderOf(plan)) ?? []);
       return [];
     } catch (error) {
       return [{ plan, error }];

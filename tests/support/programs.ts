@@ -1,6 +1,9 @@
 /** Finds programs that not every machine has. */
 
-/** Whether the program runs with these arguments. If not, prints what is skipped. */
+/**
+ * Whether the program runs with these arguments. If not, prints what is skipped: `skipped` is the
+ * start of that sentence, such as "its tests are".
+ */
 export async function hasProgram(
   program: string,
   skipped: string,

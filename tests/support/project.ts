@@ -5,10 +5,10 @@ import { join } from "node:path";
 /** The root of the repository. */
 export const PROJECT = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
 
-/** A new folder for `DATA_DIR`; it is removed afterwards. */
-export async function dataFolder(): Promise<{ path: string } & AsyncDisposable> {
+/** A new folder for `DATA_DIR`, which is removed when it is disposed. */
+export async function createDataFolder(): Promise<{ path: string } & AsyncDisposable> {
   const path = await Deno.makeTempDir({ prefix: "payment-gateway-data-" });
-  // As root, PostgreSQL runs as another user, who must be able to enter.
+  // If the tests run as root, PostgreSQL runs as another user, who needs access to the folder.
   await Deno.chmod(path, 0o755);
   return {
     path,
@@ -16,7 +16,7 @@ export async function dataFolder(): Promise<{ path: string } & AsyncDisposable> 
   };
 }
 
-/** Copies the project without what starts and tests leave behind. */
+/** Copies the project without its Git data, installed packages and generated files. */
 export async function copyProject(to: string, from = PROJECT): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const { name, isDirectory } of Deno.readDir(from)) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "./project.ts";
-import { DOWNLOADING, environment, runTask } from "./service.ts";
+import { DOWNLOAD_ENV, environment, runTask } from "./service.ts";
 import { TYPESCRIPT } from "./tools.ts";
 
 export interface Consumer extends AsyncDisposable {
@@ -20,7 +20,7 @@ export interface Consumer extends AsyncDisposable {
 /** Creates a folder with only the SDK, installed from its archive, and `files`. */
 export async function createConsumer(files: Record<string, string>): Promise<Consumer> {
   const path = await Deno.makeTempDir({ prefix: "payment-gateway-consumer-" });
-  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOADING);
+  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOAD_ENV);
   assert.equal(code, 0, stdout + stderr);
   const npm = async (args: string[], cwd: string) =>
     await succeed("npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd);
@@ -69,7 +69,7 @@ async function succeed(
   const { code, stdout, stderr } = await new Deno.Command(program, {
     args,
     cwd,
-    env: environment({ ...DOWNLOADING, ...settings }),
+    env: environment({ ...DOWNLOAD_ENV, ...settings }),
     clearEnv: true,
     stdin: "null",
   }).output();

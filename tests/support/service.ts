@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { askService } from "./client.ts";
-import { dataFolder, PROJECT } from "./project.ts";
+import { createDataFolder, PROJECT } from "./project.ts";
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -11,7 +11,7 @@ const START_TIMEOUT_MS = 60_000;
  * For processes that may download: behind a proxy that re-signs TLS, only the system's store has its
  * certificate authority.
  */
-export const DOWNLOADING = { DENO_TLS_CA_STORE: "mozilla,system" };
+export const DOWNLOAD_ENV = { DENO_TLS_CA_STORE: "mozilla,system" };
 
 /** The environment of a process: the settings and what Deno needs, without the tests' variables. */
 export function environment(settings: Record<string, string>): Record<string, string> {
@@ -163,7 +163,7 @@ function sandboxPort(settings: Record<string, string>): Record<string, string> {
  * of a first start in tests that are not about it. The folder is removed afterwards.
  */
 export async function preparedFolder(): Promise<{ path: string } & AsyncDisposable> {
-  const folder = await dataFolder();
+  const folder = await createDataFolder();
   const prepared = Deno.env.get("TEST_DATA_FOLDER");
   if (!prepared) return folder;
   // With their owners: as root, the database belongs to another user.

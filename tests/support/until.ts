@@ -2,14 +2,14 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   while (!await condition()) {
     if (Date.now() > deadline) throw timedOut(what);
     await delay(10);
@@ -20,10 +20,10 @@ export async function until(
 export async function inTime<T>(
   what: string,
   promise: Promise<T>,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(timedOut(what)), patienceMs);
+  const timer = setTimeout(() => reject(timedOut(what)), timeoutMs);
   try {
     return await Promise.race([promise, tooLate]);
   } finally {

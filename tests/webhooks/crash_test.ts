@@ -41,7 +41,7 @@ type Step = (wires: Wires) => { arrived(): boolean };
 const random = createRandom(seededState(28));
 
 /** About as many messages as a round has. */
-const MOST_MESSAGES = 60;
+const MESSAGES_PER_ROUND = 60;
 
 const STEPS: [string, Step][] = [
   ["after the commit, before the notification", ({ statements }) => {
@@ -64,7 +64,7 @@ const STEPS: [string, Step][] = [
   ...Array.from({ length: 2 }, (): [string, Step] => [
     "at any message to the database",
     ({ killAfter }) => {
-      killAfter(1 + random.below(MOST_MESSAGES));
+      killAfter(1 + random.below(MESSAGES_PER_ROUND));
       return { arrived: () => false };
     },
   ]),

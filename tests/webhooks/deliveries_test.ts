@@ -94,7 +94,7 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the res
     { ...then, notification_id: null },
     { ...settled, notification_id: notification.id },
   ]);
-  await until("the events are settled", async () => {
+  await until("the events are listed", async () => {
     const path = `/events/?resource_id=${payment.id}&order=oldest_first`;
     const events = await answered(webhooks.ask("GET", path), 200) as unknown[];
     if (events.length < 2) return false;

@@ -23,7 +23,7 @@ async function disablings(webhooks: TestWebhooks, endpointId: string): Promise<J
   const [row] = await webhooks.app.database.query((sql) =>
     sql`select count(*)::int as count from gateway.events where resource_id = ${endpointId}`
   );
-  await until("the events are settled", async () => (await stored()).length === row!.count);
+  await until("the events are listed", async () => (await stored()).length === row!.count);
   return await stored();
 }
 

@@ -229,7 +229,7 @@ Deno.test("webhook delivery: an endpoint that hangs delays no other and uses a b
       "it also gets later events",
       () => receivedNames(quick.received, late.id).length === 2,
     );
-    assert.ok(receiver.received.length <= 16, `${receiver.received.length} at once`);
+    assert.ok(receiver.received.length <= 16, `${receiver.received.length} at the same time`);
     const pending = await webhooks.deliveries(slow.id, "?status=pending");
     assert.equal(pending.length, payments.length + 2);
   } finally {
@@ -293,10 +293,10 @@ Deno.test("webhook order: two instances with failures send 200 events in order, 
     let most = 0;
     each.answer(async (webhook) => {
       const { id } = eventIn(webhook).data;
-      if (underWay.has(id)) broken.push(`two at once of ${id}`);
+      if (underWay.has(id)) broken.push(`two at the same time of ${id}`);
       underWay.add(id);
       most = Math.max(most, underWay.size);
-      if (most > 16) broken.push(`${most} at once`);
+      if (most > 16) broken.push(`${most} at the same time`);
       await delay(random.below(4));
       underWay.delete(id);
       if (random.below(4) === 0) return random.below(2) === 0 ? "close" : { status: 500 };

@@ -4,9 +4,9 @@ import { authorizeCard, cardDetails } from "../../cards/authorization.ts";
 import { saveCard } from "../../cards/tokens.ts";
 import { DAY, formatWib, MINUTE } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
-import { count, flag, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
+import { flag, integer, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
 import type { Card } from "../../world/records.ts";
-import type { Details, Transaction, TransactionStart } from "../../world/transaction.ts";
+import type { Details, InitialTransaction, Transaction } from "../../world/transaction.ts";
 import type { Identity, World } from "../../world/world.ts";
 import { Common, defineMethod, type View } from "./method.ts";
 
@@ -31,7 +31,7 @@ export const creditCard = defineMethod({
       callback_type: oneOf(["js_event", "form"]).nullish(),
       bank: oneOf(BANKS).nullish(),
       channel: text(20).nullish(),
-      installment_term: count(1, 60).nullish(),
+      installment_term: integer(1, 60).nullish(),
       bins: list(text(20), 100).nullish(),
       type: oneOf(["authorize"]).nullish(),
       save_token_id: flag().nullish(),
@@ -83,7 +83,7 @@ function isOfBin({ masked, behaviour }: Card, bin: string): boolean {
   return /^\d+$/.test(bin) ? masked.startsWith(bin) : behaviour.bank === bin;
 }
 
-function denied(card: Card, message: string): TransactionStart {
+function denied(card: Card, message: string): InitialTransaction {
   return {
     status: "deny",
     fraud: "deny",

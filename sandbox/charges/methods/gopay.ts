@@ -4,7 +4,7 @@ import { paymentOptions } from "../../accounts/accounts.ts";
 import { DAY, MINUTE } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { flag, list, object, text } from "../../http/validate.ts";
-import type { Transaction, TransactionStart } from "../../world/transaction.ts";
+import type { InitialTransaction, Transaction } from "../../world/transaction.ts";
 import type { Identity, World } from "../../world/world.ts";
 import { Common, defineMethod, pending } from "./method.ts";
 
@@ -76,7 +76,7 @@ interface Tokenized {
   callbackUrl: string | null;
 }
 
-function startTokenized(world: World, amount: number, request: Tokenized): TransactionStart {
+function startTokenized(world: World, amount: number, request: Tokenized): InitialTransaction {
   const account = world.accounts.get(request.accountId);
   if (!account) throw new Refusal(404, "Account doesn't exist.");
   const option = paymentOptions(account).find(({ token }) => token === request.token);

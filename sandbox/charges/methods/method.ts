@@ -1,12 +1,12 @@
 /** The interface of a payment method, and the request schema that all methods share. */
 
 import { z } from "zod";
-import { count, freeObject, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
+import { freeObject, integer, list, object, oneOf, rupiah, text } from "../../http/validate.ts";
 import type {
   Details,
+  InitialTransaction,
   MethodName,
   Transaction,
-  TransactionStart,
 } from "../../world/transaction.ts";
 import type { Identity, World } from "../../world/world.ts";
 
@@ -20,7 +20,7 @@ export interface Method {
   /** Schema of the whole request, including the method's own object. */
   schema: z.ZodType<ChargeRequest>;
   /** Returns the fields of a new transaction, or throws a Refusal. */
-  start(request: ChargeRequest, world: World): TransactionStart;
+  start(request: ChargeRequest, world: World): InitialTransaction;
   /** The method's own fields in responses and webhooks. */
   fields(transaction: Transaction, view: View, world: Identity): Record<string, unknown>;
   /** Time until expiry in ms; `max` is null if the merchant cannot change it. */
@@ -41,7 +41,7 @@ export type ChargeRequest = z.output<typeof Common>;
 export function defineMethod<S extends z.ZodType<ChargeRequest>>(
   method: Omit<Method, "schema" | "start"> & {
     schema: S;
-    start(request: z.output<S>, world: World): TransactionStart;
+    start(request: z.output<S>, world: World): InitialTransaction;
   },
 ): Method {
   return method as unknown as Method;
@@ -69,7 +69,7 @@ export const Customer = object({
 export const Item = object({
   id: text(50).nullish(),
   price: rupiah(-9_999_999_999_999),
-  quantity: count(1, 99_999_999),
+  quantity: integer(1, 99_999_999),
   name: text(50),
   brand: text(50).nullish(),
   category: text(50).nullish(),
@@ -91,7 +91,7 @@ export const Common = object({
   customer_details: Customer.nullish(),
   custom_expiry: object({
     order_time: text(30).nullish(),
-    expiry_duration: count(1, 1_000_000_000),
+    expiry_duration: integer(1, 1_000_000_000),
     unit: oneOf(["second", "minute", "hour", "day"]).nullish(),
   }).nullish(),
   custom_field1: text(255, 0).nullish(),
@@ -101,6 +101,6 @@ export const Common = object({
 });
 
 /** A transaction that waits for the customer. */
-export function pending(statusMessage: string, details: Details): TransactionStart {
+export function pending(statusMessage: string, details: Details): InitialTransaction {
   return { status: "pending", fraud: "accept", statusMessage, details };
 }

@@ -53,7 +53,7 @@ export function addPaymentLink(pages: Hono, world: OpenWorld): void {
 }
 
 function items(invoice: Invoice): Markup {
-  const { items, others } = summarizeInvoice(invoice);
+  const { items, adjustments } = summarizeInvoice(invoice);
   return html`
     <table class="items">
       <tbody>
@@ -65,7 +65,7 @@ function items(invoice: Invoice): Markup {
             </tr>
           `
         )}
-        ${others.map(({ name, amount }) =>
+        ${adjustments.map(({ name, amount }) =>
           html`
             <tr>
               <td>${name}</td>

@@ -29,7 +29,7 @@ export function addInvoicePdf(pages: Hono, world: World): void {
 }
 
 function invoicePdf(invoice: Invoice): Uint8Array<ArrayBuffer> {
-  const { number, customer, email, items, others } = summarizeInvoice(invoice);
+  const { number, customer, email, items, adjustments } = summarizeInvoice(invoice);
   const isQuotation = invoice.documentType === "quotation";
   const title = `${isQuotation ? "Quotation" : "Invoice"} ${number}`;
   const lines: Line[] = [
@@ -42,15 +42,15 @@ function invoicePdf(invoice: Invoice): Uint8Array<ArrayBuffer> {
     lines.push({ text: `Paid ${formatTime(invoice.paidAt)}`, x: MARGIN, y: 142 });
   }
   let y = 180;
-  const row = (text: string, amount: string, isBold = false) => {
+  const addRow = (text: string, amount: string, isBold = false) => {
     lines.push({ text, x: MARGIN, y, isBold }, { text: amount, x: RIGHT, y, isBold });
     y += 16;
   };
-  for (const item of items.slice(0, MAX_ITEMS)) row(describe(item), formatRupiah(item.sum));
-  if (items.length > MAX_ITEMS) row(`and ${items.length - MAX_ITEMS} more`, "");
-  for (const { name, amount } of others) row(name, formatRupiah(amount));
+  for (const item of items.slice(0, MAX_ITEMS)) addRow(describe(item), formatRupiah(item.sum));
+  if (items.length > MAX_ITEMS) addRow(`and ${items.length - MAX_ITEMS} more`, "");
+  for (const { name, amount } of adjustments) addRow(name, formatRupiah(amount));
   y += 8;
-  row("Total", formatRupiah(invoice.amount), true);
+  addRow("Total", formatRupiah(invoice.amount), true);
   lines.push({
     text: "Created by the sandbox: not a real invoice.",
     x: MARGIN,
@@ -113,7 +113,7 @@ function drawLine({ text, x, y, size = 10, isBold = false, isRightAligned = fals
   return `BT /${font} ${size} Tf ${left.toFixed(2)} ${PAGE.height - y} Td (${escape(text)}) Tj ET`;
 }
 
-/** Escapes brackets and backslashes; characters that the font lacks become `?`. */
+/** Escapes parentheses and backslashes; characters that the font lacks become `?`. */
 function escape(text: string): string {
   return text.replaceAll(/[^\x20-\x7e\xa0-\xff]/gu, "?").replaceAll(/[\\()]/g, "\\$&");
 }

@@ -31,13 +31,13 @@ export interface Installation extends AsyncDisposable {
   /** Requests to the gateway. */
   calls: Gate<Received>;
   /** Responses of the gateway. */
-  answers: Gate<Received>;
+  responses: Gate<Received>;
   /** Messages to the database. */
   statements: Gate<Packet>;
   /** Messages from the database. */
   results: Gate<Packet>;
   /** The calls that reached the gateway, in order. */
-  passed: Received[];
+  forwardedCalls: Received[];
   start(): Promise<void>;
   /** Sends SIGKILL; messages that wait at a gate are dropped. */
   kill(): Promise<void>;
@@ -88,7 +88,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   const { settings: sandboxSettings = { notification_url: null } } = options;
   let messagesLeft = Infinity;
   const onArrival = () => --messagesLeft === 0 && sendKill();
-  const [calls, answers] = [createGate<Received>(onArrival), createGate<Received>(onArrival)];
+  const [calls, responses] = [createGate<Received>(onArrival), createGate<Received>(onArrival)];
   const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(onArrival)];
   let service: Service | null = null;
   let isKilled = false;
@@ -105,17 +105,17 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: sandboxSettings }),
   );
   const relay = resources.use(openRelay());
-  const passed: Received[] = [];
+  const forwardedCalls: Received[] = [];
   relay.target = sandbox.url;
   relay.intercept = async (request, pass) => {
     request.headers = new Headers(request.headers);
     // Without the key the gateway does not deduplicate, so the service has to.
     if (!passesKeys) request.headers.delete("Idempotency-Key");
     if (!await calls.pass(request)) return lost();
-    passed.push(request);
+    forwardedCalls.push(request);
     const answer = await pass();
     const text = await answer.text();
-    return await answers.pass(request) ? new Response(text, answer) : lost();
+    return await responses.pass(request) ? new Response(text, answer) : lost();
   };
   const databaseUrl = await createDatabase();
   const wire = resources.use(openDatabaseWire(databaseUrl, { statements, results }));
@@ -146,10 +146,10 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     otherInstance,
     database,
     calls,
-    answers,
+    responses,
     statements,
     results,
-    passed,
+    forwardedCalls,
     async start() {
       service = await startService({ command: [Deno.execPath(), ...command], settings });
       isKilled = false;
@@ -159,7 +159,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       sendKill();
       await service?.ended;
       service = null;
-      for (const gate of [calls, answers, statements, results]) gate.lose();
+      for (const gate of [calls, responses, statements, results]) gate.lose();
     },
     killAfter: (messages) => messagesLeft = messages,
     async get(path) {

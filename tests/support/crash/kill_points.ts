@@ -30,10 +30,10 @@ export const AT_ANY_MESSAGE = "after a random message";
 
 interface KillPointOptions {
   /** Whether the replies to these operations are stored. */
-  areWritten(service: Killable, operations: Operation[]): Promise<boolean>;
+  areRepliesStored(service: Killable, operations: Operation[]): Promise<boolean>;
   /** How many messages one round of operations exchanges, roughly. */
   messages: number;
-  /** Of the random messages. */
+  /** For choosing the random message. */
   seed: number;
 }
 
@@ -42,29 +42,31 @@ export function createKillPoints(options: KillPointOptions): Record<string, Kill
   return {
     [BEFORE_CALL]: async ({ calls }, operations) => {
       calls.shut();
-      await until("all calls wait", () => calls.waiting().length >= operations.length);
+      await until("all calls are held", () => calls.waiting().length >= operations.length);
     },
-    [DURING_CALL]: holdAnswers,
+    [DURING_CALL]: holdResponses,
     "after the response, before it is stored": async (service, operations) => {
-      await holdAnswers(service, operations);
-      service.statements.shut((packet) => named([packet], operations).length > 0);
-      service.answers.open();
+      await holdResponses(service, operations);
+      service.statements.shut((packet) => operationsIn([packet], operations).length > 0);
+      service.responses.open();
       await until(
-        "all statements that store a response wait",
-        () => named(service.statements.waiting(), operations).length === operations.length,
+        "all statements that store a response are held",
+        () => operationsIn(service.statements.waiting(), operations).length === operations.length,
       );
     },
     "after the commit, before the service learns of it": async (service, operations) => {
-      await holdAnswers(service, operations);
-      const writing = new Set<number>();
+      await holdResponses(service, operations);
+      const writingConnections = new Set<number>();
       // Holds back nothing; only notes the connections whose results are to be held back.
       service.statements.shut((packet) => {
-        if (named([packet], operations).length > 0) writing.add(packet.connection);
+        if (operationsIn([packet], operations).length > 0) {
+          writingConnections.add(packet.connection);
+        }
         return false;
       });
-      service.results.shut(({ connection }) => writing.has(connection));
-      service.answers.open();
-      await until("all responses are stored", () => options.areWritten(service, operations));
+      service.results.shut(({ connection }) => writingConnections.has(connection));
+      service.responses.open();
+      await until("all responses are stored", () => options.areRepliesStored(service, operations));
     },
     [AT_ANY_MESSAGE]: async (service, _operations, replies) => {
       service.killAfter(1 + random.below(options.messages));
@@ -74,13 +76,16 @@ export function createKillPoints(options: KillPointOptions): Record<string, Kill
 }
 
 /** Waits until the gateway has processed all calls, and holds its responses back. */
-export async function holdAnswers({ answers }: Killable, operations: Operation[]): Promise<void> {
-  answers.shut();
-  await until("all answers wait", () => answers.waiting().length >= operations.length);
+export async function holdResponses(
+  { responses }: Killable,
+  operations: Operation[],
+): Promise<void> {
+  responses.shut();
+  await until("all responses are held", () => responses.waiting().length >= operations.length);
 }
 
-/** The operations whose reply is stored by these packets, which contain the idempotency key. */
-function named(packets: Packet[], operations: Operation[]): Operation[] {
+/** The operations whose idempotency key occurs in the packets: these packets store their replies. */
+function operationsIn(packets: Packet[], operations: Operation[]): Operation[] {
   const text = textOf(packets);
   return operations.filter(({ key }) => text.includes(key));
 }
@@ -90,13 +95,13 @@ interface Crash<O extends Operation> {
   killPoint: KillPoint;
   /** Repeats one operation after the restart. */
   retry: (operation: O) => Promise<Reply>;
-  /** Does background work before, after or while `retryAll` repeats all operations. */
+  /** Repeats all operations with `retryAll`, and runs background checks before, during or after it. */
   recover: (retryAll: () => Promise<Reply[]>) => Promise<Reply[]>;
 }
 
 /**
- * Sends all operations at once, kills the service, starts it again and repeats the operations. A
- * client that had a successful response before the crash must get the same one.
+ * Sends all operations at the same time, kills the service, starts it again and repeats the
+ * operations. A client that had a successful response before the crash must get the same one.
  */
 export async function crashAndRecover<O extends Operation>(
   service: Killable,
@@ -119,13 +124,13 @@ export async function crashAndRecover<O extends Operation>(
 
 /** Sends the operation twice: the second response must be a replay of the first. */
 export async function retryTwice(service: Killable, operation: Operation): Promise<Reply> {
-  const reply = await succeed(service, operation);
-  assert.deepEqual(await succeed(service, operation), { ...reply, isReplayed: true });
+  const reply = await sendUntilSuccess(service, operation);
+  assert.deepEqual(await sendUntilSuccess(service, operation), { ...reply, isReplayed: true });
   return reply;
 }
 
-/** Repeats 503 as clients do: on a busy machine the service can run into its own time limits. */
-export async function succeed(service: Killable, operation: Operation): Promise<Reply> {
+/** Retries after a 503, as clients do: on a busy machine the service can exceed its own time limits. */
+export async function sendUntilSuccess(service: Killable, operation: Operation): Promise<Reply> {
   let reply = await service.post(operation);
   await until(`${operation.path} has a response other than 503`, async () => {
     if (reply?.status !== 503) return true;
@@ -138,8 +143,8 @@ export async function succeed(service: Killable, operation: Operation): Promise<
   return reply!;
 }
 
-/** Sends the operation ten times at once: one runs, the others get its reply or 409. */
-export async function retryAtOnce(service: Killable, operation: Operation): Promise<void> {
+/** Sends the operation ten times at the same time: one runs, the others get its reply or 409. */
+export async function retryConcurrently(service: Killable, operation: Operation): Promise<void> {
   const replies = await Promise.all(Array(10).fill(operation).map(service.post));
   const statuses = replies.map((reply) => reply?.status);
   assert.ok(statuses.includes(operation.status), `${operation.path} ${statuses}`);

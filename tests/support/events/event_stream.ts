@@ -26,8 +26,8 @@ export interface Follower extends AsyncDisposable {
   lastId(): string | null;
   /** The number of heartbeats. */
   heartbeats(): number;
-  /** How the stream ended: in an orderly way, or with an error. */
-  over: Promise<"ended" | "broken">;
+  /** How the stream ended: normally (`ended`), or with an error (`broken`). */
+  ended: Promise<"ended" | "broken">;
   /** Waits until so many events have arrived. */
   untilReceived(count: number): Promise<StreamMessage[]>;
   /** Disconnects. */
@@ -87,17 +87,17 @@ export async function follow(
     } else assert.match(block, /^retry: \d+$/);
   }
 
-  const over = read();
+  const ended = read();
   async function close(): Promise<void> {
     await reader.cancel().catch(() => {});
-    await over;
+    await ended;
   }
   return {
     response,
     messages,
     lastId: () => lastId,
     heartbeats: () => heartbeats,
-    over,
+    ended,
     async untilReceived(count) {
       await until(`${count} events have arrived`, () => messages.length >= count);
       return messages;

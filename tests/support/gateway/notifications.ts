@@ -85,7 +85,7 @@ export async function findSentNotification(
   orderId: string,
   status: string,
 ): Promise<Json> {
-  await sandbox.settled();
+  await sandbox.waitForWebhooks();
   const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
     body.order_id === orderId && body.transaction_status === status
   );

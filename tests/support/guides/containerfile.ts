@@ -1,31 +1,31 @@
-/** Runs a Containerfile without a container engine: its root is a folder of the test. */
+/** Builds an image from the Containerfile without a container engine, in a folder of the test. */
 
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
 import { PROJECT } from "../project.ts";
-import { DOWNLOADING, environment } from "../service.ts";
+import { DOWNLOAD_ENV, environment } from "../service.ts";
 
 export interface Image {
-  /** The folder that is its root. */
+  /** The folder that stands for the root of the file system. */
   root: string;
   /** The working directory of its command. */
-  folder: string;
+  workdir: string;
   env: Record<string, string>;
   command: string[];
-  /** The paths that were copied into it, as named in the file. */
+  /** The source paths of all `COPY` instructions. */
   copied: string[];
 }
 
-/** Runs `COPY` and `RUN`; the base image has only Deno. */
+/** Runs the instructions in a folder that contains only Deno, as the base image does. */
 export async function buildImage(root: string): Promise<Image> {
   await Deno.mkdir(join(root, "bin"), { recursive: true });
   await Deno.copyFile(Deno.execPath(), join(root, "bin/deno"));
   await Deno.chmod(join(root, "bin/deno"), 0o755);
-  const image: Image = { root, folder: root, env: {}, command: [], copied: [] };
+  const image: Image = { root, workdir: root, env: {}, command: [], copied: [] };
   for (const [name, rest] of instructionsOf(await readProjectFile("Containerfile"))) {
-    const carryOut = INSTRUCTIONS[name];
-    assert.ok(carryOut, `The instruction ${name} is not supported`);
-    await carryOut(image, rest);
+    const runInstruction = INSTRUCTIONS[name];
+    assert.ok(runInstruction, `The instruction ${name} is not supported`);
+    await runInstruction(image, rest);
   }
   return image;
 }
@@ -40,7 +40,7 @@ export function imageEnvironment({ root, env }: Image): Record<string, string> {
 }
 
 /** The paths that `.containerignore` includes: its first line excludes everything. */
-export async function letIn(): Promise<string[]> {
+export async function includedPaths(): Promise<string[]> {
   const [first, ...others] = (await readProjectFile(".containerignore")).split("\n")
     .filter((line) => line && !line.startsWith("#"));
   assert.equal(first, "*");
@@ -64,8 +64,8 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
   EXPOSE: (_, rest) => assert.equal(rest, "8000"),
   USER: (_, rest) => assert.equal(rest, "deno"),
   async WORKDIR(image, rest) {
-    image.folder = join(image.root, rest);
-    await Deno.mkdir(image.folder, { recursive: true });
+    image.workdir = join(image.root, rest);
+    await Deno.mkdir(image.workdir, { recursive: true });
   },
   ENV(image, rest) {
     const [, name, value] = rest.match(/^(\w+)=(\S+)$/)!;
@@ -73,11 +73,11 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
   },
   async COPY(image, rest) {
     const names = rest.split(" ");
-    const to = join(image.folder, names.pop()!);
+    const to = join(image.workdir, names.pop()!);
     for (const name of names) {
       image.copied.push(name);
       const from = join(PROJECT, name);
-      // A file is copied into the folder; of a folder, its content is copied.
+      // As in a container engine, copying a folder copies its contents and not the folder itself.
       const { isFile } = await Deno.stat(from);
       await copy(from, isFile ? join(to, basename(name)) : to);
     }
@@ -85,9 +85,9 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
   async RUN(image, rest) {
     const { code, stderr } = await new Deno.Command("sh", {
       args: ["-c", rest],
-      env: environment({ ...DOWNLOADING, ...imageEnvironment(image) }),
+      env: environment({ ...DOWNLOAD_ENV, ...imageEnvironment(image) }),
       clearEnv: true,
-      cwd: image.folder,
+      cwd: image.workdir,
       stdin: "null",
     }).output();
     assert.equal(code, 0, `RUN ${rest}\n${new TextDecoder().decode(stderr)}`);

@@ -1,7 +1,8 @@
 /**
- * A process with its own queue and worker, to be killed. Its jobs record each run and have an
- * effect that a second run does not repeat; some fail the first time, some never end. Given jobs, it
- * writes them and runs what its queue delivers; without jobs it also sweeps.
+ * A process with its own queue and worker, which a test kills. Each job inserts a row for every run,
+ * and one row in total as its effect. Its first attempt can fail or hang. With payloads as an argument,
+ * the process inserts a job for each and runs what its queue delivers. Without, it sweeps for
+ * unfinished jobs as well.
  */
 
 import { systemClock } from "../../../core/clock.ts";

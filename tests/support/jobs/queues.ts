@@ -9,7 +9,7 @@ import type { OpenJobQueue } from "../../../core/jobs/queue.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../../core/jobs/worker.ts";
 import { setUpQueue } from "../../../db/queue.ts";
 import { createDatabase } from "../database/database.ts";
-import { dataFolder } from "../project.ts";
+import { createDataFolder } from "../project.ts";
 import { type Instance, openInstance } from "./jobs.ts";
 
 export const QUEUES: Queue[] = ["kv", "postgres"];
@@ -26,7 +26,7 @@ export interface TestQueue extends Instance {
 export async function openQueue(queue: Queue): Promise<TestQueue> {
   const databaseUrl = await createDatabase();
   await setUpQueue(databaseUrl, queue);
-  const folder = await dataFolder();
+  const folder = await createDataFolder();
   const instance = openInstance({ databaseUrl });
   return {
     ...instance,

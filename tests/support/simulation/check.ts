@@ -1,4 +1,4 @@
-/** Checks what must hold for a payment after any history. */
+/** Checks the conditions that a payment must meet after every simulated sequence of steps. */
 
 import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";
@@ -9,21 +9,24 @@ import type { GatewayPayment } from "../../../db/payments.ts";
 import type { History } from "../../../db/records.ts";
 import type { Json } from "../gateway/sandbox.ts";
 import type { Bystander } from "./mutations.ts";
-import { isForged, type Lived } from "./run.ts";
+import { isForged, type SimulationResult } from "./run.ts";
 
 type Entry = Pick<History, "from_status" | "to_status" | "fraud_status" | "created_at">;
 type Event = Pick<GatewayEvent, "name" | "sequence" | "created_at"> & { data: Json };
 
-/** All stored rows of a payment. */
-export interface Kept extends Omit<GatewayPayment, "items"> {
+/** A payment with its stored history, events and notifications. */
+export interface PaymentRows extends Omit<GatewayPayment, "items"> {
   history: Entry[];
   events: Event[];
   notifications: GatewayNotification[];
 }
 
-export async function readKept(database: Database, orderIds: string[]): Promise<Kept[]> {
+export async function readPaymentRows(
+  database: Database,
+  orderIds: string[],
+): Promise<PaymentRows[]> {
   return await database.query((sql) =>
-    sql<Kept[]>`
+    sql<PaymentRows[]>`
       select payment.*,
         coalesce((select json_agg(refund) from gateway.refunds refund
           where refund.payment_id = payment.id), '[]') as refunds,
@@ -37,15 +40,15 @@ export async function readKept(database: Database, orderIds: string[]): Promise<
   );
 }
 
-/** There is one payment for the order. */
-export function checkLived(lived: Lived, kept: Kept[]): void {
-  assert.deepEqual(kept.map(({ id }) => id), [lived.paymentId], "the payments of the order");
-  const [payment] = kept;
-  checkAgainstGateway(payment!, lived);
-  checkMoney(payment!, lived);
-  checkStory(payment!, lived);
-  checkEvents(payment!, lived);
-  checkNotifications(payment!, lived);
+/** Checks that the order has exactly one payment, and all conditions for that payment. */
+export function checkResult(result: SimulationResult, rows: PaymentRows[]): void {
+  assert.deepEqual(rows.map(({ id }) => id), [result.paymentId], "the payments of the order");
+  const [payment] = rows;
+  checkAgainstGateway(payment!, result);
+  checkMoney(payment!, result);
+  checkHistory(payment!, result);
+  checkEvents(payment!, result);
+  checkNotifications(payment!, result);
 }
 
 const PAID = ["settlement", "partial_refund", "partial_chargeback", "refund", "chargeback"];
@@ -56,14 +59,14 @@ function impliesPaid(status: string, fraud: string | null): boolean {
 }
 
 /** The stored state equals the gateway's. */
-function checkAgainstGateway(payment: Kept, { transaction }: Lived): void {
-  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+function checkAgainstGateway(payment: PaymentRows, { transaction }: SimulationResult): void {
+  const succeeded = payment.refunds.filter(({ status }) => status === "succeeded");
   const local = {
     status: payment.transaction_status,
     fraud: payment.fraud_status,
     captured: payment.captured_amount,
     refunded: formatMoney(payment.refunded_amount),
-    refunds: made.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
+    refunds: succeeded.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
   };
   if (!transaction) {
     const failed = {
@@ -73,7 +76,11 @@ function checkAgainstGateway(payment: Kept, { transaction }: Lived): void {
       refunded: "0.00",
       refunds: [],
     };
-    return assert.deepEqual(local, failed, "a charge that was never made has failed");
+    return assert.deepEqual(
+      local,
+      failed,
+      "a payment without a transaction at the gateway has failed",
+    );
   }
   assert.equal(payment.transaction_id, transaction.transaction_id);
   const status = transaction.transaction_status.toLowerCase();
@@ -86,23 +93,23 @@ function checkAgainstGateway(payment: Kept, { transaction }: Lived): void {
     refunded: transaction.refund_amount ?? "0.00",
     refunds: (transaction.refunds ?? []).map((each: Json) => [each.refund_key, each.refund_amount])
       .sort(),
-  }, "ours is the gateway's");
+  }, "the stored state equals the gateway's");
 }
 
-/** Refunds do not exceed the paid amount, and none is open. */
-function checkMoney(payment: Kept, { transaction }: Lived): void {
+/** Refunds do not exceed the paid amount, and none is pending. */
+function checkMoney(payment: PaymentRows, { transaction }: SimulationResult): void {
   assert.equal(payment.reserved_amount, 0, "nothing is reserved");
   assert.deepEqual(payment.refunds.filter(({ status }) => status === "pending"), []);
-  const made = payment.refunds.filter(({ status }) => status === "succeeded");
-  assert.equal(payment.refunded_amount, sum(made), "the refunded amount");
-  // A fee that the customer paid on top can be refunded, too, but not by the service.
+  const succeeded = payment.refunds.filter(({ status }) => status === "succeeded");
+  assert.equal(payment.refunded_amount, sum(succeeded), "the refunded amount");
+  // Refunds outside the service can include the fee that the customer paid in addition.
   assert.ok(
-    sum(made) <= Number(transaction?.gross_amount ?? 0),
+    sum(succeeded) <= Number(transaction?.gross_amount ?? 0),
     "refunds do not exceed what the customer paid",
   );
-  const own = made.filter(({ id, refund_key }) => id === refund_key);
+  const ownRefunds = succeeded.filter(({ id, refund_key }) => id === refund_key);
   assert.ok(
-    sum(own) <= (payment.captured_amount ?? 0),
+    sum(ownRefunds) <= (payment.captured_amount ?? 0),
     "refunds of the service do not exceed the captured amount",
   );
 }
@@ -111,8 +118,11 @@ function sum(refunds: { amount: number }[]): number {
   return refunds.reduce((total, { amount }) => total + amount, 0);
 }
 
-/** The history leads step by step to the current status, only by statuses that the gateway had. */
-function checkStory({ history, transaction_status, fraud_status }: Kept, lived: Lived): void {
+/** The history has no gaps, ends in the current status, and follows the order of the gateway. */
+function checkHistory(
+  { history, transaction_status, fraud_status }: PaymentRows,
+  result: SimulationResult,
+): void {
   const before = history.map((_, index) => history[index - 1]?.to_status ?? null);
   assert.deepEqual(
     history.map(({ from_status }) => from_status),
@@ -125,21 +135,25 @@ function checkStory({ history, transaction_status, fraud_status }: Kept, lived: 
     "the history ends in the current status",
   );
   if (history.length > 1) assert.equal(history.at(-1)?.fraud_status, fraud_status);
-  if (isForged(lived.plan) || !lived.transaction) return;
-  const gateways = lived.hooks.map(({ transaction_status }) => transaction_status);
-  // A failure that the service decided itself; the gateway may know another outcome.
-  const ours = history.map(({ to_status }) => to_status)
-    .filter((status) => status !== "failure" || gateways.includes(status));
-  let at = 0;
-  // A payment is pending here before the gateway knows of it.
-  const isInOrder = ours.slice(1).every((status) => {
-    at = gateways.indexOf(status, at) + 1;
-    return at > 0;
+  if (isForged(result.plan) || !result.transaction) return;
+  const gatewayStatuses = result.hooks.map(({ transaction_status }) => transaction_status);
+  // Ignores a failure that the service concluded itself: the gateway did not report it.
+  const storedStatuses = history.map(({ to_status }) => to_status)
+    .filter((status) => status !== "failure" || gatewayStatuses.includes(status));
+  let position = 0;
+  // The first status is skipped: a payment is pending before the gateway has its transaction.
+  const isInOrder = storedStatuses.slice(1).every((status) => {
+    position = gatewayStatuses.indexOf(status, position) + 1;
+    return position > 0;
   });
-  assert.ok(isInOrder, `${ours.join(", ")} is not in the gateway's order: ${gateways.join(", ")}`);
+  assert.ok(
+    isInOrder,
+    `${storedStatuses.join(", ")} is not in the gateway's order: ${gatewayStatuses.join(", ")}`,
+  );
 }
 
-const ENTERED: Record<string, string> = {
+/** The event of a transition to the status. */
+const EVENT_ON_ENTRY: Record<string, string> = {
   pending: "payment_received",
   authorize: "payment_received",
   deny: "payment_denied",
@@ -150,8 +164,8 @@ const ENTERED: Record<string, string> = {
   partial_chargeback: "payment_refunded",
 };
 
-/** Every transition has one event, in order, and there are no other events. */
-function checkEvents(payment: Kept, { hooks }: Lived): void {
+/** The events are exactly those that the transitions require, in order. */
+function checkEvents(payment: PaymentRows, { hooks }: SimulationResult): void {
   const { history, events } = payment;
   const numbers = Array.from({ length: payment.event_count }, (_, index) => index + 1);
   assert.deepEqual(events.map(({ sequence }) => sequence), numbers, "events are numbered");
@@ -159,10 +173,10 @@ function checkEvents(payment: Kept, { hooks }: Lived): void {
   const expected: string[] = [];
   let refunded = 0;
   for (const entry of history.slice(1)) {
-    const own = byTime.get(entry.created_at) ?? [];
-    const after = Number(own.at(-1)?.data.refund_amount ?? refunded);
-    expected.push(...namesOf(entry, expected, after > refunded));
-    for (const { data } of own) {
+    const ofEntry = byTime.get(entry.created_at) ?? [];
+    const after = Number(ofEntry.at(-1)?.data.refund_amount ?? refunded);
+    expected.push(...eventNamesFor(entry, expected, after > refunded));
+    for (const { data } of ofEntry) {
       assert.equal(
         data.transaction_status,
         entry.to_status,
@@ -174,7 +188,7 @@ function checkEvents(payment: Kept, { hooks }: Lived): void {
   assert.equal(refunded, payment.refunded_amount, "every refund has an event");
   const [first] = events;
   const times = history.map(({ created_at }) => String(created_at));
-  // The one event without a transition: the gateway knows the payment, too.
+  // The only event without a transition: the gateway confirmed that the payment is pending.
   if (first && !times.includes(String(first.created_at))) {
     assert.equal(first.data.transaction_status, "pending");
     expected.unshift("payment_received");
@@ -185,26 +199,26 @@ function checkEvents(payment: Kept, { hooks }: Lived): void {
   );
   assert.ok(
     wasPaid || !expected.includes("payment_settled"),
-    "a forgery did not settle the payment",
+    "a forged notification did not settle the payment",
   );
 }
 
-function namesOf(entry: Entry, before: string[], refundsGrew: boolean): string[] {
+function eventNamesFor(entry: Entry, earlierNames: string[], refundsGrew: boolean): string[] {
   const { from_status, to_status, fraud_status } = entry;
   const isChallenge = to_status === "capture" && fraud_status === "challenge";
-  const isEntered = from_status !== to_status;
+  const isNewStatus = from_status !== to_status;
   const names = new Set<string>();
-  if (impliesPaid(to_status, fraud_status) && !before.includes("payment_settled")) {
+  if (impliesPaid(to_status, fraud_status) && !earlierNames.includes("payment_settled")) {
     names.add("payment_settled");
   }
-  if (isEntered && isChallenge) names.add("payment_received");
-  if (isEntered && ENTERED[to_status]) names.add(ENTERED[to_status]);
+  if (isNewStatus && isChallenge) names.add("payment_received");
+  if (isNewStatus && EVENT_ON_ENTRY[to_status]) names.add(EVENT_ON_ENTRY[to_status]);
   if (refundsGrew) names.add("payment_refunded");
   return [...names];
 }
 
 /** Every accepted notification is stored and processed, and there are no others. */
-function checkNotifications(payment: Kept, { accepted }: Lived): void {
+function checkNotifications(payment: PaymentRows, { accepted }: SimulationResult): void {
   const { notifications, events } = payment;
   assert.deepEqual(
     notifications.map(({ id }) => id).sort(),
@@ -219,13 +233,16 @@ function checkNotifications(payment: Kept, { accepted }: Lived): void {
   const causes = events.flatMap(({ data }) => data.notification_id ?? []);
   const processed = notifications.filter(({ status }) => status === "processed");
   for (const id of causes) {
-    assert.ok(processed.some((each) => each.id === id), `${id} is the cause of an event`);
+    assert.ok(
+      processed.some((each) => each.id === id),
+      `${id} caused an event, so it is processed`,
+    );
   }
 }
 
-/** Forgeries did not change it. */
+/** Checks that forged notifications did not change the payment of another user. */
 export async function checkBystander(database: Database, { id, order_id }: Bystander) {
-  const [payment] = await readKept(database, [order_id]);
+  const [payment] = await readPaymentRows(database, [order_id]);
   assert.equal(payment!.id, id);
   assert.equal(payment!.transaction_status, "pending");
   assert.deepEqual(payment!.events.map(({ name }) => name), ["payment_received"]);

@@ -25,7 +25,7 @@ import {
 import type { World } from "./world.ts";
 
 /** The result of a history. */
-export interface Lived {
+export interface SimulationResult {
   plan: Plan;
   paymentId: string;
   orderId: string;
@@ -42,7 +42,11 @@ const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPref
 /** After this time a charge that the gateway does not know counts as not made, for every type. */
 const A_DAY_LATER_MS = 26 * 3_600_000;
 
-export async function live(world: World, plan: Plan, orderId: string): Promise<Lived> {
+export async function runPlan(
+  world: World,
+  plan: Plan,
+  orderId: string,
+): Promise<SimulationResult> {
   const { sandbox, apps } = world;
   const accepted: string[] = [];
   let transactionId: string | null = null;
