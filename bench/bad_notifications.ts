@@ -1,7 +1,7 @@
 /** Sends 100,000 invalid notifications; checks that rejected ones leave no rows and no memory growth. */
 
 import { generateApiKey } from "../core/api_key.ts";
-import { ask } from "../tests/support/database/database.ts";
+import { runSql } from "../tests/support/database/database.ts";
 import { dataFolder } from "../tests/support/project.ts";
 import { createBadBodies } from "./support/bad_bodies.ts";
 import { firmGoal, goal, row } from "./support/figures.ts";
@@ -15,7 +15,7 @@ const BODIES = 100_000;
 const AT_ONCE = 32;
 /** Memory is read after each part; later parts are compared with the first. */
 const PARTS = 10;
-const MOST_GROWTH = 1.2;
+const MAX_GROWTH = 1.2;
 
 await using folder = await dataFolder();
 await using server = await startPostgres(folder.path);
@@ -52,13 +52,13 @@ console.log(
 );
 for (const failure of failures.slice(0, 5)) console.log(`  ${failure}`);
 
-const stored = await ask(databaseUrl, "select id, status from gateway.notifications");
+const stored = await runSql(databaseUrl, "select id, status from gateway.notifications");
 const unexpected = stored.filter(({ id }) => !accepted.has(id));
 const isExact = unexpected.length === 0 && stored.length === accepted.size;
 const kept = `${accepted.size} accepted, ${stored.length} stored`;
 console.log(row("notifications", [kept], firmGoal("only accepted ones are stored", isExact)));
 
-const [left] = await ask(
+const [left] = await runSql(
   databaseUrl,
   `select (select count(*) from gateway.payments) - ${PENDING} as payments,
     (select count(*) from gateway.payments where transaction_status <> 'pending') as changed,
@@ -76,7 +76,7 @@ const megabytes = memory.map((bytes) => Math.round(bytes / 1e6));
 console.log(row(
   `memory after each tenth, MB: ${megabytes.join(" ")}`,
   [growth.toFixed(2)],
-  goal(`at most ${MOST_GROWTH} times the first`, growth <= MOST_GROWTH),
+  goal(`at most ${MAX_GROWTH} times the first`, growth <= MAX_GROWTH),
 ));
 
 async function sendAll(count: number): Promise<void> {

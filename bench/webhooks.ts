@@ -4,11 +4,11 @@ import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { createPoster } from "../core/webhooks/post.ts";
-import { ask as askDatabase } from "../tests/support/database/database.ts";
+import { runSql } from "../tests/support/database/database.ts";
 import { dataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
 import { goal, median, perSecond, ratio, row } from "./support/figures.ts";
-import { get, post } from "./support/load.ts";
+import { getRequest, post } from "./support/load.ts";
 import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startProgram } from "./support/program.ts";
@@ -20,7 +20,7 @@ const LEAST = 300;
 const EVENTS = 50;
 const DELIVERY_ROUNDS = 3;
 
-const MOST_ADDED = 1.1;
+const MAX_ADDED = 1.1;
 const ROUNDS = 6;
 /** Notifications in each round, for each kind. */
 const ROUND = 1_600;
@@ -70,7 +70,7 @@ const added = ratio(rates.none, rates.waiting);
 console.log(row(
   "an endpoint that is disabled: deliveries are stored",
   [perSecond(rates.waiting, "calls"), ratio(rates.waiting, rates.none)],
-  goal(`at most ${MOST_ADDED} times as long`, Number(added) <= MOST_ADDED),
+  goal(`at most ${MAX_ADDED} times as long`, Number(added) <= MAX_ADDED),
 ));
 console.log(row(
   "an endpoint that is enabled: deliveries are sent",
@@ -111,12 +111,12 @@ async function notify(count: number): Promise<number> {
 /** Sends a small request first, for the reason given in bench/notifications.ts. */
 async function connectWarm(): Promise<Caller> {
   const caller = await connect(service.url);
-  await caller.ask(get(`${service.url}health/live/`)());
+  await caller.send(getRequest(`${service.url}health/live/`)());
   return caller;
 }
 
 async function sendNotification(caller: Caller, request: string): Promise<void> {
-  const head = await caller.ask(request);
+  const head = await caller.send(request);
   if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
 }
 
@@ -128,7 +128,7 @@ async function deliverTo(endpoints: number, events: number): Promise<number> {
   await Promise.all(ids.map((id) => staff("PATCH", `webhook-endpoints/${id}/`, { enabled: true })));
   const ms = await received(endpoints * events);
   const open = "select from gateway.webhook_deliveries where status = 'pending'";
-  while ((await askDatabase(databaseUrl, open)).length > 0) await delay(20);
+  while ((await runSql(databaseUrl, open)).length > 0) await delay(20);
   await remove(ids);
   return endpoints * events / (ms / 1_000);
 }
@@ -166,7 +166,7 @@ async function createEndpoint(enabled: boolean): Promise<string> {
 async function remove(ids: string[]): Promise<void> {
   for (const id of ids) await staff("DELETE", `webhook-endpoints/${id}/`);
   const isGone = async () =>
-    (await askDatabase(databaseUrl, "select from gateway.webhook_endpoints")).length === 0;
+    (await runSql(databaseUrl, "select from gateway.webhook_endpoints")).length === 0;
   while (!await isGone()) await delay(20);
 }
 

@@ -12,7 +12,7 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { findTests, selectTests } from "./select.ts";
-import { ask, createDatabase, TEMPLATE } from "./support/database/database.ts";
+import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
 
@@ -207,7 +207,7 @@ async function startTestServer(): Promise<string> {
   cleanup.defer(stop);
   // Tests open thousands of connections; by default each derives a key in 4,096 iterations.
   const { username, password } = new URL(url);
-  await ask(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
+  await runSql(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
   const template = await createDatabase({ server: url, name: TEMPLATE, template: null });
   await migrate(template, await loadMigrations());
   return url;

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { parseAddressList } from "../address_list.ts";
-import { API_KEY_SHAPE } from "../api_key.ts";
+import { API_KEY_PATTERN } from "../api_key.ts";
 import {
   baseUrl,
   isEncryptedOrLoopback,
@@ -21,9 +21,9 @@ export const DEFAULT_SANDBOX_PORT = 8001;
 export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
 export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
-const DAYS = "must be a number of days, 1 to 36500";
+const DAYS_PROBLEM = "must be a number of days, 1 to 36500";
 
-const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
+const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 interface SettingInfo {
   description: string;
@@ -74,7 +74,8 @@ export const SETTINGS = z.object({
   ),
   DATABASE_URL: setting(
     {
-      description: "URL of a PostgreSQL 15 or newer, instead of the embedded one (secret)",
+      description:
+        "URL of a PostgreSQL server, version 15 or newer, to use instead of the embedded one (secret)",
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
@@ -92,20 +93,21 @@ export const SETTINGS = z.object({
   GATEWAY_SERVER_KEY: setting(
     {
       description: "Server key of the gateway account (secret); required with `DATABASE_URL`",
-      default: "none; without it and `DATABASE_URL`, the embedded default",
+      default: "none; if `DATABASE_URL` is not set either, the embedded default",
       example: "Mid-server-…",
     },
     "must be a key without spaces",
-    matching(GATEWAY_KEY_SHAPE),
+    matching(GATEWAY_KEY_PATTERN),
   ),
   GATEWAY_CLIENT_KEY: setting(
     {
-      description: "Client key of the gateway account; only needed to create card tokens here",
+      description:
+        "Client key of the gateway account; needed only if this service creates card tokens",
       default: "none",
       example: "Mid-client-…",
     },
     "must be a key without spaces",
-    matching(GATEWAY_KEY_SHAPE),
+    matching(GATEWAY_KEY_PATTERN),
   ),
   GATEWAY_ENV: setting(
     {
@@ -118,7 +120,7 @@ export const SETTINGS = z.object({
   ),
   GATEWAY_BASE_URL: setting(
     {
-      description: "Base URL of the gateway, if it is not one of these two",
+      description: "Base URL of the gateway; overrides the URL that `GATEWAY_ENV` selects",
       default: "set by `GATEWAY_ENV`",
       example: "https://gateway.example.com",
     },
@@ -173,22 +175,22 @@ export const SETTINGS = z.object({
   ),
   KEEP_JOBS_DAYS: setting(
     { description: "Days to keep finished jobs", default: "`30`", example: "7" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   KEEP_NOTIFICATIONS_DAYS: setting(
     { description: "Days to keep processed notifications", default: "`400`", example: "90" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   KEEP_KEYS_DAYS: setting(
     { description: "Days to keep idempotency keys", default: "`1`", example: "7" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   KEEP_EVENTS_DAYS: setting(
     { description: "Days to keep delivered events", default: "`400`", example: "90" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   WEBHOOK_ALLOW_PRIVATE: setting(
@@ -212,7 +214,7 @@ export const SETTINGS = z.object({
   AUTH_JWKS_URL: setting(
     {
       description: "Accept JWTs signed by a key of the JWK set at this URL",
-      default: "none accepted",
+      default: "JWTs are not accepted",
       example: "https://id.example.com/.well-known/jwks.json",
     },
     "must be an https:// URL (http:// for loopback only)",
@@ -221,7 +223,7 @@ export const SETTINGS = z.object({
   AUTH_JWT_SECRET: setting(
     {
       description: "Accept JWTs signed with this shared secret (HS256, HS384, HS512) (secret)",
-      default: "none accepted",
+      default: "JWTs are not accepted",
       example: "32 or more random characters",
     },
     "must have at least 32 characters",
@@ -261,7 +263,7 @@ export const SETTINGS = z.object({
       example: "gk_ followed by 32 random bytes in base64url",
     },
     "must be gk_ followed by 43 base64url characters (32 random bytes)",
-    matching(API_KEY_SHAPE),
+    matching(API_KEY_PATTERN),
   ),
   RATE_LIMIT_PER_SECOND: setting(
     {

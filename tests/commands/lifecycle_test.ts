@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { askService } from "../support/client.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, dataFolder, PROJECT } from "../support/project.ts";
 import {
@@ -98,7 +98,7 @@ Deno.test("stop: a request in flight is answered first", async () => {
   await isHeld;
   service.signal("SIGTERM");
   await untilWritten(service, '"event":"stopping"');
-  proxy.mend();
+  proxy.restore();
   assert.equal((await answer).status, 200);
   assert.equal((await service.ended).code, 0);
 });
@@ -192,7 +192,7 @@ Deno.test("start: invalid settings exit with 1 and one list without secrets", as
   assert.doesNotMatch(stderr, /hunter2/);
 });
 
-for (const absence of ["cut", "slam"] as const) {
+for (const absence of ["cut", "closeNewConnections"] as const) {
   Deno.test(`start: waits for a database that becomes available later (${absence})`, async () => {
     const { proxy, url } = throughProxy(await createDatabase());
     await using _ = proxy;
@@ -200,7 +200,7 @@ for (const absence of ["cut", "slam"] as const) {
     await using service = await startService({
       settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
       onOutput(output) {
-        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.mend();
+        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.restore();
       },
     });
     assert.equal((await service.get("/health/ready/")).status, 200);
@@ -212,7 +212,7 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
   const migrated = new URL(await createDatabase());
   const empty = new URL(await createDatabase({ template: null }));
   const role = `limited_${migrated.pathname.slice(-8)}`;
-  await ask(
+  await runSql(
     migrated.href,
     `
     create role ${role} login password 'x';

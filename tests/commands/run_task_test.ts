@@ -4,7 +4,7 @@ import { createProgress } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { askService } from "../support/client.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../support/payments/payments.ts";
@@ -100,7 +100,7 @@ async function openInstallation(): Promise<Installation> {
     charged: async () => await parsePayment(await charge(), 201),
     read: async (id) => await parsePayment(await app.as(key, `/payments/${id}/`), 200),
     makeDue: async (more = "") =>
-      void await ask(databaseUrl, `update gateway.payments set check_at = now() ${more}`),
+      void await runSql(databaseUrl, `update gateway.payments set check_at = now() ${more}`),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
@@ -141,7 +141,7 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
     });
   const invoice = await parseInvoice(await post("/invoices/", invoiceDue(Date.now())));
   await sandbox.control(`invoices/${invoice.gateway_invoice_id}/pay`);
-  await ask(own.settings.DATABASE_URL!, "update gateway.invoices set check_at = now()");
+  await runSql(own.settings.DATABASE_URL!, "update gateway.invoices set check_at = now()");
   const subscription = await parseSubscription(
     await post("/subscriptions/", {
       name: "coffee-club",
@@ -181,13 +181,16 @@ Deno.test("run: failures are counted and printed with their reason, with exit co
   await using own = await openInstallation();
   const { id, transaction_id } = await own.charged();
   // As if the sandbox had lost its data.
-  await ask(own.settings.DATABASE_URL!, "update gateway.payments set transaction_id = 'unknown'");
+  await runSql(
+    own.settings.DATABASE_URL!,
+    "update gateway.payments set transaction_id = 'unknown'",
+  );
   const { code, stdout, stderr } = await run(own.settings, "check_payment_status", id);
   assert.equal(code, 1);
   assert.equal(stdout, "1 processed, 0 changed, 1 failed\nPayment status: pending\n");
   assert.match(stderr, /^1 × GatewayAPIError: .*doesn't exist.*\n$/);
 
-  await ask(
+  await runSql(
     own.settings.DATABASE_URL!,
     `update gateway.payments set transaction_id = '${transaction_id}'`,
   );
@@ -210,7 +213,7 @@ Deno.test("run: process_charge_async makes a queued charge once", async () => {
   assert.equal(asked.status, 202);
   const { id } = await asked.json();
   // Even if its next attempt is due later.
-  await ask(
+  await runSql(
     own.settings.DATABASE_URL!,
     "update gateway.jobs set run_at = now() + interval '1 hour'",
   );
@@ -223,7 +226,10 @@ Deno.test("run: process_charge_async makes a queued charge once", async () => {
 
   const refusal = new RegExp(`^Job ${id} of task process_refund_async not found\\.$`);
   await assertRefused(own.settings, ["process_refund_async", id], refusal);
-  await ask(own.settings.DATABASE_URL!, "update gateway.jobs set status = 'failed', error = 'No.'");
+  await runSql(
+    own.settings.DATABASE_URL!,
+    "update gateway.jobs set status = 'failed', error = 'No.'",
+  );
   const failed = new RegExp(
     `^The job failed: No\\.\nTo retry it, send POST /jobs/${id}/retry/\\.$`,
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openApp, type TestApp } from "../support/app.ts";
 import { DEADLINE_MS } from "../../db/database.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { until } from "../support/until.ts";
@@ -39,7 +39,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     assert.deepEqual(problem.checks, { database: "down" });
     assert.equal((await app.request("/health/live/")).status, 200);
 
-    proxy.mend();
+    proxy.restore();
     await until("it is back", async () => (await lookUp()).status === 401);
     assert.equal((await app.request("/health/ready/")).status, 200);
   });
@@ -55,10 +55,10 @@ Deno.test("transaction: changes nothing if the connection is cut before its comm
     await sql`select 1`;
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
-  proxy.mend();
+  proxy.restore();
   const back = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
   await until("it is back", back);
-  const [row] = await ask(databaseUrl, "select to_regclass('half_way') as table");
+  const [row] = await runSql(databaseUrl, "select to_regclass('half_way') as table");
   assert.equal(row!.table, null);
 });
 
@@ -75,7 +75,7 @@ Deno.test("transaction: changes nothing if it ends after its deadline", async ()
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
   await ended.promise;
   await untilNoTransaction();
-  const [row] = await ask(databaseUrl, "select to_regclass('too_late') as table");
+  const [row] = await runSql(databaseUrl, "select to_regclass('too_late') as table");
   assert.equal(row!.table, null);
 });
 
@@ -116,7 +116,7 @@ async function queryOnce(app: TestApp): Promise<void> {
 /** Waits less than the 10 s after which the server itself ends an idle transaction. */
 function untilNoTransaction(): Promise<void> {
   return until("no transaction is open", async () => {
-    const open = await ask(
+    const open = await runSql(
       databaseUrl,
       `select from pg_stat_activity where datname = current_database()
        and pid <> pg_backend_pid() and state like '%in transaction%'`,

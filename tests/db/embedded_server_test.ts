@@ -8,7 +8,7 @@ import { dataFolder } from "../support/project.ts";
 
 const silent = () => {};
 
-async function postmaster(layout: Layout): Promise<number> {
+async function readServerPid(layout: Layout): Promise<number> {
   const text = await Deno.readTextFile(join(layout.cluster, "postmaster.pid"));
   return Number(text.split("\n")[0]);
 }
@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-Deno.test("embedded server: ends if the service is gone before it has started", async () => {
+Deno.test("embedded server: stops if the service ended before the server started", async () => {
   await using folder = await dataFolder();
   const layout = await install(folder.path, silent);
   const { success } = await new Deno.Command(layout.leash, {
@@ -34,7 +34,7 @@ Deno.test("embedded server: ends if the service is gone before it has started", 
   assert.equal(await findServer(layout), null);
 });
 
-Deno.test("embedded server: is restarted after a crash until that succeeds", async () => {
+Deno.test("embedded server: after a crash, is restarted until a restart succeeds", async () => {
   await using folder = await dataFolder();
   const layout = await install(folder.path, silent);
   const program = join(layout.programs, "bin/postgres");
@@ -48,7 +48,7 @@ Deno.test("embedded server: is restarted after a crash until that succeeds", asy
   });
   try {
     await Deno.rename(program, `${program}.away`);
-    Deno.kill(await postmaster(layout), "SIGKILL");
+    Deno.kill(await readServerPid(layout), "SIGKILL");
     await failed.promise;
     await Deno.rename(`${program}.away`, program);
     while (await findServer(layout) !== server.url) await delay(50);
@@ -60,14 +60,14 @@ Deno.test("embedded server: is restarted after a crash until that succeeds", asy
   assert.equal(await findServer(layout), null);
 });
 
-Deno.test("embedded server: stop returns while the server is frozen", async () => {
+Deno.test("embedded server: stop returns even if the server process is frozen", async () => {
   await using folder = await dataFolder();
   const layout = await install(folder.path, silent);
   const server = await startServer(layout);
-  const pid = await postmaster(layout);
+  const pid = await readServerPid(layout);
   Deno.kill(pid, "SIGSTOP");
   await server.stop();
-  // The leash ends it once it runs again (`isAlive` sends SIGCONT).
+  // `isAlive` sends SIGCONT. Then the script `leash.sh` stops the server.
   while (isAlive(pid)) await delay(50);
 });
 

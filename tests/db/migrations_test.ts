@@ -7,7 +7,7 @@ import {
   refuseOldServer,
 } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
 import { runTask } from "../support/service.ts";
 
@@ -25,7 +25,7 @@ Deno.test("migrate: applies each migration once, in the order of their numbers",
   assert.deepEqual(await migrate(url, migrations), []);
   const third = migration("0003_third", "insert into gateway.log values ('third')");
   assert.deepEqual(await migrate(url, [...migrations, third]), ["0003_third"]);
-  const lines = await ask(url, "select line from gateway.log");
+  const lines = await runSql(url, "select line from gateway.log");
   assert.deepEqual(lines.map(({ line }) => line), ["second", "third"]);
 });
 
@@ -56,7 +56,7 @@ Deno.test("migrate: rolls back a migration that fails", async () => {
   const url = await createDatabase({ template: null });
   const broken = migration("0001_broken", "create table gateway.half (id int); select nonsense");
   await assert.rejects(migrate(url, [broken]), { code: "42703" });
-  const [row] = await ask(url, "select to_regclass('gateway.half') as half");
+  const [row] = await runSql(url, "select to_regclass('gateway.half') as half");
   assert.equal(row!.half, null);
   assert.deepEqual(await migrate(url, [migration("0001_broken", "select 1")]), ["0001_broken"]);
 });
@@ -78,9 +78,9 @@ Deno.test("migrate: rejects PostgreSQL older than 15", () => {
 
 Deno.test("migrate: creates tables only in the schema gateway", async () => {
   const url = await createDatabase({ template: null });
-  await ask(url, "create table public.api_keys (mine text)");
+  await runSql(url, "create table public.api_keys (mine text)");
   await migrate(url, await loadMigrations());
-  const rows = await ask(
+  const rows = await runSql(
     url,
     `select schemaname || '.' || tablename as name from pg_tables
      where schemaname not in ('pg_catalog', 'information_schema')`,

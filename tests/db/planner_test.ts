@@ -11,7 +11,7 @@ import {
   paymentWrites,
 } from "../../db/payment_statements.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 
 const ROWS = 3_000;
 
@@ -107,15 +107,15 @@ Deno.test("planner settings: statements that were planned on small tables read f
   const url = await createDatabase();
   const tables = ["payments", "refunds", "events", "jobs", "webhook_deliveries"];
   for (const table of tables) {
-    await ask(url, `alter table gateway.${table} set (autovacuum_enabled = false)`);
+    await runSql(url, `alter table gateway.${table} set (autovacuum_enabled = false)`);
   }
-  await ask(url, fill(1, 10));
-  await ask(url, "analyze");
+  await runSql(url, fill(1, 10));
+  await runSql(url, "analyze");
   const early = openDatabase({ url, poolSize: 1 });
   const late = openDatabase({ url, poolSize: 1 });
   try {
     for (const run of Object.values(STATEMENTS)) await early.query(run);
-    await ask(url, fill(11, ROWS));
+    await runSql(url, fill(11, ROWS));
     for (const [name, run] of Object.entries(STATEMENTS)) {
       for (const [when, database] of Object.entries({ early, late })) {
         const read = await database.transaction(async (sql) => {

@@ -59,7 +59,7 @@ Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with i
   assert.equal(charged.status, 201);
   const payment = PaymentSchema.parse(await charged.json());
   await sandbox.control(`transactions/${payment.transaction_id}/pay`);
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   const paid = PaymentSchema.parse(await read(`/payments/${payment.id}/`));
   assert.equal(paid.transaction_status, "settlement");
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { askService } from "../support/client.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import {
   findPrograms,
   freePort,
@@ -62,9 +62,9 @@ Deno.test({
     }
     const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
     // A role for the service that does not exist where the dump is restored.
-    await ask(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
+    await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
-    await ask(DATABASE_URL, "drop owned by serving; drop role serving");
+    await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
     // The API key is in the database.
@@ -80,7 +80,7 @@ Deno.test({
       });
     assert.deepEqual(await call(service, "GET", `/payments/${payment.id}/`), payment);
     await sandbox.control(`transactions/${payment.transaction_id}/pay`);
-    await sandbox.settled();
+    await sandbox.webhooksAttempted();
     const paid = await call(service, "GET", `/payments/${payment.id}/`);
     assert.equal(paid.transaction_status, "settlement");
     await until("the webhook arrives", () => receiver.received.length === 2);
@@ -107,7 +107,7 @@ Deno.test({
     const ports = [taken, taken, freePort()];
     await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
     assert.deepEqual(ports, []);
-    const [row] = await ask(server.url, "show data_directory");
+    const [row] = await runSql(server.url, "show data_directory");
     assert.ok(row!.data_directory.startsWith(folder.path));
   },
 });

@@ -7,7 +7,7 @@ import { listEvents } from "../../core/events/read.ts";
 import type { EventFilter } from "../../db/events.ts";
 import { loadMigrations } from "../../db/migrations.ts";
 import { openApp, type TestApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -242,7 +242,7 @@ Deno.test("event order: survives moving the database to another server", async (
   const { app, writers, url } = board;
   const migrations = await loadMigrations();
   const generations = async () =>
-    (await ask(url, "select distinct generation from gateway.events order by 1"))
+    (await runSql(url, "select distinct generation from gateway.events order by 1"))
       .map(({ generation }) => generation);
   const low = await write(writers);
   await migrateDatabase(url, migrations, "kv");

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { NIL } from "uuid";
 import { openApp, type TestApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import {
   follow,
   listAll,
@@ -236,7 +236,7 @@ Deno.test("event stream: the listening connection reconnects by itself and finds
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
   const listeners = () =>
-    ask(
+    runSql(
       databaseUrl,
       `select pid from pg_stat_activity where datname = current_database()
         and application_name = 'payment-gateway events'`,
@@ -245,7 +245,7 @@ Deno.test("event stream: the listening connection reconnects by itself and finds
   for (let count = 1; count <= 2; count++) {
     const [{ pid }] = await listeners() as unknown as [{ pid: number }];
     const id = await writeEvent(writers.sql);
-    await ask(databaseUrl, `select pg_terminate_backend(${pid})`);
+    await runSql(databaseUrl, `select pg_terminate_backend(${pid})`);
     assert.equal((await follower.untilReceived(2 * count - 1)).at(-1)!.id, id);
     await payments.charge();
     await follower.untilReceived(2 * count);
@@ -280,7 +280,7 @@ for (const how of ["cut", "silence"] as const) {
     const heartbeats = live.heartbeats();
     await until("heartbeats still arrive", () => live.heartbeats() > heartbeats + 2);
     assert.equal(live.messages.length, 1);
-    proxy.mend();
+    proxy.restore();
     assert.deepEqual(idsOf(await live.untilReceived(4)), written);
     await using back = await follow(app, staff, { after: written[0] });
     assert.deepEqual(idsOf(await back.untilReceived(3)), written.slice(1));
@@ -302,16 +302,16 @@ Deno.test("event stream: a database outage while it catches up loses no event", 
   });
   // The first page was sent and is not read yet.
   proxy.cut();
-  const mended = until(
+  const restored = until(
     "it is noticed",
     () => app.logged().some(({ event }) => event === "event_follower_failed"),
-  ).then(proxy.mend);
+  ).then(proxy.restore);
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of response.body!) {
     text += decoder.decode(bytes, { stream: true });
     if (text.match(/^id: /gm)?.length === 120) break;
   }
-  await mended;
+  await restored;
   assert.deepEqual([...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id), written);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { askService } from "../support/client.ts";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { follow, listAll, parseMessage, serveApp } from "../support/events/event_stream.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -56,14 +56,14 @@ Deno.test("event stream: staff get all events, others their own only", async () 
   }
   // An event without an owner.
   const ownerless = randomUUID();
-  await ask(
+  await runSql(
     payments.databaseUrl,
     `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
     values ('${ownerless}', 'webhook_endpoint_disabled', 'webhook_endpoint', '${ownerless}', 1, '{}',
       now()); notify gateway_events`,
   );
   await all.untilReceived(6);
-  const owners = await ask(payments.databaseUrl, "select id, user_id from gateway.events");
+  const owners = await runSql(payments.databaseUrl, "select id, user_id from gateway.events");
   const ids = (user: string | null) =>
     all.messages.filter(({ id }) => owners.find((row) => row.id === id)!.user_id === user)
       .map(({ id }) => id);

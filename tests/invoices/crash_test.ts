@@ -253,7 +253,7 @@ async function assertDone(service: RecordInstallation, operation: RecordOperatio
  * invoice once, so invoices need no check.
  */
 async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void> {
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   const created = sandbox.hooks.map(({ body }) => body)
     .filter(({ event_name, name }) => event_name === undefined && name !== undefined);
   const names = created.map(({ name }) => name);

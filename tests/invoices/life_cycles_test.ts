@@ -419,7 +419,7 @@ Deno.test("invoice payment: a customer who pays twice gets one paid event, and t
   assert.deepEqual(paid.map(({ is_paid }) => is_paid), [true, true]);
   const refund = await invoices.post(`/payments/${paid[1]!.id}/refund/`, { reason: "twice" });
   assert.equal(refund.status, 200, await refund.clone().text());
-  await invoices.sandbox.settled();
+  await invoices.sandbox.webhooksAttempted();
   await invoices.runJobs();
   const refunded = await parsePayment(await invoices.get(`/payments/${paid[1]!.id}/`), 200);
   assert.equal(refunded.transaction_status, "refund");

@@ -10,7 +10,7 @@ import { chargeRequest } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 /** About as many messages as a round has, from the requests to the end of their jobs. */
-const MOST_MESSAGES = 120;
+const MAX_MESSAGES = 120;
 
 const random = createRandom(seededState(7));
 
@@ -69,7 +69,7 @@ const STEPS: Record<string, Step> = {
   },
   "at a random message of either connection": {
     rounds: 4,
-    prepare: (service) => service.killAfter(1 + random.below(MOST_MESSAGES)),
+    prepare: (service) => service.killAfter(1 + random.below(MAX_MESSAGES)),
     async bring(service, operations) {
       const keys = operations.map(({ key }) => key);
       await until("the service is killed, or all jobs are done", async () => {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { createSecretBox } from "../../core/secret_box.ts";
 import { findJob } from "../../db/job_queries.ts";
 import { openApp } from "../support/app.ts";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { newKey } from "../support/idempotency.ts";
@@ -16,13 +16,13 @@ const ASYNC = { Prefer: "respond-async" };
 
 /** All rows of all tables, as text. */
 async function stored(databaseUrl: string): Promise<string> {
-  const tables = await ask(
+  const tables = await runSql(
     databaseUrl,
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
      where table_schema not in ('pg_catalog', 'information_schema')`,
   );
   const rows = await Promise.all(
-    tables.map(({ name }) => ask(databaseUrl, `select t::text as row from ${name} t`)),
+    tables.map(({ name }) => runSql(databaseUrl, `select t::text as row from ${name} t`)),
   );
   return rows.flat().map(({ row }) => row).join("\n");
 }
@@ -171,7 +171,7 @@ Deno.test("card token: a repeated request with the same key restores an erased t
 Deno.test("card token: cannot be decrypted in the row of another job", async () => {
   await using payments = await openRelayed();
   const [one, two] = [await askForCard(payments), await askForCard(payments)];
-  await ask(
+  await runSql(
     payments.databaseUrl,
     `update gateway.jobs set secret = (select secret from gateway.jobs where id = '${one.id}')
      where id = '${two.id}'`,

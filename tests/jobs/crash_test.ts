@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { openQueue, QUEUES, type TestQueue } from "../support/jobs/queues.ts";
 import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
@@ -46,7 +46,7 @@ function startProcess(
 
 async function openQueueWithTables(name: TestQueue["queue"]): Promise<TestQueue> {
   const queue = await openQueue(name);
-  await ask(
+  await runSql(
     queue.databaseUrl,
     `create table runs (job uuid, attempt int); create table effects (job uuid primary key)`,
   );
@@ -54,7 +54,7 @@ async function openQueueWithTables(name: TestQueue["queue"]): Promise<TestQueue>
 }
 
 async function count(queue: TestQueue, from: string): Promise<number> {
-  const [row] = await ask(queue.databaseUrl, `select count(*)::int as count from ${from}`);
+  const [row] = await runSql(queue.databaseUrl, `select count(*)::int as count from ${from}`);
   return row!.count;
 }
 

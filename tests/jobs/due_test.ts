@@ -7,7 +7,7 @@ import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/job_queries.ts";
 import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA } from "../../db/queue.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
@@ -18,7 +18,7 @@ function many(count: number, job: Partial<NewJob>): NewJob[] {
 }
 
 async function rankOf(databaseUrl: string, id: string): Promise<number> {
-  const [row] = await ask(databaseUrl, `select rank from gateway.jobs where id = '${id}'`);
+  const [row] = await runSql(databaseUrl, `select rank from gateway.jobs where id = '${id}'`);
   return row!.rank;
 }
 
@@ -32,7 +32,7 @@ async function sweep(database: Database): Promise<string[]> {
 
 /** How many messages the queue has. */
 async function countQueued({ databaseUrl }: TestQueue): Promise<number> {
-  return (await ask(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
+  return (await runSql(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
 }
 
 for (const name of QUEUES) {
@@ -67,7 +67,7 @@ for (const name of QUEUES) {
       assert.ok(await countQueued(queue) > 100, "it has overtaken the checks in the queue, too");
     }
     slow.resolve();
-    await ask(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
+    await runSql(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
     if (isInQueue) await until("the queue is empty", async () => await countQueued(queue) === 0);
     await worker.close(10_000);
   });
@@ -141,8 +141,8 @@ Deno.test("sweep: a rank that cannot be listed does not stop the others, and the
 Deno.test("sweep: finds the due jobs of a rank by an index, without reading other ranks", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openInstance({ databaseUrl });
-  await ask(databaseUrl, "analyze");
-  await ask(
+  await runSql(databaseUrl, "analyze");
+  await runSql(
     databaseUrl,
     `insert into gateway.jobs (id, task, payload, rank, run_at, created_at, updated_at)
      select gen_random_uuid(), 'deliver test', '{}', rank, 'epoch', 'epoch', 'epoch'
@@ -179,7 +179,7 @@ Deno.test("worker: takes over the job of a crashed instance whose clock was a da
   await using instance = openWithClock(databaseUrl, 0);
   const lease = async (until: string) => {
     const id = await instance.insert();
-    await ask(
+    await runSql(
       databaseUrl,
       `update gateway.jobs set status = 'running', lease_until = ${until} where id = '${id}'`,
     );

@@ -3,7 +3,7 @@ import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { openDatabase } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 
 /** How many messages the queue has. */
 async function countQueued(databaseUrl: string): Promise<number> {
-  const [row] = await ask(
+  const [row] = await runSql(
     databaseUrl,
     `select count(*)::int as count from ${QUEUE_SCHEMA}._private_jobs`,
   );
@@ -39,12 +39,12 @@ for (const [what, how] of Object.entries(LOSSES)) {
     const missed = await queue.insert();
     await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
     assert.ok(!delivered.includes(missed));
-    proxy.mend();
+    proxy.restore();
     await until("the waiting job is delivered", () => delivered.includes(missed));
     const late = await queue.insert();
     await until("a new job is delivered", () => delivered.includes(late));
     const listening = () =>
-      ask(queue.databaseUrl, "select from pg_stat_activity where query like 'LISTEN %'");
+      runSql(queue.databaseUrl, "select from pg_stat_activity where query like 'LISTEN %'");
     await until(
       "the queue listens for notifications again",
       async () => (await listening()).length > 0,
@@ -62,7 +62,7 @@ Deno.test("postgres queue: waits for an unavailable database at the start, but n
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
   const id = await queue.insert();
   await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
-  proxy.mend();
+  proxy.restore();
   await until("the job is delivered", () => delivered.includes(id));
   proxy.cut();
   await jobQueue[Symbol.asyncDispose]();
@@ -141,7 +141,7 @@ Deno.test("postgres queue: messages that cannot be delivered are deleted at the 
   await using queue = await openQueue("postgres");
   await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
   // The message of a job that was queued again while a crashed worker held its lock.
-  await ask(
+  await runSql(
     queue.databaseUrl,
     `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
      update ${QUEUE_SCHEMA}._private_jobs set attempts = max_attempts where key is null`,
@@ -199,7 +199,7 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
   await using queue = await openQueue("postgres");
   const url = new URL(queue.databaseUrl);
   const role = `limited_${url.pathname.slice(-8)}`;
-  await ask(
+  await runSql(
     url.href,
     `create role ${role} login password 'x';
      grant usage on schema gateway to ${role};
@@ -208,7 +208,7 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
   const as = Object.assign(new URL(url), { username: role, password: "x" }).href;
   const setUp = () => setUpQueue(as, "postgres");
   await assert.rejects(setUp, { code: "42501", message: /schema gateway_worker/ });
-  await ask(
+  await runSql(
     url.href,
     `grant usage on schema ${QUEUE_SCHEMA} to ${role};
      grant select, insert, update, delete on all tables in schema ${QUEUE_SCHEMA} to ${role}`,
@@ -219,7 +219,7 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
   await writer.insert();
   assert.equal(await countQueued(url.href), 1);
 
-  await ask(url.href, `grant ${url.username} to ${role}`);
+  await runSql(url.href, `grant ${url.username} to ${role}`);
   await setUp();
 });
 
@@ -249,7 +249,7 @@ Deno.test("postgres queue: the insert of a job enqueues it, in the same transact
 Deno.test("postgres queue: ignores messages of an unknown format", async () => {
   await using queue = await openQueue("postgres");
   for (const payload of ["[]", '{"job": 7}', "null", "{}"]) {
-    await ask(queue.databaseUrl, `select ${QUEUE_SCHEMA}.add_job('job', '${payload}')`);
+    await runSql(queue.databaseUrl, `select ${QUEUE_SCHEMA}.add_job('job', '${payload}')`);
   }
   await using jobQueue = await queue.open();
   const delivered: string[] = [];

@@ -9,7 +9,7 @@ import { createEvents } from "../../core/subscribers/subscribe.ts";
 import type { Database } from "../../db/database.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -33,7 +33,7 @@ async function openOld(
 }
 
 async function idsIn(url: string, table: string): Promise<string[]> {
-  return (await ask(url, `select id from gateway.${table} order by id`)).map(({ id }) => id);
+  return (await runSql(url, `select id from gateway.${table} order by id`)).map(({ id }) => id);
 }
 
 interface OldJob {
@@ -96,7 +96,10 @@ async function addKey({ database }: TestApp, created: Date, leaseUntil = created
 }
 
 async function keysIn(url: string): Promise<string[]> {
-  const rows = await ask(url, "select key from gateway.idempotency_keys order by created_at, key");
+  const rows = await runSql(
+    url,
+    "select key from gateway.idempotency_keys order by created_at, key",
+  );
   return rows.map(({ key }) => key);
 }
 
@@ -216,7 +219,7 @@ Deno.test("prune: each statement deletes a few hundred rows at most", async () =
   await using old = await openOld({ wrapDatabase });
   const { app, url } = old;
   const countAll = async () => {
-    const [rows] = await ask(
+    const [rows] = await runSql(
       url,
       `select (select count(*) from gateway.jobs)::int +
         (select count(*) from gateway.idempotency_keys)::int as count`,
@@ -224,7 +227,7 @@ Deno.test("prune: each statement deletes a few hundred rows at most", async () =
     return rows!.count;
   };
   const at = `'${daysAgo(31).toISOString()}'::timestamptz`;
-  await ask(
+  await runSql(
     url,
     `insert into gateway.jobs (id, task, payload, status, run_at, created_at, updated_at)
        select (lpad(to_hex(${NOW - 31 * DAY_MS}::bigint), 12, '0') || '70008000' ||
@@ -303,7 +306,7 @@ Deno.test("prune: five concurrent runs delete every row once", async () => {
 Deno.test("prune: does not read rows that are kept", async () => {
   await using old = await openOld();
   const { app, url } = old;
-  await ask(
+  await runSql(
     url,
     `create function pg_temp.young(n int) returns uuid language sql as $$
        select (lpad(to_hex(${NOW - DAY_MS / 4}::bigint + n), 12, '0')
@@ -328,11 +331,11 @@ Deno.test("prune: does not read rows that are kept", async () => {
     await addNotification(app, daysAgo(401));
     await addKey(app, daysAgo(2));
   }
-  await ask(url, "analyze");
+  await runSql(url, "analyze");
   const all = await rowsRead(url, (each) => each.query((sql) => sql`select from gateway.jobs`));
   assert.ok(all >= 20_000, `${all} rows were read`);
   // Then many deliveries wait.
-  await ask(
+  await runSql(
     url,
     `insert into gateway.jobs
        (id, task, subject_id, payload, status, run_at, created_at, updated_at)

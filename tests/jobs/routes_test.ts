@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from "uuid";
 import { insertJobs, type NewJob } from "../../db/jobs.ts";
 import { JobSchema } from "../../routes/schemas/job.ts";
 import { openApp, type TestApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -48,7 +48,7 @@ async function openJobs(env?: Record<string, string>): Promise<Jobs> {
       return one.id;
     },
     async leave(id, status, more = "") {
-      await ask(
+      await runSql(
         databaseUrl,
         `update gateway.jobs set status = '${status}'${more} where id = '${id}'`,
       );
@@ -145,9 +145,9 @@ Deno.test("POST /jobs/{id}/retry/: staff retry a failed job with all its attempt
   assert.equal(response.status, 200);
   const job = JobSchema.parse(await response.json());
   assert.deepEqual([job.id, job.status, job.attempts, job.error], [id, "queued", 0, null]);
-  assert.equal(app.carried.at(-1)?.id, id);
+  assert.equal(app.enqueued.at(-1)?.id, id);
   await runDueJobs(app);
-  const [row] = await ask(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
+  const [row] = await runSql(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
   assert.deepEqual([row!.status, row!.attempts], ["failed", 1]);
 });
 
@@ -158,7 +158,7 @@ Deno.test("POST /jobs/{id}/retry/: rejects a job that has not failed", async () 
     await jobs.leave(id, status, ", attempts = 2");
     const { detail } = await assertProblem(await jobs.retry(id), 400, "invalid_state");
     assert.match(detail!, new RegExp(status));
-    const [row] = await ask(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
+    const [row] = await runSql(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
     assert.deepEqual([row!.status, row!.attempts], [status, 2]);
   }
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Queue } from "../../core/config/config.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { findServer } from "../../db/embedded/server.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
 import { dataFolder } from "../support/project.ts";
 import { runTask, startService } from "../support/service.ts";
@@ -79,7 +79,7 @@ Deno.test("service: fails to start with a role that is not a member of the queue
   const role = `serving_${url.pathname.slice(-8)}`;
   const own = { ...REAL, PORT: "0", DATABASE_URL: databaseUrl };
   assert.equal((await runTask(["migrate"], own)).code, 0);
-  await ask(
+  await runSql(
     databaseUrl,
     `create role ${role} login password 'x';
      grant usage on schema gateway to ${role};
@@ -98,7 +98,7 @@ Deno.test("queue switch: serve and migrate switch the queue and print it; other 
   const databaseUrl = await createDatabase();
   const settings = (QUEUE: Queue) => ({ ...REAL, PORT: "0", DATABASE_URL: databaseUrl, QUEUE });
   const isOn = async () =>
-    (await ask(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
+    (await runSql(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
   const run = async (QUEUE: Queue, ...command: string[]) => {
     const { code, stderr } = await runTask(command, settings(QUEUE));
     assert.equal(code, 0, stderr);

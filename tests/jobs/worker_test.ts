@@ -4,7 +4,7 @@ import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { insertJobs } from "../../db/jobs.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { until } from "../support/until.ts";
@@ -13,7 +13,7 @@ const databaseUrl = await createDatabase();
 
 /** As if the worker had not renewed its lease. */
 async function endLease(id: string): Promise<void> {
-  await ask(databaseUrl, `update gateway.jobs set lease_until = 'epoch' where id = '${id}'`);
+  await runSql(databaseUrl, `update gateway.jobs set lease_until = 'epoch' where id = '${id}'`);
 }
 
 /** The jobs that a sweep finds; none is run. */
@@ -128,7 +128,7 @@ Deno.test("worker: a job that fails because its workers crashed keeps the error 
     tasks: { greet: task(() => Promise.resolve(), { retries: 1 }) },
   });
   const id = await instance.insert();
-  await ask(
+  await runSql(
     databaseUrl,
     `update gateway.jobs set status = 'running', lease_until = 'epoch', attempts = 5,
        error = 'gateway_timeout: (outcome unknown: payment 1)' where id = '${id}'`,
@@ -146,7 +146,7 @@ Deno.test("worker: a job that crashes every process fails after a few attempts",
   });
   const id = await instance.insert();
   const lose = (attempts: number) =>
-    ask(
+    runSql(
       databaseUrl,
       `update gateway.jobs set status = 'running', lease_until = 'epoch', attempts = ${attempts}
        where id = '${id}'`,
@@ -466,7 +466,7 @@ Deno.test("worker: a job survives a database outage during its run", async () =>
   const id = await instance.insert();
   await instance.worker.run(id);
   assert.match(instance.logged(), /"event":"job_interrupted"/);
-  proxy.mend();
+  proxy.restore();
   await until("the database is back", () => instance.find(id).then(() => true, () => false));
   assert.equal((await instance.find(id)).status, "running");
   await endLease(id);

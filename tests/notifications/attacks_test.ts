@@ -387,7 +387,7 @@ async function chargeWithLostResponse(
   assert.equal(answer.outcome, "unknown", JSON.stringify(answer));
   const payment = await payments.read(answer.payment_id);
   assert.equal(payment.transaction_id, null);
-  await payments.sandbox.settled();
+  await payments.sandbox.webhooksAttempted();
   const hook = payments.sandbox.hooks.findLast(({ body }) => body.order_id === order_id)!;
   return [payment, hook.body];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { NotificationReceiptSchema } from "../../routes/notifications/schemas.ts";
 import { ProblemSchema } from "../../routes/schemas/problem.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { buildNotification, findSentNotification, sign } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
@@ -38,7 +38,7 @@ async function send({ app }: TestPayments, body: Body, message = ""): Promise<Re
 async function countRows({ databaseUrl }: TestPayments): Promise<Record<string, number>> {
   const tables = ["notifications", "payments", "events", "history", "refunds", "jobs"];
   const counts = tables.map((name) => `(select count(*)::int from gateway.${name}) as ${name}`);
-  const [row] = await ask(databaseUrl, `select ${counts.join(", ")}`);
+  const [row] = await runSql(databaseUrl, `select ${counts.join(", ")}`);
   return { ...row };
 }
 
@@ -320,7 +320,7 @@ async function saveState(payments: TestPayments, id: string): Promise<() => Prom
   const name = (table: string) => `kept_${table}_${id.replaceAll("-", "")}`;
   const each = (statement: (table: string, column: string) => string) =>
     tables.map(([table, column]) => statement(table, column)).join(";");
-  await ask(
+  await runSql(
     payments.databaseUrl,
     each((table, column) =>
       `create table ${name(table)} as select * from gateway.${table} where ${column} = '${id}'`

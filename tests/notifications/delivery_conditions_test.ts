@@ -8,7 +8,7 @@ import { findPayment, paymentWrites } from "../../db/payment_statements.ts";
 import type { WriteResult } from "../../db/side_effects.ts";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import {
   buildNotification,
   findSentNotification,
@@ -74,7 +74,7 @@ function countStatuses(notifications: GatewayNotification[]): Record<string, num
 /** The stored events of the payment, in order. */
 async function eventsOf({ databaseUrl }: TestPayments, id: string): Promise<Json[]> {
   return [
-    ...await ask(
+    ...await runSql(
       databaseUrl,
       `select name, sequence, data from gateway.events where resource_id = '${id}' order by sequence`,
     ),
@@ -206,7 +206,7 @@ async function lock(url: string, ...payments: Payment[]): Promise<AsyncDisposabl
 
 async function untilWaiting(url: string, count: number): Promise<void> {
   await until(`${count} statements wait for a lock`, async () => {
-    const [row] = await ask(
+    const [row] = await runSql(
       url,
       `select count(*)::int as waiting from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,
@@ -221,7 +221,7 @@ Deno.test("payment writes: batches of several payments lock them in the same ord
   const { app, second } = payments;
   const [a, b] = [await payments.charge("bca"), await payments.charge("gopay")];
   // PostgreSQL may scan a table of two rows sequentially, and so lock in the order of the table.
-  await ask(
+  await runSql(
     databaseUrl,
     `insert into gateway.payments
      select made.* from gateway.payments payment, generate_series(1, 1000) number,
@@ -274,7 +274,7 @@ Deno.test("notification: ten concurrent ones about a transaction created outside
     Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : second, body)),
   );
   assert.deepEqual(countStatuses(notifications), { duplicate: 9, processed: 1 });
-  const rows = await ask(
+  const rows = await runSql(
     databaseUrl,
     `select id, user_id, transaction_id, transaction_status, gross_amount
      from gateway.payments where order_id = '${order_id}'`,
@@ -305,7 +305,7 @@ Deno.test("notification: ten concurrent ones about an order unknown to the gatew
     Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : second, body)),
   );
   assert.deepEqual(countStatuses(notifications), { unmatched: 10 });
-  const rows = await ask(
+  const rows = await runSql(
     databaseUrl,
     `select id from gateway.payments where order_id = '${unknown.order_id}'`,
   );
@@ -347,7 +347,7 @@ Deno.test("notification: before the charge's response leads to one payment with 
       transaction_status: kind === "card" ? "capture" : "pending",
     });
     assert.deepEqual(charged.items.map(({ name }) => name), [ITEMS[0]!.name]);
-    const rows = await ask(
+    const rows = await runSql(
       databaseUrl,
       `select id from gateway.payments where order_id = '${order_id}'`,
     );
@@ -355,7 +355,7 @@ Deno.test("notification: before the charge's response leads to one payment with 
     assert.deepEqual(await payments.events(charged.id), [
       kind === "card" ? "payment_settled" : "payment_received",
     ]);
-    const notifications = await ask(
+    const notifications = await runSql(
       databaseUrl,
       `select status, payment_id from gateway.notifications where order_id = '${order_id}'`,
     );
@@ -580,7 +580,7 @@ Deno.test("notification: is answered in time and finished by a job if the gatewa
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
   const [job, ...others] = await jobsOf(app, notification.id);
   assert.deepEqual([job!.task, job!.status, others], ["process_notification", "queued", []]);
-  assert.ok(app.carried.some(({ id }) => id === job!.id), "the job is enqueued");
+  assert.ok(app.enqueued.some(({ id }) => id === job!.id), "the job is enqueued");
 
   held.release();
   await runDueJobs(app);

@@ -226,7 +226,7 @@ async function runSteps({ sandbox }: TestPayments, id: string, ...steps: string[
 
 /** The notifications of an order so far, in the order they were sent. */
 async function notificationsOf({ sandbox }: TestPayments, orderId: string): Promise<Json[]> {
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   return sandbox.hooks.map(({ body }) => body).filter(({ order_id }) => order_id === orderId);
 }
 

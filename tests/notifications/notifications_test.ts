@@ -37,17 +37,17 @@ async function notificationAfter(
   control: string,
   body?: Json,
 ): Promise<Json> {
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   const known = sandbox.hooks.length;
   await sandbox.control(`transactions/${transaction_id}/${control}`, body);
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   const notification = sandbox.hooks.slice(known).at(-1);
   assert.ok(notification, "the gateway sent a notification");
   return notification.body;
 }
 
 async function latestNotification({ sandbox }: TestPayments): Promise<Json> {
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   return sandbox.hooks.at(-1)!.body;
 }
 
@@ -295,7 +295,7 @@ Deno.test("notification: a refund made outside the service is read from the gate
   const body = { refund_key: "dashboard-1", amount: 4_000, reason: "Sorry" };
   const known = payments.sandbox.hooks.length;
   await payments.sandbox.post(`/v2/${paid.transaction_id}/refund`, body);
-  await payments.sandbox.settled();
+  await payments.sandbox.webhooksAttempted();
   const notification = payments.sandbox.hooks.slice(known).at(-1)!.body;
   assert.equal(notification.transaction_status, "partial_refund");
   assert.equal((await notifyAndRead(payments, notification)).status, "processed");

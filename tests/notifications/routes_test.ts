@@ -126,9 +126,9 @@ Deno.test("notification: is accepted from any sender with a valid signature, and
   const { app, sandbox } = payments;
   const staff = await app.createKey(STAFF);
   const { id, transaction_id, order_id } = await payments.charge();
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   await sandbox.control(`transactions/${transaction_id}/pay`);
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   const { text, body } = sandbox.hooks.at(-1)!;
   assert.equal(body.transaction_status, "settlement");
 

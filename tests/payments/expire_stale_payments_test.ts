@@ -140,7 +140,7 @@ Deno.test("expire_stale_payments: a payment made before the gateway receives the
   const swept = stale.sweep();
   await held.arrived;
   await stale.sandbox.control(`transactions/${payment.transaction_id}/pay`);
-  await stale.sandbox.settled();
+  await stale.sandbox.webhooksAttempted();
   await notify(stale, stale.sandbox.hooks.at(-1)!.body);
   assert.equal((await stale.read(payment.id)).is_paid, true);
   held.release();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { openApp } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { newKey } from "../support/idempotency.ts";
 import { operationOf, sendIntoFault } from "../support/payments/operations.ts";
@@ -50,14 +50,16 @@ function recordResponses(payments: RelayedPayments): Recorder {
 
 /** Every row of every table as text. */
 async function dump(databaseUrl: string): Promise<string[]> {
-  const tables = await ask(
+  const tables = await runSql(
     databaseUrl,
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
      where table_schema not in ('pg_catalog', 'information_schema')`,
   );
   assert.ok(tables.length >= 8);
   const rows = await Promise.all(
-    tables.map(({ name }) => ask(databaseUrl, `select '${name}' || t::text as row from ${name} t`)),
+    tables.map(({ name }) =>
+      runSql(databaseUrl, `select '${name}' || t::text as row from ${name} t`)
+    ),
   );
   const texts = rows.flat().map(({ row }) => row as string);
   // Columns of type bytea may contain text.

@@ -228,7 +228,7 @@ async function rowOf({ app }: Lossy, table: Table, { name }: Prepared): Promise<
 
 /** The gateway's notifications of subscriptions that it created with this name. */
 async function createdAtGateway({ sandbox }: Lossy, { name }: Prepared): Promise<Json[]> {
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   return sandbox.hooks.map(({ body }) => body)
     .filter((body) => body.name === name && body.event_name === undefined);
 }
@@ -358,7 +358,7 @@ const GATEWAY_CHANGES: GatewayChange[] = [
       sandbox.hooks.length = 0;
       const path = `invoices/${invoice.gateway_invoice_id}/pay`;
       await sandbox.control(path, { payment_type: "gopay" });
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       return { id: invoice.id, notifications: sandbox.hooks.map(({ body }) => body) };
     },
     check: checkInvoiceLaterJob,
@@ -373,7 +373,7 @@ const GATEWAY_CHANGES: GatewayChange[] = [
       const created = await parseSubscription(await post("/subscriptions/", request), 201);
       sandbox.hooks.length = 0;
       await sandbox.control(`subscriptions/${created.gateway_subscription_id}/run`);
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       return { id: created.id, notifications: sandbox.hooks.map(({ body }) => body) };
     },
     check: checkSubscriptionJob,

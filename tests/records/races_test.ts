@@ -208,7 +208,7 @@ testRace(
       const order = actions.map((_, index) => actions[(index + number) % actions.length]!);
       return order.map((run) => run());
     }));
-    await sandbox.settled();
+    await sandbox.webhooksAttempted();
     await instances.runJobs();
     for (const [number, { id }] of invoices.entries()) {
       await assertInvoiceAgrees(instances, id);
@@ -233,7 +233,7 @@ testRace(
     for (const invoice of invoices) transactions.push(await startPayments(instances, invoice, 2));
     for (const id of transactions.flat()) await sandbox.control(`transactions/${id}/pay`);
     await sandbox.advance(2 * DAY + 60);
-    await sandbox.settled();
+    await sandbox.webhooksAttempted();
     const notifications: Json[] = sandbox.hooks.map(({ body }) => body);
     assert.ok(notifications.length >= 70, `${notifications.length}`);
 
@@ -374,7 +374,7 @@ testRace(
     const invoice = await instances.invoice();
     const [transaction] = await startPayments(instances, invoice);
     await sandbox.control(`transactions/${transaction}/pay`);
-    await sandbox.settled();
+    await sandbox.webhooksAttempted();
     const notifications = sandbox.hooks.map(({ body }) => body);
     await Promise.all(
       Array.from({ length: 20 }, () => notifications.map((body) => instances.notify(body))).flat(),
@@ -399,7 +399,7 @@ testRace(
     for (let round = 1; round <= 4; round++) {
       sandbox.hooks.length = 0;
       await sandbox.advance(DAY);
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       instances.advance(DAY * 1_000);
       const notifications = sandbox.hooks.map(({ body }) => body);
       await Promise.all([
@@ -503,7 +503,7 @@ testRace(
       "X-Idempotency-Key": sent!.headers.get("X-Idempotency-Key")!,
     });
     await sandbox.control(`invoices/${atGateway.id}/pay`, { payment_type: "gopay" });
-    await sandbox.settled();
+    await sandbox.webhooksAttempted();
     await instances.runJobs();
     held.release();
     const invoice = await parseInvoice(await creating, 201);

@@ -36,7 +36,7 @@ Deno.test("linked account: is linked, read and unlinked", async () => {
     "DISABLED",
   ]);
   assert.equal((await box.get(path)).status_code, "204");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.deepEqual(
     box.hooks.map(({ path, body }) => [
       path,
@@ -144,7 +144,7 @@ Deno.test("gopay charge of a linked account: is denied without sufficient balanc
       [answer.status_code, answer.transaction_status, answer.channel_response_message],
       ["202", "deny", "Insufficient Balance"],
     );
-    await box.settled();
+    await box.webhooksAttempted();
     assert.equal(box.hooks.at(-1)!.body.channel_response_code, "201");
   }
 });
@@ -156,7 +156,7 @@ Deno.test("gopay charge of a linked account: accepts the pay-later option", asyn
   const later = metadata.payment_options.find(({ name }: { name: string }) => name === "PAY_LATER");
   const gopay = { account_id, payment_option_token: later.token };
   await box.charge("gopay", { gopay });
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.at(-1)!.body.payment_option_type, "PAY_LATER");
 });
 

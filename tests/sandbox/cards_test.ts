@@ -260,7 +260,7 @@ Deno.test("card charge: can save the card and returns when the token expires", a
   });
   assert.equal(again.saved_token_id, first.saved_token_id);
   assert.match(again.saved_token_id_expired_at, /^20\d\d-/);
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks[0]!.body.saved_token_id, first.saved_token_id);
 });
 
@@ -268,7 +268,7 @@ Deno.test("installment term: is a string in the charge response and a number els
   await using box = await openSandbox();
   const answer = await box.charge("card", { credit_card: { installment_term: 6 } });
   assert.equal(answer.installment_term, "6");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal((await box.status(answer.order_id)).installment_term, 6);
   assert.equal(box.hooks[0]!.body.installment_term, 6);
 });

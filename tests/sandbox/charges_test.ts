@@ -332,7 +332,7 @@ for (const [name, { kind, more, message }] of Object.entries(REJECTED)) {
     assert.equal(answer.status_code, "400");
     assert.match(answer.validation_messages.join(), message);
     assert.equal((await box.status("order-1")).status_code, "404");
-    await box.settled();
+    await box.webhooksAttempted();
     assert.equal(box.hooks.length, 0);
   });
 }

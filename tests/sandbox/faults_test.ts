@@ -92,7 +92,7 @@ Deno.test("fault delay: the transaction exists before the response; errors are d
   while (!await isMade(box));
   const refused = ask();
   while ((await box.get("/_sandbox/faults")).length > 0);
-  await box.settled();
+  await box.webhooksAttempted();
   stop.abort();
   assert.deepEqual(await Promise.all([first, refused]), ["no answer", "no answer"]);
 });

@@ -20,7 +20,7 @@ Deno.test("idempotency key: returns the first response for any body and operatio
   const cancel = await box.call("POST", "/v2/one/cancel", undefined, KEY);
   assert.equal(cancel.text, first.text);
   assert.equal((await box.status("one")).transaction_status, "pending");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, 1);
 });
 

@@ -254,7 +254,7 @@ check("notification helper reads every webhook as text and as object", async (ap
   await box.control(`transactions/${transaction_id}/pay`);
   const gone = await charge(api, "gopay");
   await api.transaction.expire(gone.order_id);
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, 4);
   for (const { text, body } of box.hooks) {
     assert.equal((await api.transaction.notification(text)).transaction_id, body.transaction_id);

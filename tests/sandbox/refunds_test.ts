@@ -95,7 +95,7 @@ Deno.test("refund with a used key: is rejected with 406, also after a full refun
 Deno.test("direct refund declined by the bank: keeps the settlement and does not use up the key", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
-  await box.settled();
+  await box.webhooksAttempted();
   const before = box.hooks.length;
   await box.fault("direct_refund", "bank_refuses");
   const path = `/v2/${order_id}/refund/online/direct`;
@@ -105,7 +105,7 @@ Deno.test("direct refund declined by the bank: keeps the settlement and does not
   assert.equal(body.status_message, "Refund denied by the bank");
   assert.equal(body.transaction_status, "settlement");
   assert.equal(body.refund_amount, "0.00");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, before);
   assert.equal((await box.post(path, { refund_key: "k" })).status_code, "200");
 });
@@ -233,7 +233,7 @@ Deno.test("refunds of one transaction: one hundred are stored and sent in webhoo
       assert.equal(answer.status_code, "200");
     }
     assert.equal((await box.post(`/v2/${order_id}/refund`, { amount: 1 })).status_code, "412");
-    await box.settled();
+    await box.webhooksAttempted();
     assert.equal((await box.status(order_id)).refunds.length, 100);
     assert.equal(box.hooks.at(-1)!.body.order_id, order_id);
   } finally {

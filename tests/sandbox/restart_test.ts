@@ -58,7 +58,7 @@ Deno.test("restart: keeps all records", async () => {
     const subscription = { ...SUBSCRIPTION, token: ids.card };
     ids.subscription = (await box.post("/v1/subscriptions", subscription)).id;
     ids.invoice = (await box.post("/v1/invoices", INVOICE)).id;
-    await box.settled();
+    await box.webhooksAttempted();
     before = await view(box, ids);
   }
   await using box = await openSandbox({ path: file.path });
@@ -142,8 +142,8 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     const options = { path: file.path, onError: () => {} };
     await using box = await openSandbox(options, receiver);
     await box.charge("bca");
-    await box.settled();
-    const mend = breakCommits();
+    await box.webhooksAttempted();
+    const restore = breakCommits();
     const { http } = await box.call("POST", "/v2/charge", {
       payment_type: "gopay",
       transaction_details: { order_id: "unkept", gross_amount: 1_000 },
@@ -152,11 +152,11 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     await box.call("POST", "/_sandbox/webhooks/settle");
     // A clock jump is not blocked by it.
     await box.call("POST", "/_sandbox/clock", { advance_seconds: 86_400 });
-    mend();
+    restore();
     assert.equal(receiver.hooks.filter(({ body }) => body.order_id === "unkept").length, 0);
   }
   await using box = await openSandbox({ path: file.path });
-  await box.settled();
+  await box.webhooksAttempted();
   // To the first receiver, which is closed.
   const webhooks: Json[] = await box.get("/_sandbox/webhooks");
   const unkept = webhooks.find(({ payload }) => payload.order_id === "unkept");
@@ -169,7 +169,7 @@ Deno.test("webhook: stores at most 50 attempts after many resends", async () => 
     await using box = await openSandbox({ path: file.path });
     box.receiver.answer = () => new Response("x".repeat(500), { status: 503 });
     await box.charge("bca");
-    await box.settled();
+    await box.webhooksAttempted();
     const [{ id }] = await box.get("/_sandbox/webhooks");
     for (let time = 0; time < 60; time++) await box.control(`webhooks/${id}/resend`);
     assert.equal((await box.get("/_sandbox/webhooks"))[0].attempts.length, 50);
@@ -187,7 +187,7 @@ Deno.test("restart: delivers webhooks that were not delivered", async () => {
     await using box = await openSandbox({ path: file.path, settings });
     // Rejected by the receiver, with a retry in a few minutes.
     await box.charge("bca");
-    await box.settled();
+    await box.webhooksAttempted();
   }
   await using box = await openSandbox({ path: file.path, settings });
   const [waiting] = await box.get("/_sandbox/webhooks");
@@ -229,7 +229,7 @@ Deno.test("restart: repeats a webhook that was being delivered at shutdown", asy
   const other = openReceiver();
   const settings = { notification_url: other.url };
   await using again = await openSandbox({ path: file.path, settings }, other);
-  await again.settled();
+  await again.webhooksAttempted();
   const webhooks: Json[] = await again.get("/_sandbox/webhooks");
   assert.deepEqual(
     webhooks.map(({ event, state, attempts }) => [event, state, attempts.length]),
@@ -245,7 +245,7 @@ Deno.test("restart: actions that became due during the downtime run at startup",
     await using box = await openSandbox({ path: file.path });
     // So many records that reading them takes longer than the first one takes to become due.
     await Promise.all(Array.from({ length: 400 }, () => box.charge("gopay")));
-    await box.settled();
+    await box.webhooksAttempted();
   }
   // At this speed 15 minutes pass before the sandbox has read its state.
   await using box = await openSandbox({ path: file.path, speed: 1_000_000_000 });
@@ -296,7 +296,7 @@ Deno.test("state file: an invalid or damaged file is reported and not left locke
 
 Deno.test("failed commit: leaves complete operations only, and ids are not repeated", async () => {
   await using file = await stateFile();
-  const mend = breakCommits(1);
+  const restore = breakCommits(1);
   try {
     let latest = 0;
     const journal = await openJournal(file.path);
@@ -315,7 +315,7 @@ Deno.test("failed commit: leaves complete operations only, and ids are not repea
       /could not be written to .*state\.kv \(The disk is full\)/,
     );
   } finally {
-    mend();
+    restore();
   }
   const journal = await openJournal(file.path);
   const [state, transactions, webhooks] = await Promise.all(
@@ -402,7 +402,7 @@ Deno.test("kill -9 after a response: loses no acknowledged operation and repeats
     assert.equal(status.transaction_id, transaction_id);
     assert.deepEqual(status.va_numbers, va_numbers);
   }
-  await box.settled();
+  await box.webhooksAttempted();
   const all: Json[] = await box.get("/_sandbox/transactions");
   assert.equal(new Set(all.map(({ transaction_id }) => transaction_id)).size, all.length);
   // Every transaction in a webhook exists.

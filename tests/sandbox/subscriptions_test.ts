@@ -60,7 +60,7 @@ Deno.test("subscription: returns its request and the time of its next charge", a
     previous_execution_at: null,
     next_execution_at: "2031-02-01T00:00:00.000000Z",
   });
-  await box.settled();
+  await box.webhooksAttempted();
   // The subscription object itself, unsigned.
   assert.deepEqual(recurring(box), [body]);
 });

@@ -44,7 +44,7 @@ Deno.test("webhook signature: covers the texts of the webhook and matches the te
   }, authorized);
   const cancelled = await box.call("POST", "/v2/2/cancel", undefined, authorized);
   assert.equal(cancelled.body.status_code, "200");
-  await box.settled();
+  await box.webhooksAttempted();
   // The webhook has 202 where the status response has 200: two signatures for one status.
   const webhook = box.hooks.at(-1)!.body;
   assert.equal(webhook.signature_key, signed(webhook, serverKey));
@@ -56,7 +56,7 @@ Deno.test("webhook signature: covers the texts of the webhook and matches the te
 Deno.test("webhook: is a JSON POST with the user agent Veritrans", async () => {
   await using box = await openSandbox();
   await box.charge("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   const { headers, path } = box.hooks[0]!;
   assert.equal(path, "/payment");
   assert.equal(headers.get("user-agent"), "Veritrans");
@@ -244,7 +244,7 @@ Deno.test("webhook redirects: are followed at most five times", async () => {
   box.receiver.answer = () =>
     new Response(null, { status: 307, headers: { Location: "/payment" } });
   await box.charge("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, 6);
 });
 
@@ -286,14 +286,14 @@ Deno.test("rejected call: sends no webhook", async () => {
   await box.charge("bca", { transaction_details: { gross_amount: 0 } });
   await box.charge("ovo", { ovo: { payer_phone_number: "+628249134000" } });
   await box.charge("card", { credit_card: { token_id: "nothing" } });
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, 0);
 });
 
 Deno.test("no webhook URL: nothing is sent and the transaction still changes", async () => {
   await using box = await openSandbox({ settings: { notification_url: null } });
   const { transaction_id } = await box.paid("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, 0);
   assert.equal((await box.status(transaction_id)).transaction_status, "settlement");
 });
@@ -337,7 +337,7 @@ Deno.test("fault webhook_out_of_order: settlement arrives before pending", async
   await using box = await openSandbox();
   await box.fault("charge", "webhook_out_of_order");
   await box.paid("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   assert.deepEqual(receivedStatuses(box), ["settlement", "pending"]);
 });
 
@@ -346,7 +346,7 @@ Deno.test("held webhook: is delivered by the settle call", async () => {
   await box.fault("charge", "webhook_out_of_order");
   await box.charge("bca");
   assert.equal(box.hooks.length, 0);
-  await box.settled();
+  await box.webhooksAttempted();
   assert.deepEqual(receivedStatuses(box), ["pending"]);
 });
 
@@ -380,7 +380,7 @@ Deno.test("webhook list: has payloads, attempts and responses", async () => {
   box.receiver.answer = () => new Response("<html>what?</html>", { status: 404 });
   const { transaction_id } = await box.charge("bca");
   await box.charge("gopay");
-  await box.settled();
+  await box.webhooksAttempted();
   const list = await box.get(`/_sandbox/webhooks?transaction_id=${transaction_id}`);
   assert.equal(list.length, 1);
   const [webhook] = list;
@@ -403,7 +403,7 @@ Deno.test("webhook: an endless response of the receiver is not read to its end",
       }),
     );
   await box.charge("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   const [webhook] = await box.get("/_sandbox/webhooks");
   assert.equal(webhook.attempts[0].answer, "x".repeat(500));
 });
@@ -413,7 +413,7 @@ Deno.test("webhook retries: duplicates and resends do not count", async () => {
   box.receiver.answer = () => new Response(null, { status: 500 });
   await box.fault("charge", "webhook_twice");
   await box.charge("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   const [twice] = await box.get("/_sandbox/webhooks");
   assert.deepEqual([twice.state, twice.attempts.length], ["waiting", 2]);
   await box.advance(3_600);
@@ -431,7 +431,7 @@ Deno.test("held webhook: a resend delivers it once", async () => {
   const [held] = await box.get("/_sandbox/webhooks");
   assert.equal(held.state, "held");
   await box.control(`webhooks/${held.id}/resend`);
-  await box.settled();
+  await box.webhooksAttempted();
   assert.equal(box.hooks.length, 1);
 });
 
@@ -439,7 +439,7 @@ Deno.test("control call: waits for its own webhooks only", async () => {
   await using box = await openSandbox();
   const first = await box.charge("bca");
   const second = await box.charge("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   const { promise: never, resolve: letGo } = Promise.withResolvers<void>();
   box.receiver.answer = async ({ body }) => {
     if (body.order_id === first.order_id) await never;
@@ -467,7 +467,7 @@ Deno.test("webhook redirect: is not followed to a URL that is not http", async (
   box.receiver.answer = () =>
     new Response(null, { status: 307, headers: { Location: "data:text/plain,hello" } });
   await box.charge("bca");
-  await box.settled();
+  await box.webhooksAttempted();
   const [webhook] = await box.get("/_sandbox/webhooks");
   assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
 });

@@ -86,7 +86,7 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   // Runs the jobs that the last tick enqueued.
   await day.step();
 
-  await day.sandbox.settled();
+  await day.sandbox.webhooksAttempted();
   for (const each of payments) await withName(each.name, () => checkPayment(day, each));
   for (const each of invoices) await withName(each.name, () => checkInvoice(day, each));
   for (const each of subscriptions) await withName(each.name, () => checkSubscription(day, each));
@@ -281,7 +281,7 @@ Deno.test("schedule: failed runs are reported as failed, and later runs do their
     assert.equal((await day.read(subject.id)).transaction_status, "pending");
   }
   for (let minute = 0; minute < 3 * HOURS; minute += 10) await day.step(10);
-  await day.sandbox.settled();
+  await day.sandbox.webhooksAttempted();
   for (const each of payments) await withName(each.name, () => checkPayment(day, each));
   assert.deepEqual((await day.runs()).filter(({ error }) => error !== null), []);
 });

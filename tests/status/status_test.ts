@@ -10,7 +10,7 @@ import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
-import { ask, createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
@@ -262,9 +262,9 @@ Deno.test("status: counts unknown outcomes and shows the state of the breaker", 
   const charge = { payment_type: "bank_transfer", bank: "bca", gross_amount: 10_000 };
   await post("/charge/", charge);
   await post("/charge/", charge);
-  const [gone] = await ask(watched.url, "select id from gateway.payments order by id limit 1");
+  const [gone] = await runSql(watched.url, "select id from gateway.payments order by id limit 1");
   // As if the check at the gateway had not found it.
-  await ask(
+  await runSql(
     watched.url,
     `update gateway.payments set transaction_status = 'failure' where id = '${gone!.id}'`,
   );
@@ -295,7 +295,7 @@ Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,0
   let kinds = 0;
   const prefix = () => String(++kinds).padStart(8, "0");
   const add = (status: string, name: string, count: number) =>
-    ask(
+    runSql(
       url,
       `insert into gateway.jobs (id, task, subject_id, payload, status, run_at, created_at, updated_at)
        select id, '${name}', id, '{"sequence": 1}', '${status}', ${at}, ${at}, ${at}
@@ -310,7 +310,7 @@ Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,0
     return { rows, workload: workload! };
   };
   await add("succeeded", "greet", 100_000);
-  await ask(
+  await runSql(
     url,
     `insert into gateway.notifications (id, order_id, transaction_status, status_code, gross_amount,
        status, raw_payload, created_at)
@@ -319,7 +319,7 @@ Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,0
   );
   const { rows: none } = await read();
   assert.ok(none < 100, `${none} rows were read`);
-  await ask(url, "analyze");
+  await runSql(url, "analyze");
   const { rows: analyzed } = await read();
   assert.ok(analyzed < 100, `${analyzed} rows were read`);
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
@@ -11,7 +11,7 @@ import {
 /** Fails if anything was stored or sent. */
 async function assertUntouched({ databaseUrl, relay }: TestSubscriptions): Promise<void> {
   for (const table of ["subscriptions", "idempotency_keys", "jobs", "events"]) {
-    assert.equal((await ask(databaseUrl, `select from gateway.${table}`)).length, 0, table);
+    assert.equal((await runSql(databaseUrl, `select from gateway.${table}`)).length, 0, table);
   }
   assert.deepEqual(relay.received, []);
 }

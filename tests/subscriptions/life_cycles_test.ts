@@ -427,7 +427,7 @@ Deno.test("sync: finds every charge once if all notifications of three cycles we
     for (const { id } of await subscriptions.sandbox.control("webhooks", undefined, "GET")) {
       await subscriptions.sandbox.control(`webhooks/${id}/resend`);
     }
-    await subscriptions.sandbox.settled();
+    await subscriptions.sandbox.webhooksAttempted();
     await runAllJobs(subscriptions);
     await assertAllCharged(subscriptions, subscription, 3);
   });
@@ -447,7 +447,7 @@ Deno.test("subscription: concurrent checks, syncs and notifications store each c
     subscriptions.runJobs(),
     subscriptions.runJobs(),
   ]);
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   await runAllJobs(subscriptions);
   await assertAllCharged(subscriptions, subscription, 3);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { notify } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { newKey } from "../support/idempotency.ts";
@@ -31,7 +31,7 @@ async function sendHints(subscriptions: TestSubscriptions, ...bodies: Json[]): P
 }
 
 async function countRows({ databaseUrl }: TestSubscriptions): Promise<Json> {
-  const [counts] = await ask(
+  const [counts] = await runSql(
     databaseUrl,
     `select (select count(*) from gateway.jobs) as jobs,
        (select count(*) from gateway.notifications) as notifications,
@@ -197,7 +197,7 @@ Deno.test("recurring notification: its content is not trusted; the state comes f
   assert.deepEqual(namesOf(await subscriptions.readEvents(subscription.id)), [
     "subscription_created",
   ]);
-  assert.equal((await ask(databaseUrl, "select from gateway.payments")).length, 0);
+  assert.equal((await runSql(databaseUrl, "select from gateway.payments")).length, 0);
   assert.equal((await jobsOf(app, subscription.id)).every(({ error }) => error === null), true);
 });
 

@@ -7,7 +7,7 @@ import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
-import { ask } from "../support/database/database.ts";
+import { runSql } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -513,14 +513,14 @@ Deno.test("subscription token: is sent to the gateway and neither stored, logged
 
 /** All rows of all tables, as text. */
 async function dump(databaseUrl: string): Promise<string[]> {
-  const tables = await ask(
+  const tables = await runSql(
     databaseUrl,
     "select table_name as name from information_schema.tables where table_schema = 'gateway'",
   );
   assert.ok(tables.length >= 10);
   const rows = await Promise.all(
     tables.map(({ name }: Json) =>
-      ask(databaseUrl, `select t::text as row from gateway.${name} t`)
+      runSql(databaseUrl, `select t::text as row from gateway.${name} t`)
     ),
   );
   return rows.flat().map(({ row }: Json) => row);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { WebhookTestResultSchema } from "../../routes/webhook_endpoints/schemas.ts";
-import { createUndoing } from "../support/database/held_database.ts";
+import { createRollback } from "../support/database/held_database.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import type { Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
-import { standingClock } from "../support/standing_clock.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import {
   answered,
   type Delivery,
@@ -76,16 +76,16 @@ Deno.test("webhook delivery: sends a signed event once", async () => {
 });
 
 Deno.test("webhook delivery: the body is the event of GET /events/, with the resource as it was at commit", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { secret } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay", { metadata: { note: "é 😀 \u2028 </script>" } });
   const then = await webhooks.read(payment.id);
-  clock.pass(1_500);
+  clock.advance(1_500);
   const notification = await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   const settled = await webhooks.read(payment.id);
   assert.notDeepEqual(settled, then);
-  clock.pass(2_500);
+  clock.advance(2_500);
   await webhooks.deliver();
 
   const { received } = webhooks.receiver;
@@ -150,7 +150,7 @@ Deno.test("webhook delivery: each endpoint gets its chosen events since its crea
   assert.equal(settled!.headers["webhook-id"], same!.headers["webhook-id"]);
   assert.deepEqual(settled!.body, same!.body);
   assert.deepEqual(await webhooks.deliveries(none.id), []);
-  assert.deepEqual(await webhooks.standing(all.id, early.id), []);
+  assert.deepEqual(await webhooks.deliverySummaries(all.id, early.id), []);
 
   // The choice at the time of the event counts.
   const later = await webhooks.charge();
@@ -163,7 +163,7 @@ Deno.test("webhook delivery: each endpoint gets its chosen events since its crea
   await webhooks.deliver();
   assert.deepEqual(receivedNames(webhooks.receiver.received, last.id), []);
   assert.deepEqual(receivedNames(other.received, last.id), ["payment_received", "payment_settled"]);
-  assert.deepEqual(await webhooks.standing(all.id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(all.id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
@@ -191,21 +191,23 @@ Deno.test("webhook delivery: sends events of invoices and subscriptions", async 
 });
 
 Deno.test("webhook delivery: is written in the transaction of its event", async () => {
-  const { atWork, wrapDatabase } = createUndoing();
+  const { hooks, wrapDatabase } = createRollback();
   await using webhooks = await openWebhooks({ wrapDatabase });
   const { id: endpointId } = await webhooks.endpoint();
   const { id, transaction_id } = await webhooks.charge("gopay");
   await webhooks.deliver();
   await webhooks.sandbox.control(`transactions/${transaction_id}/pay`);
-  atWork.during = () => webhooks.deliver();
+  hooks.beforeRollback = () => webhooks.deliver();
   assert.equal((await webhooks.get(`/payments/${id}/check_status/`)).status, 500);
-  delete atWork.during;
+  delete hooks.beforeRollback;
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(endpointId, id), ["payment_received delivered 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(endpointId, id), [
+    "payment_received delivered 1",
+  ]);
   assert.deepEqual(receivedNames(webhooks.receiver.received, id), ["payment_received"]);
   // Of many concurrent reports of the same change one writes the event.
   await Promise.all(Array.from({ length: 8 }, () => webhooks.refresh(id)));
-  assert.deepEqual(await webhooks.standing(endpointId, id), [
+  assert.deepEqual(await webhooks.deliverySummaries(endpointId, id), [
     "payment_received delivered 1",
     "payment_settled pending 0",
   ]);
@@ -225,8 +227,8 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
       sql`select id, subject_id from gateway.jobs
         where task = 'deliver_webhooks' and status = 'queued' order by subject_id`
     );
-    const carried = app.carried.map(({ id }) => id);
-    assert.ok(rows.every(({ id }) => carried.includes(id)), "the job is enqueued");
+    const enqueued = app.enqueued.map(({ id }) => id);
+    assert.ok(rows.every(({ id }) => enqueued.includes(id)), "the job is enqueued");
     return rows.map(({ subject_id }) => subject_id);
   };
   await webhooks.charge();
@@ -240,7 +242,7 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
 });
 
 Deno.test("resend: sends a delivered, failed or waiting delivery again with the same id", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -282,7 +284,7 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
 });
 
 Deno.test("secret rotation: both secrets sign for a day, then only the new one", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { id, secret: first } = await webhooks.endpoint();
   const rotate = async () => {
@@ -305,9 +307,9 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
   assert.deepEqual(await signedBy(first, second), [true, true]);
   const last = webhooks.receiver.received.at(-1)!;
   for (const secret of [first, second]) verifyWebhook(secret, last);
-  clock.pass(DAY_MS - 1);
+  clock.advance(DAY_MS - 1);
   assert.deepEqual(await signedBy(first, second), [true, true]);
-  clock.pass(1);
+  clock.advance(1);
   assert.deepEqual(await signedBy(first, second), [false, true]);
   const third = await rotate();
   const fourth = await rotate();
@@ -320,16 +322,23 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
   const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
   const before = await stored(webhooks);
   receiver.answer({ status: 202, body: "heard" });
-  const well = await test(webhooks, id);
-  assert.deepEqual([well.succeeded, well.status_code, well.answer, well.error], [
-    true,
-    202,
-    "heard",
-    null,
-  ]);
+  const succeeded = await test(webhooks, id);
+  assert.deepEqual(
+    [succeeded.succeeded, succeeded.status_code, succeeded.answer, succeeded.error],
+    [
+      true,
+      202,
+      "heard",
+      null,
+    ],
+  );
   const event = verifyWebhook(secret, receiver.received[0]!) as Json;
-  assert.deepEqual([event.id, event.name, event.data.id], [well.id, "webhook_endpoint_tested", id]);
-  assert.equal(receiver.received[0]!.headers["webhook-id"], well.id);
+  assert.deepEqual([event.id, event.name, event.data.id], [
+    succeeded.id,
+    "webhook_endpoint_tested",
+    id,
+  ]);
+  assert.equal(receiver.received[0]!.headers["webhook-id"], succeeded.id);
 
   for (
     const [answer, code] of [[{ status: 500 }, 500], [{ status: 410 }, 410], [
@@ -338,8 +347,8 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
     ]] as const
   ) {
     receiver.answer(answer);
-    const ill = await test(webhooks, id);
-    assert.deepEqual([ill.succeeded, ill.status_code, ill.error === null], [
+    const failed = await test(webhooks, id);
+    assert.deepEqual([failed.succeeded, failed.status_code, failed.error === null], [
       false,
       code,
       code !== null,

@@ -4,7 +4,7 @@ import { WebhookEndpointSchema } from "../../routes/webhook_endpoints/schemas.ts
 import { answered, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
-import { standingClock } from "../support/standing_clock.ts";
+import { manualClock } from "../support/manual_clock.ts";
 
 const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
@@ -65,7 +65,7 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
 });
 
 Deno.test("webhook endpoints: can be created, read, listed, updated and deleted", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const response = await webhooks.ask("POST", "/webhook-endpoints/", {
     url: "https://shop.example/hooks?a=1",
@@ -98,7 +98,7 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
   assert.deepEqual(list.map(({ id }: Json) => id), [other.id, made.id]);
   assert.deepEqual(list[1], made);
 
-  clock.pass(1_000);
+  clock.advance(1_000);
   const changed = await webhooks.change(made.id, { description: "Another", enabled: false });
   assert.deepEqual(changed, {
     ...made,
@@ -360,7 +360,9 @@ Deno.test("webhook endpoints: a private endpoint gets nothing after private netw
   const payment = await webhooks.charge();
   await webhooks.deliver();
   assert.equal(webhooks.receiver.received.length, 0);
-  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
+    "payment_received pending 1",
+  ]);
   const [{ error, status_code }] = await webhooks.deliveries(id) as [Json];
   assert.match(error, /https/);
   assert.equal(status_code, null);

@@ -41,7 +41,7 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
       assert.deepEqual([...open], []);
     },
     async deliverNotifications() {
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       const notifications = sandbox.hooks.splice(0);
       for (const { body } of notifications) {
         const response = await otherInstance.request("/notification/", {

@@ -36,7 +36,7 @@ function testServerUrl(): string {
 }
 
 /** Runs a statement over a connection that is not the service's. */
-export async function ask(
+export async function runSql(
   url: string,
   statement: string,
 ): Promise<postgres.RowList<postgres.Row[]>> {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { NOBODY_USER } from "../../../db/embedded/layout.ts";
 import { sayMissing } from "../programs.ts";
 import { until } from "../until.ts";
-import { ask } from "./database.ts";
+import { runSql } from "./database.ts";
 
 const VERSIONS = "/usr/lib/postgresql";
 
@@ -66,7 +66,7 @@ async function takesConnections(
   let hasEnded = false;
   const ended = status.then(() => hasEnded = true);
   await until("it takes connections", () => {
-    const isOurs = ask(url, "show data_directory")
+    const isOurs = runSql(url, "show data_directory")
       .then(([row]) => row?.data_directory === cluster, () => false);
     return Promise.race([isOurs, ended]);
   });

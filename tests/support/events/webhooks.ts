@@ -28,7 +28,7 @@ export type Delivery = z.output<typeof WebhookDeliverySchema>;
 export type ReceivedEvent = z.output<typeof EventSchema>;
 
 /** Stops a test in which a job is due again and again. */
-const MOST_ROUNDS = 10;
+const MAX_ROUNDS = 10;
 
 export interface TestWebhooks extends TestPayments {
   receiver: WebhookReceiver;
@@ -39,7 +39,7 @@ export interface TestWebhooks extends TestPayments {
   change(id: string, changes: object): Promise<Endpoint>;
   deliveries(id: string, query?: string): Promise<Delivery[]>;
   /** The deliveries of a resource in order, as `payment_received pending 1` (name, status, attempts). */
-  standing(endpointId: string, resourceId: string): Promise<string[]>;
+  deliverySummaries(endpointId: string, resourceId: string): Promise<string[]>;
   /** Sends a request as staff. */
   ask(method: string, path: string, body?: unknown): Promise<Response>;
   /** Runs all due deliveries, as the schedule and a worker would. */
@@ -86,7 +86,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
       WebhookDeliverySchema.array().parse(
         await answered(ask("GET", `/webhook-endpoints/${id}/deliveries/${query}`), 200),
       ),
-    standing: async (endpointId, resourceId) =>
+    deliverySummaries: async (endpointId, resourceId) =>
       (await webhooks.deliveries(endpointId)).filter(({ resource_id }) =>
         resource_id === resourceId
       )
@@ -94,7 +94,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
         .reverse(),
     async deliver() {
       await sweepDeliveries(app.deps);
-      for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+      for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
         // Waits for the publisher, which queues the jobs.
         await app.deps.publisher[Symbol.asyncDispose]();
         if (await runDueJobs(app) === 0) return;

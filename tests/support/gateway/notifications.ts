@@ -77,15 +77,13 @@ export async function notifyAndRead(
   return found;
 }
 
-/**
- * The last notification that the gateway sent about an order in that status, with its signature.
- */
+/** The last notification that the gateway sent with this order id and transaction status. */
 export async function findSentNotification(
   { sandbox }: TestPayments,
   orderId: string,
   status: string,
 ): Promise<Json> {
-  await sandbox.settled();
+  await sandbox.webhooksAttempted();
   const found = sandbox.hooks.map(({ body }) => body).findLast((body) =>
     body.order_id === orderId && body.transaction_status === status
   );

@@ -74,7 +74,7 @@ export interface TestSandbox extends AsyncDisposable {
   token(cardNumber: string): Promise<string>;
   advance(seconds: number): Promise<void>;
   /** Resolves when all webhooks so far have been attempted. */
-  settled(): Promise<void>;
+  webhooksAttempted(): Promise<void>;
   fault(operation: string, fault: string, more?: Json): Promise<Json>;
 }
 
@@ -137,7 +137,7 @@ export async function openSandbox(
       return token_id;
     },
     advance: async (advance_seconds) => void await box.control("clock", { advance_seconds }),
-    settled: async () => void await box.control("webhooks/settle"),
+    webhooksAttempted: async () => void await box.control("webhooks/settle"),
     fault: (operation, fault, more) => box.control("faults", { operation, fault, ...more }),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();

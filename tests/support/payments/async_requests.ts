@@ -7,7 +7,7 @@ import { findJob } from "../../../db/job_queries.ts";
 import type { GatewayJob } from "../../../db/jobs.ts";
 import { RefundedSchema } from "../../../routes/payments/actions.ts";
 import { JobSchema } from "../../../routes/schemas/job.ts";
-import { ask } from "../database/database.ts";
+import { runSql } from "../database/database.ts";
 import type { RelayedPayments } from "../gateway/relay.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
 import { operationOf, type Prepared } from "./operations.ts";
@@ -62,7 +62,7 @@ export async function rowOf({ app }: RelayedPayments, id: string): Promise<Gatew
 
 /** Puts the job into the state it has if its worker crashed just before storing the result. */
 export async function loseResult({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
-  await ask(
+  await runSql(
     databaseUrl,
     `update gateway.jobs set status = 'running', lease_until = 'epoch', result = null
      where id = '${id}'`,

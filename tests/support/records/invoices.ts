@@ -110,7 +110,7 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
     async [Symbol.asyncDispose]() {
       sandbox.receiver.answer = () => new Response("OK");
       payments.relay.releaseAll();
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       await payments[Symbol.asyncDispose]();
     },
   };

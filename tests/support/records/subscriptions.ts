@@ -121,7 +121,7 @@ export async function openSubscriptions(
     },
     atGateway: ({ gateway_subscription_id: id }) => sandbox.get(`/v1/subscriptions/${id}`),
     async createdAtGateway() {
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       return sandbox.hooks.map(({ body }) => body).filter((body) => "schedule" in body);
     },
     async payments({ id }, key = alice) {

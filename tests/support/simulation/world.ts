@@ -84,7 +84,7 @@ export async function openWorld(databaseUrl: string): Promise<World> {
       }),
     get: (at, path) => apps[at].as(key, path),
     async hooks(orderId) {
-      await sandbox.settled();
+      await sandbox.webhooksAttempted();
       return byOrder.get(orderId)?.slice() ?? [];
     },
     interceptOnce(abouts, interfere, method) {
