@@ -47,7 +47,7 @@ export function findConflicts(env: Environment): ConfigProblem[] {
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     addProblem(
       "GATEWAY_SERVER_KEY",
-      "is the sandbox's public key; unset it to use the sandbox, or set your own key",
+      "is the publicly known key of the sandbox; unset it to use the sandbox, or set your own key",
     );
   }
   for (const name of ["GATEWAY_CLIENT_KEY", "GATEWAY_ENV", "GATEWAY_BASE_URL"] as const) {

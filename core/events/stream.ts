@@ -88,8 +88,8 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /**
-   * Reads and sends one page. The last page contains every event that the follower pushed before the
-   * read began. Every event after the end of that page was pushed during the read, and is buffered, or
+   * Reads and sends one page. The last page does not end before any event that the follower pushed
+   * before the read began. Every event after its end was pushed during the read, and is buffered, or
    * will be pushed later. So the stream can go live after the last page.
    */
   async function sendPage(from: EventPosition): Promise<void> {

@@ -85,7 +85,7 @@ export function isResourceNotFound(error: unknown): error is GatewayError {
     ("error_messages" in error.data || "status_message" in error.data);
 }
 
-/** The gateway did not decide on the request itself, so the same request may succeed later. */
+/** The gateway neither accepted nor rejected the request, so the same request may succeed later. */
 export function isUnansweredOrRateLimited(error: GatewayError): boolean {
   return error instanceof GatewayRateLimitError || error.failure !== "answered";
 }

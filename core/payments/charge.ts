@@ -201,7 +201,7 @@ async function classifyError(
     kind: "unknown",
     problem: gatewayProblem(error, payment, "unknown"),
   } as const;
-  // The job sends the charge again, so a call without a decision is not a final failure.
+  // The job sends the charge again, so an unanswered or rate-limited call is not a final failure.
   const isPostponed = isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome !== "refused" || isPostponed) return unknownOutcome;
   const isOrderTaken = error instanceof GatewayDuplicateOrderError;
@@ -213,8 +213,8 @@ async function classifyError(
   if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
   // If another payment has the order, no attempt of this one can have succeeded. If the gateway has
   // no transaction yet, an earlier attempt may still show up.
-  const isCertain = !wasSentBefore || (isOrderTaken && found?.kind === "other");
-  if (!isCertain) return unknownOutcome;
+  const isCertainlyRefused = !wasSentBefore || (isOrderTaken && found?.kind === "other");
+  if (!isCertainlyRefused) return unknownOutcome;
   const problem = isOrderTaken
     ? problems.orderTaken(payment, error)
     : gatewayProblem(error, payment);

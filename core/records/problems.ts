@@ -68,7 +68,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
     neverAnswered: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {
         detail:
-          "The gateway did not say whether it was created, and sending it again could create " +
+          "The gateway did not say whether the resource was created. Sending it again could create " +
           "a second one. If it was created, it will appear when the gateway notifies us.",
       }),
 

@@ -22,6 +22,7 @@ addCards("attempted", "accept", "4411111111111118", "5410111111111116", "3528868
 addCards("attempted", "accept", "373747726661940");
 addCards("attempted", "deny_by_bank", "4711111111111115", "5511111111111114", "3528909779837631");
 addCards("attempted", "deny_by_bank", "370356097975856");
+// FDS: the fraud detection system of the gateway.
 addCards("attempted", "deny_by_fds", "4611111111111116", "5411111111111115", "3528185267171623");
 addCards("attempted", "deny_by_fds", "378096218340018");
 addCards("frictionless", "accept", "4556557955726624", "4024007189449340", "5333259155643223");

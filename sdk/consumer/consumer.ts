@@ -64,17 +64,17 @@ for await (const { items } of gateway.payments.list({ payment_type: "qris", limi
   pages++;
   listed.push(...items.map(({ id }) => id));
 }
-const listedUntilFound: string[] = [];
+const foundInList: string[] = [];
 for await (const { id } of gateway.payments.list({ limit: 2 })) {
-  if (made.includes(id)) listedUntilFound.push(id);
-  if (listedUntilFound.length === made.length) break;
+  if (made.includes(id)) foundInList.push(id);
+  if (foundInList.length === made.length) break;
 }
 const { items, nextCursor } = await gateway.payments.list({ limit: 2 }).page();
 const second = await gateway.payments.list({ limit: 2, cursor: nextCursor ?? "" }).page();
 outcome.lists = [
   pages >= 3,
   new Set(listed).size === listed.length && made.every((id) => listed.includes(id)),
-  listedUntilFound.join() === made.toReversed().join(),
+  foundInList.join() === made.toReversed().join(),
   second.items.length === 2 && !second.items.some(({ id }) => items[0]?.id === id),
 ];
 
@@ -104,7 +104,7 @@ outcome.invalid = [invalid.status, invalid.problem.errors?.[0]?.field, invalid.r
 
 // The caller's own request id; and invalid ids, for which nothing is sent.
 const requestId = crypto.randomUUID();
-const withRequestId = await thrown(() => gateway.jobs.get(requestId, { requestId }));
+const requestIdError = await thrown(() => gateway.jobs.get(requestId, { requestId }));
 const offlineClient = clientWithFetch(() => Promise.resolve(Response.json({})));
 const invalidIdErrors = await Promise.all(
   ["", ".", "..", JSON.parse("[]")[0]].map((id) =>
@@ -112,7 +112,7 @@ const invalidIdErrors = await Promise.all(
   ),
 );
 outcome.ids = [
-  withRequestId instanceof PaymentGatewayError && withRequestId.requestId === requestId,
+  requestIdError instanceof PaymentGatewayError && requestIdError.requestId === requestId,
   invalidIdErrors.every((error) => error instanceof TypeError) && offlineClient.requests.length,
 ];
 
@@ -269,15 +269,17 @@ outcome.outage = [
 ];
 
 // An abort ends a stream even if its connection ignores the signal.
-const stop = new AbortController();
+const abortController = new AbortController();
 const ignoresAbort = clientWithFetch(() => {
   const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
-    stop.abort("enough");
+    abortController.abort("enough");
     to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(eventWithLineSeparator)}\n\n`));
   };
   return Promise.resolve(new Response(new ReadableStream({ pull }), EVENT_STREAM));
 });
-outcome.abortedStream = await thrown(() => ignoresAbort.gateway.events.stream({}, stop).next());
+outcome.abortedStream = await thrown(() =>
+  ignoresAbort.gateway.events.stream({}, abortController).next()
+);
 
 // Simulated responses, as from a merchant's tests or from a proxy.
 const pagedClient = clientWithFetch((_, count) => {
@@ -298,14 +300,14 @@ const noContentClient = clientWithFetch(() => Promise.resolve(new Response(null,
 const deleted = await noContentClient.gateway.webhookEndpoints.delete(charged.id);
 const complete = await problem(403).json();
 const partial = { code: "made_up", instance: "made-up" };
-const [jsonp, typed] = ["application/jsonp", "application/problem+json"]
+const [jsonpType, problemType] = ["application/jsonp", "application/problem+json"]
   .map((type) => ({ headers: { "Content-Type": type } }));
 const proxyResponses = [
   Response.json(partial, { status: 403 }),
   Response.json(complete, { status: 403 }),
-  new Response(JSON.stringify(partial), { ...typed, status: 403 }),
+  new Response(JSON.stringify(partial), { ...problemType, status: 403 }),
   Response.json(null),
-  new Response("{}", jsonp),
+  new Response("{}", jsonpType),
 ].map((response) => thrown(() => clientWithFetch(() => Promise.resolve(response)).gateway.me()));
 outcome.proxyResponses = (await Promise.all(proxyResponses))
   .map((error) => error instanceof ConnectionError && error.status);

@@ -171,13 +171,13 @@ Deno.test("JWT: is rejected if signed by a weak key", async () => {
   const jwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "weak", alg: "RS256" };
   await using issuer = await openIssuer("RS256", [jwk]);
   await using app = await openApp({ databaseUrl, env: issuer.env });
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = `${part({ alg: "RS256", kid: "weak" })}.${part(goodClaims())}`;
+  const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${encodePart({ alg: "RS256", kid: "weak" })}.${encodePart(goodClaims())}`;
   const signature = createSign("sha256").update(signed).sign(weak.privateKey, "base64url");
   await assertProblem(await app.as(`${signed}.${signature}`, "/me/"), 401, "unauthenticated");
 });
 
-Deno.test("JWT: gets 503 while the JWKS is not available; API keys still work", async () => {
+Deno.test("JWT: is answered with 503 while the JWKS is not available; API keys still work", async () => {
   await using issuer = await openIssuer();
   issuer.fail();
   await using app = await openApp({ databaseUrl, env: issuer.env });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyProject } from "../support/project.ts";
-import { DOWNLOADING, startService } from "../support/service.ts";
+import { DOWNLOAD_ENV, startService } from "../support/service.ts";
 
 /** Only root can start the service as another user. */
 const isRoot = Deno.uid() === 0;
@@ -53,7 +53,7 @@ Deno.test({
       const settings = {
         HOME: home,
         DENO_DIR: join(home, "cache"),
-        ...DOWNLOADING,
+        ...DOWNLOAD_ENV,
       };
       await using service = await startService({
         cwd,

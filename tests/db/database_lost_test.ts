@@ -11,7 +11,7 @@ const databaseUrl = await createDatabase();
 
 function untilDatabaseResponds({ app }: RelayedPayments): Promise<void> {
   const responds = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
-  return until("the database is back", responds);
+  return until("the database responds", responds);
 }
 
 for (const operation of OPERATIONS) {

@@ -6,7 +6,7 @@ import type { Layout } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
 import { dataFolder } from "../support/project.ts";
 
-const silent = () => {};
+const ignoreOutput = () => {};
 
 async function readServerPid(layout: Layout): Promise<number> {
   const text = await Deno.readTextFile(join(layout.cluster, "postmaster.pid"));
@@ -24,7 +24,7 @@ function isAlive(pid: number): boolean {
 
 Deno.test("embedded server: stops if the service ended before the server started", async () => {
   await using folder = await dataFolder();
-  const layout = await install(folder.path, silent);
+  const layout = await install(folder.path, ignoreOutput);
   const { success } = await new Deno.Command(layout.leash, {
     args: [layout.logFile, join(layout.programs, "bin/postgres"), "-D", layout.cluster, "-p", "1"],
     stdin: "null",
@@ -36,7 +36,7 @@ Deno.test("embedded server: stops if the service ended before the server started
 
 Deno.test("embedded server: after a crash, is restarted until a restart succeeds", async () => {
   await using folder = await dataFolder();
-  const layout = await install(folder.path, silent);
+  const layout = await install(folder.path, ignoreOutput);
   const program = join(layout.programs, "bin/postgres");
   const reported: (string | undefined)[] = [];
   const failed = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ Deno.test("embedded server: after a crash, is restarted until a restart succeeds
 
 Deno.test("embedded server: stop returns even if the server process is frozen", async () => {
   await using folder = await dataFolder();
-  const layout = await install(folder.path, silent);
+  const layout = await install(folder.path, ignoreOutput);
   const server = await startServer(layout);
   const pid = await readServerPid(layout);
   Deno.kill(pid, "SIGSTOP");

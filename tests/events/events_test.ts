@@ -14,7 +14,7 @@ import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from 
 import { openApp, type TestApp } from "../support/app.ts";
 import { askService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { createRollback } from "../support/database/held_database.ts";
+import { createRollbackDatabase } from "../support/database/held_database.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -269,7 +269,7 @@ Deno.test("subscriber: a slow one delays neither others, nor other jobs, nor req
 
 Deno.test("subscriber: gets no event of a change that was rolled back or lost a race", async () => {
   const { events, handled } = subscribeToAll();
-  const { hooks, wrapDatabase } = createRollback();
+  const { hooks, wrapDatabase } = createRollbackDatabase();
   await using payments = await openPayments({ events, wrapDatabase });
   const { app, sandbox } = payments;
   const { id, transaction_id } = await payments.charge("gopay");

@@ -10,7 +10,7 @@ import {
 
 const AUTHORIZATION = "Basic U0ItTWlkLXNlcnZlci1hYmMxMjNjZGU0NTY6";
 const CARD_QUERY = `client_key=${CLIENT_KEY}&card_number=4811111111111114`;
-const charge = {
+const chargeBody = {
   payment_type: "bank_transfer",
   transaction_details: { order_id: "order-101", gross_amount: 44_000 },
   bank_transfer: { bank: "bca" },
@@ -30,7 +30,7 @@ interface Case {
 const CASES: Case[] = [
   {
     operation: "charge",
-    call: (gateway) => gateway.charge(charge, key),
+    call: (gateway) => gateway.charge(chargeBody, key),
     sends: "POST /v2/charge",
     body:
       '{"payment_type":"bank_transfer","transaction_details":{"order_id":"order-101","gross_amount":44000},"bank_transfer":{"bank":"bca"}}',
@@ -275,7 +275,7 @@ Deno.test("client: rejects an amount that is not a whole number above 0", async 
     const amount of [0.5, 44_000.1, 0, -1, NaN, Infinity, 2 ** 53, "44000" as unknown as number]
   ) {
     const transaction_details = { order_id: "order-101", gross_amount: amount };
-    await assert.rejects(gateway.charge({ ...charge, transaction_details }), TypeError);
+    await assert.rejects(gateway.charge({ ...chargeBody, transaction_details }), TypeError);
     await assert.rejects(gateway.capture("transaction-1", amount), TypeError);
     await assert.rejects(gateway.refund("order-101", "refund-1", amount), TypeError);
     await assert.rejects(gateway.directRefund("order-101", "refund-1", amount), TypeError);

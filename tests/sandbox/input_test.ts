@@ -233,14 +233,14 @@ for (const { operation, method, path, family } of withBody) {
   });
 }
 
-/** Creates the resource that the path needs, and returns its id. Otherwise the response is a 404. */
+/** Creates the resource that the path needs, and returns its id. Without it the response is 404. */
 async function createResource(box: TestSandbox, path: string): Promise<string> {
   if (path.includes("subscriptions")) return (await box.post("/v1/subscriptions", SUBSCRIPTION)).id;
   if (path.includes("invoices")) return (await box.post("/v1/invoices", INVOICE)).id;
   return (await box.paid("gopay")).transaction_id;
 }
 
-const IDS = [
+const UNUSUAL_IDS = [
   "x",
   "%E0%A4%A",
   "%",
@@ -274,27 +274,19 @@ const RAW_BODIES: [name: string, body: BodyInit, headers: HeadersInit][] = [
 for (const { operation, method, path, family } of ENDPOINTS) {
   Deno.test(`${operation}: responds to unusual ids, methods and bodies in the format of its API family`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
-    for (const id of path.includes(":id") ? IDS : [""]) {
+    for (const id of path.includes(":id") ? UNUSUAL_IDS : [""]) {
       const target = path.replace(":id", id);
       const body = method === "GET" ? undefined : "{}";
       assertFormat(await send(box, method, target, body), family, target);
     }
     const target = path.replace(":id", "x");
-    for (const eachMethod of ALL_METHODS) {
-      const reply = await send(
-        box,
-        eachMethod,
-        target,
-        /GET|HEAD/.test(eachMethod) ? undefined : "{}",
-      );
-      assert.ok(reply.http < 500, `${eachMethod} ${target}`);
-      if (eachMethod === "HEAD") assert.equal(reply.text, "");
-      else if (reply.http === 405) assertFormat(reply, family, `${eachMethod} ${target}`);
+    for (const verb of ALL_METHODS) {
+      const reply = await send(box, verb, target, /GET|HEAD/.test(verb) ? undefined : "{}");
+      assert.ok(reply.http < 500, `${verb} ${target}`);
+      if (verb === "HEAD") assert.equal(reply.text, "");
+      else if (reply.http === 405) assertFormat(reply, family, `${verb} ${target}`);
       // Another endpoint may exist at the same path with another method.
-      else {assert.ok(
-          ["GET", "POST", "PATCH"].includes(eachMethod),
-          `${eachMethod} ${target}: ${reply.http}`,
-        );}
+      else assert.ok(["GET", "POST", "PATCH"].includes(verb), `${verb} ${target}: ${reply.http}`);
     }
     if (method === "GET") return;
     for (const [name, body, headers] of RAW_BODIES) {
@@ -461,7 +453,7 @@ for (const [method, path, good] of CONTROLS) {
   Deno.test(`control ${method} ${path}: rejects unusual input with a 4xx and a message`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const { transaction_id } = await box.paid("gopay");
-    for (const id of path.includes(":id") ? [...IDS, transaction_id] : [""]) {
+    for (const id of path.includes(":id") ? [...UNUSUAL_IDS, transaction_id] : [""]) {
       const target = `/_sandbox/${path.replace(":id", id)}`;
       assertControl(await send(box, method, target, good && JSON.stringify(good)), target);
     }

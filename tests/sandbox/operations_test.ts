@@ -131,14 +131,14 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
     }
   });
 
-  Deno.test(`${name}: returns 404 with HTTP 200 for an unknown transaction`, async () => {
+  Deno.test(`${name}: returns status code 404 with HTTP 200 for an unknown transaction`, async () => {
     await using box = await openSandbox();
     const { http, body } = await operation.run(box, "unknown-id");
     assert.deepEqual([http, body.status_code], [200, "404"]);
     assert.equal(body.status_message, "Transaction doesn't exist.");
   });
 
-  Deno.test(`${name}: returns 401 with HTTP 401 without the server key`, async () => {
+  Deno.test(`${name}: returns status code 401 with HTTP 401 without the server key`, async () => {
     await using box = await openSandbox();
     const id = await charged(box, "card_challenge");
     const messageFor = async (Authorization: string) => {
@@ -179,7 +179,7 @@ const CODES: Record<string, [status: string, webhook: string, message?: string]>
 };
 
 for (const [state, reach] of Object.entries(STATES)) {
-  Deno.test(`status code of ${state}: is as expected in the status response and in the webhook`, async () => {
+  Deno.test(`status code of ${state}: is the gateway's code in the status response and in the webhook`, async () => {
     await using box = await openSandbox();
     const id = await reach(box);
     await box.webhooksAttempted();

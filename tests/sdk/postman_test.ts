@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../support/project.ts";
 import {
-  DOWNLOADING,
+  DOWNLOAD_ENV,
   environment,
   preparedFolder,
   runTask,
@@ -20,7 +20,7 @@ Deno.test("Postman collection: has every operation, and its folder for a first p
   await using folder = await preparedFolder();
   const [service, made] = await Promise.all([
     startService({ settings: { DATA_DIR: folder.path } }),
-    runTask(["postman", folder.path], DOWNLOADING),
+    runTask(["postman", folder.path], DOWNLOAD_ENV),
   ]);
   await using _service = service;
   assert.equal(made.code, 0, made.stderr);
@@ -86,7 +86,7 @@ async function runCollection(
       ...["--folder", folder, ...given, "--reporters", "json"],
       ...["--reporter-json-export", report],
     ],
-    env: environment(DOWNLOADING),
+    env: environment(DOWNLOAD_ENV),
     clearEnv: true,
     stdin: "null",
   }).output();

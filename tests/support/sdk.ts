@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "./project.ts";
-import { DOWNLOADING, environment, runTask } from "./service.ts";
+import { DOWNLOAD_ENV, environment, runTask } from "./service.ts";
 import { TYPESCRIPT } from "./tools.ts";
 
 export interface Consumer extends AsyncDisposable {
@@ -19,7 +19,7 @@ export interface Consumer extends AsyncDisposable {
 /** Creates a folder with only the SDK, installed from its archive, and `files`. */
 export async function createConsumer(files: Record<string, string>): Promise<Consumer> {
   const path = await Deno.makeTempDir({ prefix: "payment-gateway-consumer-" });
-  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOADING);
+  const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOAD_ENV);
   assert.equal(code, 0, stdout + stderr);
   const npm = async (args: string[], cwd: string) =>
     await runProgram(
@@ -27,8 +27,8 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
       [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
       cwd,
     );
-  const packing = await npm(["pack", "--json", "--pack-destination", path], stdout.trim());
-  const [archive] = JSON.parse(packing) as { filename: string; files: { path: string }[] }[];
+  const packOutput = await npm(["pack", "--json", "--pack-destination", path], stdout.trim());
+  const [archive] = JSON.parse(packOutput) as { filename: string; files: { path: string }[] }[];
   await Deno.remove(join(path, "dist"), { recursive: true });
   await Deno.writeTextFile(join(path, "package.json"), '{ "private": true, "type": "module" }');
   await npm(["install", "--offline", `./${archive!.filename}`], path);
@@ -78,7 +78,7 @@ async function runProgram(
   const { code, stdout, stderr } = await new Deno.Command(program, {
     args,
     cwd,
-    env: environment({ ...DOWNLOADING, ...settings }),
+    env: environment({ ...DOWNLOAD_ENV, ...settings }),
     clearEnv: true,
     stdin: "null",
   }).output();

@@ -11,7 +11,7 @@ const START_TIMEOUT_MS = 60_000;
  * For processes that may download: behind a proxy that re-signs TLS, only the system's store has its
  * certificate authority.
  */
-export const DOWNLOADING = { DENO_TLS_CA_STORE: "mozilla,system" };
+export const DOWNLOAD_ENV = { DENO_TLS_CA_STORE: "mozilla,system" };
 
 /** The environment of a process: the settings and what Deno needs, without the tests' variables. */
 export function environment(settings: Record<string, string>): Record<string, string> {

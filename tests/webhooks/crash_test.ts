@@ -10,8 +10,8 @@ import { createGate, type Gate } from "../support/database/gate.ts";
 import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../support/events/webhook_receiver.ts";
 import {
-  answered,
   eventIn,
+  expectStatus,
   isSignedWith,
   openWebhooks,
   receivedNames,
@@ -212,7 +212,7 @@ Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sen
   assert.deepEqual((await jobsOf(webhooks.app, id)).map(({ status }) => status), ["queued"]);
   assert.equal(await rowsOf(webhooks, id), 2);
   receiver.answer({});
-  await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
   clock.advance(6_000);
   await webhooks.refresh(payment.id);
   await webhooks.charge();
@@ -242,7 +242,7 @@ Deno.test("endpoint deletion: removes all rows also during an attempt and while 
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
     for (const { id } of [busy, disabled]) {
-      await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+      await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
     }
   } finally {
     answer.resolve();
@@ -279,7 +279,7 @@ Deno.test("endpoint deletion: an event committed afterwards creates no delivery"
   const payment = await webhooks.charge("gopay");
   await webhooks.sandbox.control(`transactions/${payment.transaction_id}/pay`);
   hooks.beforeCommit = async () => {
-    await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+    await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
     await webhooks.deliver();
   };
   await webhooks.refresh(payment.id);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { WebhookTestResultSchema } from "../../routes/webhook_endpoints/schemas.ts";
-import { createRollback } from "../support/database/held_database.ts";
+import { createRollbackDatabase } from "../support/database/held_database.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
@@ -16,8 +16,8 @@ import { until } from "../support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import {
-  answered,
   type Delivery,
+  expectStatus,
   isSignedWith,
   openWebhooks,
   receivedNames,
@@ -35,12 +35,14 @@ async function onlyDelivery(webhooks: TestWebhooks, endpointId: string): Promise
 
 async function resend(webhooks: TestWebhooks, endpointId: string, eventId: string) {
   const path = `/webhook-endpoints/${endpointId}/deliveries/${eventId}/resend/`;
-  await answered(webhooks.ask("POST", path), 202);
+  await expectStatus(webhooks.requestAsStaff("POST", path), 202);
 }
 
 async function test(webhooks: TestWebhooks, endpointId: string) {
   const path = `/webhook-endpoints/${endpointId}/test/`;
-  return WebhookTestResultSchema.strict().parse(await answered(webhooks.ask("POST", path), 200));
+  return WebhookTestResultSchema.strict().parse(
+    await expectStatus(webhooks.requestAsStaff("POST", path), 200),
+  );
 }
 
 /** All stored rows of webhooks, to compare before and after. */
@@ -96,7 +98,7 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the res
   ]);
   await until("the events are settled", async () => {
     const path = `/events/?resource_id=${payment.id}&order=oldest_first`;
-    const events = await answered(webhooks.ask("GET", path), 200) as unknown[];
+    const events = await expectStatus(webhooks.requestAsStaff("GET", path), 200) as unknown[];
     if (events.length < 2) return false;
     EventSchema.array().parse(events);
     const sent = received.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
@@ -178,7 +180,7 @@ Deno.test("webhook delivery: sends events of invoices and subscriptions", async 
     await webhooks.post("/subscriptions/", request),
     201,
   );
-  await answered(webhooks.post(`/subscriptions/${subscription.id}/disable/`), 200);
+  await expectStatus(webhooks.post(`/subscriptions/${subscription.id}/disable/`), 200);
   await webhooks.deliver();
   const receivedEvents = webhooks.receivedEvents(secret);
   const of = (id: string) => receivedEvents.filter(({ data }) => data.id === id);
@@ -191,7 +193,7 @@ Deno.test("webhook delivery: sends events of invoices and subscriptions", async 
 });
 
 Deno.test("webhook delivery: is written in the transaction of its event", async () => {
-  const { hooks, wrapDatabase } = createRollback();
+  const { hooks, wrapDatabase } = createRollbackDatabase();
   await using webhooks = await openWebhooks({ wrapDatabase });
   const { id: endpointId } = await webhooks.endpoint();
   const { id, transaction_id } = await webhooks.charge("gopay");
@@ -280,7 +282,7 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
   ]);
   const other = await webhooks.endpoint();
   const path = `/webhook-endpoints/${other.id}/deliveries/${eventId}/resend/`;
-  await assertProblem(await webhooks.ask("POST", path), 404, "not_found");
+  await assertProblem(await webhooks.requestAsStaff("POST", path), 404, "not_found");
 });
 
 Deno.test("secret rotation: both secrets sign for a day, then only the new one", async () => {
@@ -289,8 +291,8 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
   const { id, secret: first } = await webhooks.endpoint();
   const rotate = async () => {
     const path = `/webhook-endpoints/${id}/rotate-secret/`;
-    const { secret, previous_secret_until } = await answered(
-      webhooks.ask("POST", path),
+    const { secret, previous_secret_until } = await expectStatus(
+      webhooks.requestAsStaff("POST", path),
       200,
     ) as Json;
     assert.equal(previous_secret_until, new Date(clock.now() + DAY_MS).toISOString());
@@ -374,7 +376,7 @@ Deno.test("endpoint: creation and deletion on another instance apply to the next
   assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [
     delivered.id,
   ]);
-  await answered(there.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await expectStatus(there.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
   await there.deliver();
   await here.charge();
   await here.charge();

@@ -5,8 +5,8 @@ import { until } from "../support/until.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import {
-  answered,
   eventIn,
+  expectStatus,
   openWebhooks,
   receivedNames,
   type TestWebhooks,
@@ -19,12 +19,13 @@ const DAY_MS = 24 * HOUR_MS;
 /** Waits until all events of the endpoint are listed, and returns its disabled events. */
 async function readDisabledEvents(webhooks: TestWebhooks, endpointId: string): Promise<Json[]> {
   const path = `/events/?name=webhook_endpoint_disabled&resource_id=${endpointId}`;
-  const stored = async () => await answered(webhooks.ask("GET", path), 200) as Json[];
+  const listEvents = async () =>
+    await expectStatus(webhooks.requestAsStaff("GET", path), 200) as Json[];
   const [row] = await webhooks.app.database.query((sql) =>
     sql`select count(*)::int as count from gateway.events where resource_id = ${endpointId}`
   );
-  await until("all events are listed", async () => (await stored()).length === row!.count);
-  return await stored();
+  await until("all events are listed", async () => (await listEvents()).length === row!.count);
+  return await listEvents();
 }
 
 /** Holds every response of the receiver until the test gives it a status. */
@@ -68,7 +69,7 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
   assert.deepEqual(disabledEvent!.data, { ...endpoint, notification_id: null });
   assert.deepEqual(await readDisabledEvents(webhooks, id), [disabledEvent]);
 
-  // Nothing is sent, and nothing is lost.
+  // While the endpoint is disabled, its deliveries are stored and not sent.
   receiver.answer({});
   await notifyAndRead(webhooks, buildNotification(first, "settlement"));
   const second = await webhooks.paid();
@@ -220,7 +221,7 @@ Deno.test("endpoint: is disabled after 24 h of failures", async () => {
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
-Deno.test("endpoint: one success restarts the 24 h of failures", async () => {
+Deno.test("endpoint: one success resets the 24 h after which failures disable it", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -242,7 +243,7 @@ Deno.test("endpoint: one success restarts the 24 h of failures", async () => {
   assert.equal((await webhooks.readEndpoint(id)).disabled_reason, "failing");
 });
 
-Deno.test("endpoint: a success keeps it enabled when a concurrent attempt fails after it", async () => {
+Deno.test("endpoint: stays enabled if a concurrent attempt fails after a success", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -305,7 +306,7 @@ for (
     "DELETE",
   ]] as const
 ) {
-  Deno.test(`endpoint: once it is ${how}, no more due deliveries are attempted`, async () => {
+  Deno.test(`endpoint: starts no more attempts after it is ${how}`, async () => {
     await using webhooks = await openWebhooks({ poolSize: 8 });
     const { receiver } = webhooks;
     const { id } = await webhooks.endpoint();
@@ -316,7 +317,7 @@ for (
     let startedAttempts: number;
     try {
       await until("some attempts are under way", () => held.length >= 5);
-      const answer = await webhooks.ask(method, `/webhook-endpoints/${id}/`, body);
+      const answer = await webhooks.requestAsStaff(method, `/webhook-endpoints/${id}/`, body);
       assert.ok(answer.ok, await answer.text());
       startedAttempts = held.length;
     } finally {
@@ -343,7 +344,10 @@ Deno.test("secret rotation: the new secret signs all later attempts, including t
   let startedAttempts = 0;
   try {
     await until("some attempts are under way", () => held.length >= 5);
-    await answered(webhooks.ask("POST", `/webhook-endpoints/${id}/rotate-secret/`), 200);
+    await expectStatus(
+      webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/rotate-secret/`),
+      200,
+    );
     startedAttempts = held.length;
   } finally {
     receiver.answer({});

@@ -132,7 +132,7 @@ Deno.test("webhook order: a resent delivery goes before the waiting ones of its 
   await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   await webhooks.deliver();
   const [first] = await eventsOf(webhooks, payment.id);
-  await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  await webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
   receiver.received.length = 0;
   receiver.answer({});
   clock.advance(6_000);
@@ -159,7 +159,7 @@ Deno.test("webhook order: deliveries that waited for a resent one follow it at o
   receiver.received.length = 0;
   receiver.answer({});
   const [first] = await eventsOf(webhooks, payment.id);
-  await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  await webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id), [
     "payment_received",

@@ -41,7 +41,7 @@ export function createHeldDatabase(): HeldDatabase {
  * While `beforeRollback` is set, each write of a payment calls it before the commit, and is then
  * rolled back.
  */
-export function createRollback() {
+export function createRollbackDatabase() {
   const hooks: { beforeRollback?: () => Promise<void> } = {};
   return {
     hooks,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Json } from "../gateway/sandbox.ts";
 import { PROJECT } from "../project.ts";
-import { DOWNLOADING, environment } from "../service.ts";
+import { DOWNLOAD_ENV, environment } from "../service.ts";
 import { REDOCLY, SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES } from "../tools.ts";
 
 export const RULES = { redocly: "redocly.yaml", spectral: ".spectral.yaml" };
@@ -18,7 +18,7 @@ export async function lintByRedocly(path: string): Promise<string[]> {
       ...["--format", "json", "--max-problems", "1000"],
     ],
     env: environment({
-      ...DOWNLOADING,
+      ...DOWNLOAD_ENV,
       REDOCLY_TELEMETRY: "off",
       REDOCLY_SUPPRESS_UPDATE_NOTICE: "true",
     }),

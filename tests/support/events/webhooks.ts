@@ -41,7 +41,7 @@ export interface TestWebhooks extends TestPayments {
   /** The deliveries of a resource in order, as `payment_received pending 1` (name, status, attempts). */
   deliverySummaries(endpointId: string, resourceId: string): Promise<string[]>;
   /** Sends a request as staff. */
-  ask(method: string, path: string, body?: unknown): Promise<Response>;
+  requestAsStaff(method: string, path: string, body?: unknown): Promise<Response>;
   /** Runs all due deliveries, as the schedule and a worker would. */
   deliver(): Promise<void>;
   /** The events that the receiver got; verifies each signature. */
@@ -57,7 +57,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
   const { app } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
 
-  async function ask(method: string, path: string, body?: unknown): Promise<Response> {
+  async function requestAsStaff(method: string, path: string, body?: unknown): Promise<Response> {
     return await app.as(staff, path, {
       method,
       ...body !== undefined && {
@@ -71,20 +71,28 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
     ...payments,
     receiver,
     staff,
-    ask,
+    requestAsStaff,
     endpoint: async (input = {}) =>
       WebhookEndpointWithSecretSchema.parse(
-        await answered(ask("POST", "/webhook-endpoints/", { url: receiver.url, ...input }), 201),
+        await expectStatus(
+          requestAsStaff("POST", "/webhook-endpoints/", { url: receiver.url, ...input }),
+          201,
+        ),
       ),
     readEndpoint: async (id) =>
-      WebhookEndpointSchema.parse(await answered(ask("GET", `/webhook-endpoints/${id}/`), 200)),
+      WebhookEndpointSchema.parse(
+        await expectStatus(requestAsStaff("GET", `/webhook-endpoints/${id}/`), 200),
+      ),
     change: async (id, changes) =>
       WebhookEndpointSchema.parse(
-        await answered(ask("PATCH", `/webhook-endpoints/${id}/`, changes), 200),
+        await expectStatus(requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, changes), 200),
       ),
     deliveries: async (id, query = "") =>
       WebhookDeliverySchema.array().parse(
-        await answered(ask("GET", `/webhook-endpoints/${id}/deliveries/${query}`), 200),
+        await expectStatus(
+          requestAsStaff("GET", `/webhook-endpoints/${id}/deliveries/${query}`),
+          200,
+        ),
       ),
     deliverySummaries: async (endpointId, resourceId) =>
       (await webhooks.deliveries(endpointId)).filter(({ resource_id }) =>
@@ -134,8 +142,8 @@ export function isSignedWith(secret: string, { headers, body }: ReceivedWebhook)
 }
 
 /** The body of a response that must have this status. */
-export async function answered(asked: Promise<Response>, status: number): Promise<unknown> {
-  const response = await asked;
+export async function expectStatus(request: Promise<Response>, status: number): Promise<unknown> {
+  const response = await request;
   const text = await response.text();
   assert.equal(response.status, status, text);
   return text === "" ? null : JSON.parse(text);

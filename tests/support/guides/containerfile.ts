@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
 import { PROJECT } from "../project.ts";
-import { DOWNLOADING, environment } from "../service.ts";
+import { DOWNLOAD_ENV, environment } from "../service.ts";
 
 export interface Image {
   /** The folder that is its root. */
@@ -85,7 +85,7 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
   async RUN(image, rest) {
     const { code, stderr } = await new Deno.Command("sh", {
       args: ["-c", rest],
-      env: environment({ ...DOWNLOADING, ...imageEnvironment(image) }),
+      env: environment({ ...DOWNLOAD_ENV, ...imageEnvironment(image) }),
       clearEnv: true,
       cwd: image.folder,
       stdin: "null",
