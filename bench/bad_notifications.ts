@@ -15,7 +15,7 @@ const BODIES = 100_000;
 const AT_ONCE = 32;
 /** Memory is read after each part; later parts are compared with the first. */
 const PARTS = 10;
-const MOST_GROWTH = 1.2;
+const MAX_GROWTH = 1.2;
 
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
@@ -76,7 +76,7 @@ const megabytes = memory.map((bytes) => Math.round(bytes / 1e6));
 console.log(row(
   `memory after each tenth, MB: ${megabytes.join(" ")}`,
   [growth.toFixed(2)],
-  goal(`at most ${MOST_GROWTH} times the first`, growth <= MOST_GROWTH),
+  goal(`at most ${MAX_GROWTH} times the first`, growth <= MAX_GROWTH),
 ));
 
 async function sendAll(count: number): Promise<void> {

@@ -120,7 +120,7 @@ async function openCharger() {
     const order_id = nextOrder();
     const body = { payment_type: "bank_transfer", bank: "bca", order_id, ...ORDER };
     const authorization = { Authorization: `Bearer ${apiKey}` };
-    const head = await caller.ask(
+    const head = await caller.send(
       post(`${service.url}charge/`, { ...authorization, ...headers }, body),
     );
     if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);

@@ -3,13 +3,13 @@
 import { createDataFolder } from "../tests/support/project.ts";
 import { environment } from "../tests/support/service.ts";
 import { firmGoal, median, perSecond, ratio } from "./support/figures.ts";
-import { get, requestsPerSecond } from "./support/load.ts";
+import { getRequest, requestsPerSecond } from "./support/load.ts";
 import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const LOAD = { connections: 4, seconds: 1 };
 /** A request that leaked even a small object would exceed it. */
-const MOST_LEAKED_BYTES = 100;
+const MAX_LEAKED_BYTES = 100;
 
 await using folder = await createDataFolder();
 await using service = await startProgram(`${folder.path}/service.log`, ["task", "start"], {
@@ -34,7 +34,7 @@ const measured = { service: [] as number[], bare: [] as number[] };
 // The first round is a warm-up and is not counted.
 for (let round = 0; round <= ROUNDS; round++) {
   for (const [name, { url }] of [["service", service], ["bare", bare]] as const) {
-    const request = get(`${url}openapi.json/`, gzip);
+    const request = getRequest(`${url}openapi.json/`, gzip);
     const rate = await requestsPerSecond({ ...LOAD, url, request });
     if (round > 0) measured[name].push(rate);
   }
@@ -52,7 +52,7 @@ console.log(`bytes                     ${number(plain)}, compressed ${number(com
 console.log(`with If-None-Match        ${known.status}`);
 console.log(
   `10,000 requests           ${leaked} bytes leaked each, ${number(median(held))} in use (${
-    firmGoal(`less than ${MOST_LEAKED_BYTES}`, leaked < MOST_LEAKED_BYTES)
+    firmGoal(`less than ${MAX_LEAKED_BYTES}`, leaked < MAX_LEAKED_BYTES)
   })`,
 );
 

@@ -14,7 +14,7 @@ import {
   ratio,
   row,
 } from "./support/figures.ts";
-import { get, post } from "./support/load.ts";
+import { getRequest, post } from "./support/load.ts";
 import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startService } from "./support/service.ts";
@@ -37,7 +37,7 @@ const PACED = 8_000;
 const LOADS = [{ connections: 16, share: 0.5 }, { connections: 64, share: 0.8 }];
 const CONNECTIONS = LOADS.map(({ connections }) => connections);
 const LATEST_MS = 50;
-const MOST_APART = 1.2;
+const MAX_RATIO = 1.2;
 
 interface Table {
   rows: number;
@@ -117,7 +117,7 @@ for (const connections of CONNECTIONS) {
   const apart = [figuresOf({ rows: FEW }, connections), figuresOf({ rows: MANY }, connections)];
   const ofService = ratio(apart[0]!.service, apart[1]!.service);
   const ofPgbench = ratio(apart[0]!.pgbench, apart[1]!.pgbench);
-  const remark = goal(`at most ${MOST_APART} times apart`, Number(ofService) <= MOST_APART);
+  const remark = goal(`at most ${MAX_RATIO} times apart`, Number(ofService) <= MAX_RATIO);
   console.log(
     row(
       `100,000 to 1,000,000 payments, ${connections} connections`,
@@ -224,12 +224,12 @@ async function connectAll({ url }: Table, connections: number) {
  */
 async function connectWarm(url: string): Promise<Caller> {
   const caller = await connect(url);
-  await caller.ask(get(`${url}health/live/`)());
+  await caller.send(getRequest(`${url}health/live/`)());
   return caller;
 }
 
 async function notify(caller: Caller, request: string): Promise<void> {
-  const head = await caller.ask(request);
+  const head = await caller.send(request);
   if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
 }
 

@@ -1,4 +1,4 @@
-/** Lists of payments: the first page and a late one, in a small table and in a large one. */
+/** Latency of payment lists: the first page and page 1,000, in a small and in a large table. */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
@@ -7,19 +7,19 @@ import { openDatabase } from "../db/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, row } from "./support/figures.ts";
-import { get } from "./support/load.ts";
+import { getRequest } from "./support/load.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startService } from "./support/service.ts";
 
-const FEW = 1_000;
-const MANY = 1_000_000;
-const PAGE = 50;
-const LATE = 1_000;
+const SMALL_ROWS = 1_000;
+const LARGE_ROWS = 1_000_000;
+const PAGE_SIZE = 50;
+const LATE_PAGE_NUMBER = 1_000;
 const WARM_UP = 50;
-const CALLS = 300;
-const MOST_APART = 1.3;
+const MEASURED_CALLS = 300;
+const MAX_RATIO = 1.3;
 
-/** The last three match only a few rows, the oldest; the others have many pages in both tables. */
+/** Each of the last three filters matches 20 of the 40 oldest rows; the others match many pages. */
 const FILTERS = [
   "",
   "payment_type=bank_transfer",
@@ -30,62 +30,62 @@ const FILTERS = [
   "payment_type=qris&status=expire",
 ];
 
-/** Staff, a user with half of all payments, and a user whose payments are all old. */
-const CALLERS = ["staff", "regular", "former"] as const;
-type Who = (typeof CALLERS)[number];
+/** `regular` has half of all payments; `former` has only old payments. */
+const USERS = ["staff", "regular", "former"] as const;
+type UserName = (typeof USERS)[number];
 
 type SendRequest = () => Promise<void>;
 
-interface Table {
+interface BenchService {
   caller: Caller;
   url: string;
-  keys: Record<Who, string>;
+  keys: Record<UserName, string>;
 }
 
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
-const few = await openTable(FEW);
-const many = await openTable(MANY);
+const small = await startWithPayments(SMALL_ROWS);
+const large = await startWithPayments(LARGE_ROWS);
 
-const titles = ["first", "late"].flatMap((page) =>
-  [FEW, MANY].map((rows) => `${page} of ${rows.toLocaleString("en")}`)
+const titles = ["page 1", "late page"].flatMap((page) =>
+  [SMALL_ROWS, LARGE_ROWS].map((rows) => `${page}, ${rows.toLocaleString("en")}`)
 );
 console.log(row("GET /payments/, p50", titles));
-let furthest = 0;
+let largestRatio = 0;
 for (const filter of FILTERS) {
-  for (const who of CALLERS) {
-    const [firstOfFew, lateOfFew] = await pagesOf(few, who, filter);
-    const [firstOfMany, lateOfMany] = await pagesOf(many, who, filter);
-    // Both services in turns, so that their caches are in the same state.
-    const times = await measure([firstOfFew, firstOfMany, lateOfFew, lateOfMany]);
-    const apart = Math.max(...times) / Math.min(...times);
-    furthest = Math.max(furthest, apart);
-    console.log(row(`${who} ${filter}`, times.map(milliseconds), `ratio ${apart.toFixed(2)}`));
+  for (const user of USERS) {
+    const [firstOfSmall, lateOfSmall] = await pagesOf(small, user, filter);
+    const [firstOfLarge, lateOfLarge] = await pagesOf(large, user, filter);
+    // The requests alternate between the services, so that all caches are in the same state.
+    const times = await measure([firstOfSmall, firstOfLarge, lateOfSmall, lateOfLarge]);
+    const ratio = Math.max(...times) / Math.min(...times);
+    largestRatio = Math.max(largestRatio, ratio);
+    console.log(row(`${user} ${filter}`, times.map(milliseconds), `ratio ${ratio.toFixed(2)}`));
   }
 }
-const remark = goal(`ratio at most ${MOST_APART}`, furthest <= MOST_APART);
-console.log(row("largest ratio of the slowest to the fastest", [furthest.toFixed(2)], remark));
+const remark = goal(`ratio at most ${MAX_RATIO}`, largestRatio <= MAX_RATIO);
+console.log(row("largest ratio of the slowest to the fastest", [largestRatio.toFixed(2)], remark));
 
-/** Requests of the first page and of a late one. */
+/** Functions that request the first page and a late page. */
 async function pagesOf(
-  { url, keys, caller }: Table,
-  who: Who,
+  { url, keys, caller }: BenchService,
+  user: UserName,
   filter: string,
 ): Promise<[SendRequest, SendRequest]> {
   const first = `${url}payments/?${filter}`;
-  const headers = { Authorization: `Bearer ${keys[who]}` };
-  const ask = (page: string): SendRequest => async () => {
-    const head = await caller.ask(get(page, headers)());
+  const headers = { Authorization: `Bearer ${keys[user]}` };
+  const requestPage = (page: string): SendRequest => async () => {
+    const head = await caller.send(getRequest(page, headers)());
     if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
   };
-  return [ask(first), ask(await latePage(first, headers))];
+  return [requestPage(first), requestPage(await latePage(first, headers))];
 }
 
-/** The median latency of each request, sent in turns. */
+/** Sends the requests in turns, and returns the median latency of each. */
 async function measure(requests: SendRequest[]): Promise<number[]> {
   const times = requests.map((): number[] => []);
-  for (let call = -WARM_UP; call < CALLS; call++) {
+  for (let call = -WARM_UP; call < MEASURED_CALLS; call++) {
     for (const [index, request] of requests.entries()) {
       const ms = await timed(request);
       if (call >= 0) times[index]!.push(ms);
@@ -94,13 +94,13 @@ async function measure(requests: SendRequest[]): Promise<number[]> {
   return times.map(median);
 }
 
-/** Page 1,000, or the last full page: a page with fewer rows would be faster. */
+/** The URL of page 1,000, or of the last full page: a page with fewer rows would be faster. */
 async function latePage(first: string, headers: Record<string, string>): Promise<string> {
   let page = first;
-  for (let number = 1, next: string | null = first; next && number <= LATE; number++) {
+  for (let number = 1, next: string | null = first; next && number <= LATE_PAGE_NUMBER; number++) {
     const response: Response = await fetch(next, { headers });
     const { length } = await response.json();
-    if (length < PAGE) break;
+    if (length < PAGE_SIZE) break;
     page = next;
     const link = response.headers.get("Link")?.match(/<([^>]+)>; rel="next"/)?.[1];
     next = link ? new URL(link, first).href : null;
@@ -108,8 +108,8 @@ async function latePage(first: string, headers: Record<string, string>): Promise
   return page;
 }
 
-/** Starts a service on a table with this many payments. */
-async function openTable(rows: number): Promise<Table> {
+/** Starts a service with this many payments in its database. */
+async function startWithPayments(rows: number): Promise<BenchService> {
   const url = await server.createDatabase(`payments_${rows}`);
   const staff = generateApiKey();
   const service = resources.use(
@@ -120,10 +120,10 @@ async function openTable(rows: number): Promise<Table> {
     }),
   );
   const database = openDatabase({ url, poolSize: 1 });
-  const keyOf = (userId: Who) => createKey(database, { userId, isStaff: false, name: null });
+  const keyOf = (userId: UserName) => createKey(database, { userId, isStaff: false, name: null });
   const keys = { staff, regular: await keyOf("regular"), former: await keyOf("former") };
   await database.close();
-  await fill(url, rows);
+  await insertPayments(url, rows);
   return {
     caller: resources.use(await connect(service.url)),
     url: service.url,
@@ -131,7 +131,7 @@ async function openTable(rows: number): Promise<Table> {
   };
 }
 
-async function fill(url: string, rows: number): Promise<void> {
+async function insertPayments(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql`
     insert into gateway.payments (

@@ -5,7 +5,7 @@
 
 import { createDataFolder } from "../tests/support/project.ts";
 import { perSecond, ratio } from "./support/figures.ts";
-import { get, requestsPerSecond } from "./support/load.ts";
+import { getRequest, requestsPerSecond } from "./support/load.ts";
 import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 11;
@@ -29,7 +29,11 @@ const measured = { service: [] as number[], bare: [] as number[] };
 // The first round is a warm-up and is not counted.
 for (let round = 0; round <= ROUNDS; round++) {
   for (const [name, { url }] of [["service", service], ["bare", bare]] as const) {
-    const rate = await requestsPerSecond({ ...LOAD, url, request: get(`${url}me/`, headers) });
+    const rate = await requestsPerSecond({
+      ...LOAD,
+      url,
+      request: getRequest(`${url}me/`, headers),
+    });
     if (round > 0) measured[name].push(rate);
   }
 }

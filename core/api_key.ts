@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 
 /** `gk_` and 32 random bytes in base64url. */
-export const API_KEY_SHAPE = /^gk_[\w-]{43}$/;
+export const API_KEY_PATTERN = /^gk_[\w-]{43}$/;
 
 const PREFIX_LENGTH = "gk_".length + 8;
 

@@ -11,7 +11,10 @@ type PathItem = NonNullable<Document["paths"]>[string];
 
 export const VERSION = "1.0.0";
 
-/** A separate constant, because the library's 3.0 types lack `summary` and `identifier`. */
+/**
+ * Not inline: the library's 3.0 types lack `summary` and `identifier`, and TypeScript rejects unknown
+ * properties in an object literal.
+ */
 const INFO = {
   title: "Payment Gateway Integration Service",
   summary: "Charges, refunds, invoices and subscriptions, with safe retries and reliable events.",
@@ -94,20 +97,20 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       },
     ],
   });
-  for (const path of Object.values(document.paths ?? {})) addCommon(path);
+  for (const path of Object.values(document.paths ?? {})) addRequestId(path);
   shareExamples(document);
   sortSchemas(document);
   return document;
 }
 
-/** Sorts schemas by name; there are about 70. */
+/** Sorts the schemas by name, so that a reader finds one among about 70. */
 function sortSchemas({ components }: Document): void {
   const byName = Object.entries(components?.schemas ?? {}).sort(([a], [b]) => a < b ? -1 : 1);
   Object.assign(components ?? {}, { schemas: Object.fromEntries(byName) });
 }
 
-/** Adds the parameter of every request and the header of every response. */
-function addCommon({ get, post, patch, delete: remove }: PathItem): void {
+/** Adds the `X-Request-Id` header to every request and response. */
+function addRequestId({ get, post, patch, delete: remove }: PathItem): void {
   for (const operation of [get, post, patch, remove].filter((each) => each !== undefined)) {
     operation.parameters = [...operation.parameters ?? [], parameterRef("RequestId")];
     for (const response of Object.values(operation.responses ?? {})) {

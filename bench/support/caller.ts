@@ -2,7 +2,7 @@
 
 export interface Caller extends Disposable {
   /** Sends a request and reads the whole response; returns its head. */
-  ask(request: string): Promise<string>;
+  send(request: string): Promise<string>;
 }
 
 /** Larger than any response. */
@@ -32,7 +32,7 @@ export async function connect(url: string): Promise<Caller> {
   }
 
   return {
-    async ask(request) {
+    async send(request) {
       const bytes = encoder.encode(request);
       for (let from = 0; from < bytes.length;) {
         from += await connection.write(bytes.subarray(from));

@@ -13,7 +13,7 @@ export interface Load {
 }
 
 /** The same request every time. */
-export function get(url: string, headers: Record<string, string> = {}): () => string {
+export function getRequest(url: string, headers: Record<string, string> = {}): () => string {
   const request = `${head("GET", url, headers)}\r\n`;
   return () => request;
 }

@@ -1,4 +1,4 @@
-/** A PostgreSQL server with default durability, unlike that of the tests. */
+/** A PostgreSQL server with default durability; the tests' server runs with `fsync=off`. */
 
 import { install } from "../../db/embedded/install.ts";
 import { startServer } from "../../db/embedded/server.ts";

@@ -13,7 +13,7 @@ import {
 export interface ConfigProblem {
   name: SettingName;
   problem: string;
-  /** False if the value is valid by itself: the example could be the very value that conflicts. */
+  /** False if a value is set but conflicts with another setting: the example could conflict, too. */
   hasExample: boolean;
 }
 
@@ -47,7 +47,7 @@ export function findConflicts(env: Environment): ConfigProblem[] {
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     addProblem(
       "GATEWAY_SERVER_KEY",
-      "is the sandbox's public key; unset it to use the sandbox, or set your own key",
+      "is the publicly known key of the sandbox; unset it to use the sandbox, or set your own key",
     );
   }
   for (const name of ["GATEWAY_CLIENT_KEY", "GATEWAY_ENV", "GATEWAY_BASE_URL"] as const) {
@@ -55,8 +55,8 @@ export function findConflicts(env: Environment): ConfigProblem[] {
       addProblem(name, "requires GATEWAY_SERVER_KEY to be set, too");
     }
   }
-  // Not every sandbox key of the gateway starts with SB-, but no production key does. With such a key
-  // the gateway would reject every payment, and customers would be the first to notice.
+  // Not every sandbox key of the gateway starts with SB-, but no production key does. In production,
+  // the gateway would reject every payment with a sandbox key, and customers would notice it first.
   for (const name of ["GATEWAY_SERVER_KEY", "GATEWAY_CLIENT_KEY"] as const) {
     if (env.GATEWAY_ENV === "production" && env[name]?.startsWith("SB-")) {
       addProblem(name, "is a sandbox key; GATEWAY_ENV=production needs a production key");

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { parseAddressList } from "../address_list.ts";
-import { API_KEY_SHAPE } from "../api_key.ts";
+import { API_KEY_PATTERN } from "../api_key.ts";
 import {
   baseUrl,
   isEncryptedOrLoopback,
@@ -21,9 +21,9 @@ export const DEFAULT_SANDBOX_PORT = 8001;
 export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
 export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
-const DAYS = "must be a number of days, 1 to 36500";
+const DAYS_PROBLEM = "must be a number of days, 1 to 36500";
 
-const GATEWAY_KEY_SHAPE = /^[\x21-\x7e]+$/;
+const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 interface SettingInfo {
   description: string;
@@ -74,7 +74,8 @@ export const SETTINGS = z.object({
   ),
   DATABASE_URL: setting(
     {
-      description: "URL of a PostgreSQL 15 or newer, instead of the embedded one (secret)",
+      description:
+        "URL of a PostgreSQL server, version 15 or newer, to use instead of the embedded one (secret)",
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
@@ -96,7 +97,7 @@ export const SETTINGS = z.object({
       example: "Mid-server-…",
     },
     "must be a key without spaces",
-    matching(GATEWAY_KEY_SHAPE),
+    matching(GATEWAY_KEY_PATTERN),
   ),
   GATEWAY_CLIENT_KEY: setting(
     {
@@ -106,7 +107,7 @@ export const SETTINGS = z.object({
       example: "Mid-client-…",
     },
     "must be a key without spaces",
-    matching(GATEWAY_KEY_SHAPE),
+    matching(GATEWAY_KEY_PATTERN),
   ),
   GATEWAY_ENV: setting(
     {
@@ -176,22 +177,22 @@ export const SETTINGS = z.object({
   ),
   KEEP_JOBS_DAYS: setting(
     { description: "Days to keep finished jobs", default: "`30`", example: "7" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   KEEP_NOTIFICATIONS_DAYS: setting(
     { description: "Days to keep processed notifications", default: "`400`", example: "90" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   KEEP_KEYS_DAYS: setting(
     { description: "Days to keep idempotency keys", default: "`1`", example: "7" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   KEEP_EVENTS_DAYS: setting(
     { description: "Days to keep delivered events", default: "`400`", example: "90" },
-    DAYS,
+    DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
   WEBHOOK_ALLOW_PRIVATE: setting(
@@ -264,7 +265,7 @@ export const SETTINGS = z.object({
       example: "gk_ followed by 32 random bytes in base64url",
     },
     "must be gk_ followed by 43 base64url characters (32 random bytes)",
-    matching(API_KEY_SHAPE),
+    matching(API_KEY_PATTERN),
   ),
   RATE_LIMIT_PER_SECOND: setting(
     {

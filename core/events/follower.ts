@@ -51,7 +51,7 @@ const POLL_MS = 5_000;
 const PAUSE_MS = 20;
 
 /** The longest pause while a committed event is not settled. */
-const LONGEST_SETTLING_MS = 300;
+const MAX_SETTLING_MS = 300;
 
 /** The pause before the next read while the database is unavailable. */
 const RETRY_MS = 500;
@@ -138,7 +138,7 @@ function startReader(
   /** A committed event settles when the transactions before it end; most are short. */
   function nextSettlingMs(): number {
     const ms = settlingMs;
-    settlingMs = Math.min(settlingMs * 2 + PAUSE_MS, LONGEST_SETTLING_MS);
+    settlingMs = Math.min(settlingMs * 2 + PAUSE_MS, MAX_SETTLING_MS);
     return ms;
   }
 

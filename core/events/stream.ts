@@ -1,4 +1,7 @@
-/** The event stream of one reader: first the events it has missed, then new events as they settle. */
+/**
+ * The event stream of one reader: first the events it has missed, then new events as soon as they are
+ * settled (see `db/events.ts`).
+ */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { DatabaseUnavailable } from "../../db/database.ts";
@@ -13,11 +16,11 @@ import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {
   readable: ReadableStream<Uint8Array>;
-  /** Called by the follower with each event that has settled. */
+  /** Called by the follower with each settled event. */
   push(event: PositionedEvent): void;
-  /** Sends an id without an event: a reader that reconnects before its first event continues there. */
+  /** Sends an id without an event, from which a reader continues if it reconnects before any event. */
   sendStartId(eventId: string): void;
-  /** Sends the events after this position as they settle. */
+  /** Sends the events after this position as soon as they are settled. */
   followFrom(position: EventPosition): void;
   /** Reads and sends the stored events after this position, then follows. */
   catchUpFrom(position: EventPosition): Promise<void>;
@@ -53,11 +56,14 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   const { selector, frame, read, onError } = options;
   const closed = Promise.withResolvers<void>();
   let isClosed = false;
-  /** It has caught up with the follower, and sends events as they are pushed. */
+  /** The stream has caught up with the follower, and sends each event as soon as it is pushed. */
   let isLive = false;
-  /** All matching events up to here were sent; null: a pushed event beyond it was sent. */
+  /**
+   * All matching events up to this position were sent. Null at the start, and after the first live
+   * event: from then on every pushed event is new.
+   */
   let position: EventPosition | null = null;
-  /** Events pushed while it is not live; null: they will be read from the database. */
+  /** Events pushed while the stream is not live; null: they are dropped and read from the database. */
   let buffered: PositionedEvent[] | null = [];
   let isReading = false;
 
@@ -82,9 +88,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /**
-   * Reads and sends one page. A page reaches at least as far as the follower had come when the read
-   * began. So once a page was the last one, the stream can go live: every event beyond the page's end
-   * was pushed during the read and is buffered, or will be pushed later.
+   * Reads and sends one page. The last page does not end before any event that the follower pushed
+   * before the read began. Every event after its end was pushed during the read, and is buffered, or
+   * will be pushed later. So the stream can go live after the last page.
    */
   async function sendPage(from: EventPosition): Promise<void> {
     buffered = [];

@@ -1,6 +1,6 @@
-/** Errors of the gateway client: one class for each way in which a caller can react. */
+/** Errors of the gateway client. Errors that callers handle differently have different classes. */
 
-/** What a failed call did at the gateway: `refused` means nothing, `unknown` means it may have run. */
+/** `refused`: the gateway did not execute the failed call; `unknown`: it may have executed it. */
 export type GatewayOutcome = "refused" | "unknown";
 
 /** How the call failed: `answered` with an error response, the others without a response. */
@@ -40,7 +40,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Anything without a class of its own below, and every call without a response. */
+/** Every error without a more specific class below, such as a call without a response. */
 export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";
 }
@@ -65,7 +65,7 @@ export class GatewayRateLimitError extends GatewayError {
   override name = "GatewayRateLimitError";
 }
 
-/** 403. */
+/** 403: the request is forbidden. A proxy or firewall can send this, too. */
 export class GatewaySignatureError extends GatewayError {
   override name = "GatewaySignatureError";
 }
@@ -85,7 +85,7 @@ export function isResourceNotFound(error: unknown): error is GatewayError {
     ("error_messages" in error.data || "status_message" in error.data);
 }
 
-/** The gateway did not decide on the request itself, so the same request may succeed later. */
+/** The gateway neither accepted nor rejected the request, so the same request may succeed later. */
 export function isUnansweredOrRateLimited(error: GatewayError): boolean {
   return error instanceof GatewayRateLimitError || error.failure !== "answered";
 }

@@ -18,7 +18,7 @@ export type Source =
   | "notification";
 
 export interface InvoiceReport {
-  /** It is about this invoice (`isAbout`). */
+  /** It is about this invoice (`matchesInvoice`). */
   answer: Invoice;
   source: Source;
   /** The version of the invoice that was known when the gateway was asked. */
@@ -31,7 +31,7 @@ export interface InvoiceReport {
 export interface AppliedInvoiceReport {
   invoice: GatewayInvoice;
   /** The invoice changed during the request, so the report may be outdated and was ignored. */
-  isOvertaken: boolean;
+  isReportStale: boolean;
 }
 
 /** Applies what is new in the report; changes nothing if it contains nothing new. */
@@ -40,14 +40,14 @@ export async function applyReport(
   known: GatewayInvoice,
   { answer, source, askedAtVersion, key, notificationId = null }: InvoiceReport,
 ): Promise<AppliedInvoiceReport> {
-  let isOvertaken = false;
+  let isReportStale = false;
   const invoice = await changeRecord(deps, invoiceKind, known, (current) => {
     const now = new Date(deps.clock());
     const reported = statusAtGateway(answer.status, current.due_at, now);
     // The first response cannot be outdated, and a paid invoice stays paid.
     const isFirst = current.gateway_invoice_id === null;
-    isOvertaken = !isFirst && current.version !== askedAtVersion && reported !== "paid";
-    if (isOvertaken) return key ? { key } : null;
+    isReportStale = !isFirst && current.version !== askedAtVersion && reported !== "paid";
+    if (isReportStale) return key ? { key } : null;
     const to = reported !== null && canBecome(current.status, reported) ? reported : current.status;
     const change = changeStatus(current, to, source, now);
     const set = {
@@ -60,7 +60,7 @@ export async function applyReport(
     };
     return { ...change, set, key, eventData: { notification_id: notificationId } };
   });
-  return { invoice, isOvertaken };
+  return { invoice, isReportStale };
 }
 
 /** The gateway voided the invoice as requested. */
@@ -121,7 +121,7 @@ function checkTime(invoice: GatewayInvoice, status: InvoiceStatus, now: Date): D
 }
 
 /** Whether a response is about this invoice: same order and amount, in a known status. */
-export function isAbout(invoice: GatewayInvoice, answer: Invoice): boolean {
+export function matchesInvoice(invoice: GatewayInvoice, answer: Invoice): boolean {
   return answer.id !== null && answer.id === (invoice.gateway_invoice_id ?? answer.id) &&
     answer.order_id === invoice.order_id &&
     (answer.invoice_number ?? invoice.invoice_number) === invoice.invoice_number &&

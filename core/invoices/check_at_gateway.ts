@@ -7,7 +7,7 @@ import type { Invoice } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { applyReport, isAbout, type Source } from "./apply_report.ts";
+import { applyReport, matchesInvoice, type Source } from "./apply_report.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 
@@ -24,7 +24,7 @@ export async function checkAtGateway(
     const answer = await requestInvoice(deps, invoice);
     const report = { answer, source, askedAtVersion: invoice.version, notificationId };
     const applied = await applyReport(deps, invoice, report);
-    if (!applied.isOvertaken || checks >= MAX_CHECKS) return applied.invoice;
+    if (!applied.isReportStale || checks >= MAX_CHECKS) return applied.invoice;
     invoice = applied.invoice;
   }
 }
@@ -35,7 +35,7 @@ async function requestInvoice(
 ): Promise<Invoice> {
   try {
     const { body, statusCode } = await gateway.getInvoice(invoice.gateway_invoice_id!);
-    if (isAbout(invoice, body)) return body;
+    if (matchesInvoice(invoice, body)) return body;
     const error = new GatewayAPIError("The gateway's invoice differs from the one that was sent", {
       failure: "answered",
       outcome: "unknown",
@@ -44,7 +44,8 @@ async function requestInvoice(
     log.error("invoice_differs", error, { invoice_id: invoice.id });
     throw error;
   } catch (error) {
-    // The server key is wrong, or the sandbox was reset. The invoice is not voided.
+    // Usually the server key is wrong, or the sandbox was reset. It does not mean that the invoice
+    // was voided.
     if (isResourceNotFound(error)) {
       log.error("invoice_unknown_to_gateway", error, { invoice_id: invoice.id });
     }
@@ -52,7 +53,7 @@ async function requestInvoice(
   }
 }
 
-/** The invoice after a check at the gateway. */
+/** Checks the invoice at the gateway and returns its current state. */
 export async function getInvoiceStatus(
   deps: RecordDeps,
   caller: Caller,

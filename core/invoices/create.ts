@@ -28,7 +28,7 @@ import {
   storeError,
   storeReply,
 } from "../records/keyed_request.ts";
-import { applyRefusal, applyReport, isAbout } from "./apply_report.ts";
+import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
@@ -158,7 +158,7 @@ export async function sendInvoice(
     await applyRefusal(deps, invoice, storeError(request, problem, new Date(deps.clock())));
     throw problem;
   }
-  if (!isAbout(invoice, answer.body)) {
+  if (!matchesInvoice(invoice, answer.body)) {
     const problem = problems.unclearAnswer(invoice, answer.statusCode);
     throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
   }

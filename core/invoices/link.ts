@@ -13,7 +13,7 @@ import type { Invoice, Transaction } from "../gateway/responses.ts";
 import type { Link } from "../payments/adopt.ts";
 import { checkInvoiceJob } from "../payments/payment_record.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { applyReport, isAbout } from "./apply_report.ts";
+import { applyReport, matchesInvoice } from "./apply_report.ts";
 
 export function linkToInvoice({ id, user_id }: GatewayInvoice): Link {
   return { user_id, invoice_id: id, subscription_id: null };
@@ -50,7 +50,7 @@ async function findUnanswered(
     (sql) => findInvoiceOfOrder(sql, order),
     "find invoice",
   );
-  if (!invoice || !isAbout(invoice, answer)) return null;
+  if (!invoice || !matchesInvoice(invoice, answer)) return null;
   const report = { answer, source: "notification", askedAtVersion: invoice.version } as const;
   return (await applyReport(deps, invoice, report)).invoice;
 }

@@ -13,7 +13,7 @@ import {
 } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import { endWithUnknownOutcome, replyFromRecord, storeReply } from "../records/keyed_request.ts";
-import { gatewayIsDown } from "../records/problems.ts";
+import { gatewayDownProblem } from "../records/problems.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { applyVoid } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
@@ -43,7 +43,7 @@ export async function voidInvoice(
       }
     }
     requireVoidable(invoice);
-    if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
     invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
       requireVoidable(current);
       return { set: { check_at: checkTimeAfterCall(current, deps.clock()) } };

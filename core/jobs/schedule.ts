@@ -66,7 +66,7 @@ async function outcomeOf(
 const BATCH = 500;
 
 /** A sweep ends before the next one starts. */
-const LONGEST_SWEEP_MS = 50_000;
+const MAX_SWEEP_MS = 50_000;
 
 export interface SweepDeps {
   database: Database;
@@ -80,7 +80,7 @@ export interface SweepDeps {
  * running. A rank that is slow or fails does not affect the others.
  */
 export async function sweepJobs(deps: SweepDeps): Promise<number> {
-  const deadline = performance.now() + LONGEST_SWEEP_MS;
+  const deadline = performance.now() + MAX_SWEEP_MS;
   const sweeps = Object.values(JOB_RANKS).map((rank) => sweepRank(deps, rank, deadline));
   await Promise.allSettled(sweeps);
   const counts = await Promise.all(sweeps);

@@ -20,7 +20,7 @@ import {
   replyFromRecord,
   storeReply,
 } from "../records/keyed_request.ts";
-import { gatewayIsDown } from "../records/problems.ts";
+import { gatewayDownProblem } from "../records/problems.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import {
@@ -34,7 +34,7 @@ import {
   unclearAnswer,
 } from "./payment_record.ts";
 import { canCancel, REFUNDABLE } from "./states.ts";
-import { isAbout } from "./transaction.ts";
+import { matchesPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 type PaymentAction =
@@ -114,7 +114,7 @@ async function act(
       }
     }
     requireAllowed(action, payment);
-    if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
     payment = await requireTransaction(deps, payment, action.name);
     payment = await changePayment(deps, payment, (current) => {
       requireAllowed(action, current);
@@ -128,7 +128,7 @@ async function act(
       const body = await handleFailure(deps, request, payment, action, error, isResumed);
       return { body, isReplayed: false };
     }
-    const isAnswer = isAbout(payment, answer.body);
+    const isAnswer = matchesPayment(payment, answer.body);
     if (isAnswer && action.name === "capture" && isDenied(answer)) {
       throw await captureDenied(deps, payment, answer);
     }

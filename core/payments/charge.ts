@@ -74,7 +74,7 @@ export async function createCharge(
       ? claim.charge
       : await sendCharge(deps, input, payment, claim);
     const gatewayMs = performance.now() - calledAt;
-    if (charge.kind === "unknown") throw await leaveOpen(deps, request, payment, charge.problem);
+    if (charge.kind === "unknown") throw await endAsUnknown(deps, request, payment, charge.problem);
     if (charge.kind === "refused") {
       const key = storeError(request, charge.problem, new Date(deps.clock()));
       await applyRefusal(deps, payment, charge.error, key);
@@ -133,8 +133,8 @@ async function resumeCharge(
   if (payment.is_refused) return null;
   if (payment.transaction_id !== null) return { kind: "answered", payment, request };
   try {
-    const found = await findOrFail(deps, payment);
-    if (found.kind === "failed") throw await leaveOpen(deps, request, payment, found.problem);
+    const found = await tryFindByOrder(deps, payment);
+    if (found.kind === "failed") throw await endAsUnknown(deps, request, payment, found.problem);
     if (found.kind === "ours") {
       const { version: askedAtVersion } = payment;
       const charge = { kind: "made", transaction: found.answer.body, askedAtVersion } as const;
@@ -197,15 +197,15 @@ async function classifyError(
   error: GatewayError,
   { wasSentBefore, isRetriedByJob }: { wasSentBefore: boolean; isRetriedByJob: boolean },
 ): Promise<SentCharge> {
-  const isUnknown = {
+  const unknownOutcome = {
     kind: "unknown",
     problem: gatewayProblem(error, payment, "unknown"),
   } as const;
-  // The job sends the charge again, so a charge that never arrived has not failed.
+  // The job sends the charge again, so an unanswered or rate-limited call is not a final failure.
   const isPostponed = isRetriedByJob && isUnansweredOrRateLimited(error);
-  if (error.outcome !== "refused" || isPostponed) return isUnknown;
+  if (error.outcome !== "refused" || isPostponed) return unknownOutcome;
   const isOrderTaken = error instanceof GatewayDuplicateOrderError;
-  const found = isOrderTaken || wasSentBefore ? await findOrFail(deps, payment) : null;
+  const found = isOrderTaken || wasSentBefore ? await tryFindByOrder(deps, payment) : null;
   if (found?.kind === "failed") return { kind: "unknown", problem: found.problem };
   if (found?.kind === "ours") {
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
@@ -213,8 +213,8 @@ async function classifyError(
   if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
   // If another payment has the order, no attempt of this one can have succeeded. If the gateway has
   // no transaction yet, an earlier attempt may still show up.
-  const isCertain = !wasSentBefore || (isOrderTaken && found?.kind === "other");
-  if (!isCertain) return isUnknown;
+  const isCertainlyRefused = !wasSentBefore || (isOrderTaken && found?.kind === "other");
+  if (!isCertainlyRefused) return unknownOutcome;
   const problem = isOrderTaken
     ? problems.orderTaken(payment, error)
     : gatewayProblem(error, payment);
@@ -223,8 +223,8 @@ async function classifyError(
 
 type FoundOrFailed = FoundByOrder | { kind: "failed"; problem: ServiceError };
 
-/** That the status request failed says nothing about the charge: its outcome stays unknown. */
-async function findOrFail(deps: PaymentDeps, payment: GatewayPayment): Promise<FoundOrFailed> {
+/** If the status request fails, the outcome of the charge is still unknown. */
+async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promise<FoundOrFailed> {
   try {
     return await findByOrder(deps, payment);
   } catch (error) {
@@ -233,7 +233,10 @@ async function findOrFail(deps: PaymentDeps, payment: GatewayPayment): Promise<F
   }
 }
 
-/** The order may belong to an earlier payment of ours that was given up before its charge was made. */
+/**
+ * The transaction may belong to an earlier payment of this service, whose charge reached the gateway
+ * only after the payment was given up. Enqueues a check of that payment.
+ */
 async function checkOtherPayment(deps: PaymentDeps, { metadata }: Transaction): Promise<void> {
   const ref = metadata?.payment_ref;
   if (typeof ref !== "string" || !isUuid(ref)) return;
@@ -257,12 +260,12 @@ async function applyCharge(
     return viewPayment((await applyReport(deps, payment, report)).payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw await leaveOpen(deps, request, payment, gatewayProblem(error, payment));
+    throw await endAsUnknown(deps, request, payment, gatewayProblem(error, payment));
   }
 }
 
 /** If a job sends the charge again later, its grace period starts then. */
-async function leaveOpen(
+async function endAsUnknown(
   deps: PaymentDeps,
   request: KeyedRequest,
   payment: GatewayPayment,

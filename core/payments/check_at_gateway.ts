@@ -10,7 +10,7 @@ import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
 import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
-import { isAbout, isOurs, namesPayment } from "./transaction.ts";
+import { isOurs, matchesPayment, namesPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface CheckedPayment {
@@ -39,9 +39,9 @@ export async function checkAtGateway(
     const report = { answer: answer.body, source, askedAtVersion: payment.version, notification };
     const applied = await applyReport(deps, payment, report);
     // Another report changed the payment during the request, so the response may be outdated.
-    const isOvertaken = applied.step === "stale" && applied.payment.version !== payment.version;
+    const isReportStale = applied.step === "stale" && applied.payment.version !== payment.version;
     payment = applied.payment;
-    if (!isOvertaken || checks >= MAX_CHECKS) {
+    if (!isReportStale || checks >= MAX_CHECKS) {
       return { payment, raw: answer.raw, isFound: true, applied };
     }
   }
@@ -64,7 +64,7 @@ async function getById(
 ): Promise<GatewayResponse<Transaction>> {
   try {
     const answer = await gateway.getStatus(transactionId);
-    if (isAbout(payment, answer.body)) return answer;
+    if (matchesPayment(payment, answer.body)) return answer;
     const error = new GatewayAPIError("The gateway's response is about another transaction", {
       failure: "answered",
       outcome: "unknown",

@@ -12,7 +12,7 @@ import { applyReport } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import type { CheckResult } from "./check_payment_status.ts";
 import type { PaymentDeps } from "./payment_record.ts";
-import { isAbout } from "./transaction.ts";
+import { matchesPayment } from "./transaction.ts";
 
 export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
@@ -80,7 +80,7 @@ async function expireAtGateway(
     const { body } = await deps.gateway.expire(known.transaction_id!, {
       idempotencyKey: `${known.id}:exp`,
     });
-    if (!isAbout(known, body) || body.transaction_status !== "expire") return null;
+    if (!matchesPayment(known, body) || body.transaction_status !== "expire") return null;
     const report = { answer: body, source: SOURCE, askedAtVersion: null } as const;
     return (await applyReport(deps, known, report)).payment;
   } catch (error) {

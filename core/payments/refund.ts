@@ -25,7 +25,7 @@ import {
   storeProgress,
   storeReply,
 } from "../records/keyed_request.ts";
-import { gatewayIsDown } from "../records/problems.ts";
+import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
@@ -42,7 +42,7 @@ import {
   unclearAnswer,
 } from "./payment_record.ts";
 import { REFUNDABLE } from "./states.ts";
-import { isAbout, refundsOf } from "./transaction.ts";
+import { matchesPayment, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
 
 export interface RefundInput {
@@ -90,7 +90,7 @@ async function startRefund(
   input: RefundInput,
 ): Promise<RefundedPayment> {
   requireRefundable(known);
-  if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+  if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
   const payment = await requireTransaction(deps, known, "refund");
   const refund = { ...request, refundId: uuidv7() };
   const reserved = await reserveAmount(deps, refund, payment, input);
@@ -204,7 +204,7 @@ export async function sendRefund(
     });
   }
   if (isEarlierCallInProgress(answer) || !isAnswerTo(payment, refund, answer.body)) {
-    throw await leaveOpen(deps, request, payment, unclearAnswer(payment, answer.statusCode));
+    throw await endAsUnknown(deps, request, payment, unclearAnswer(payment, answer.statusCode));
   }
   return await applyRefund(deps, request, payment, answer.body);
 }
@@ -220,7 +220,8 @@ function callGateway(
 
 /** The gateway returns the stored response of an idempotency key even if the request was another. */
 function isAnswerTo(payment: GatewayPayment, refund: GatewayRefund, answer: Transaction): boolean {
-  return isAbout(payment, answer) && (answer.refund_key ?? refund.refund_key) === refund.refund_key;
+  return matchesPayment(payment, answer) &&
+    (answer.refund_key ?? refund.refund_key) === refund.refund_key;
 }
 
 /** The refund is made. A status request returns the payment's state after it. */
@@ -256,7 +257,7 @@ async function requestStatus(
 ): Promise<Transaction | null> {
   try {
     const { body } = await gateway.getStatus(payment.transaction_id!);
-    return isAbout(payment, body) ? body : null;
+    return matchesPayment(payment, body) ? body : null;
   } catch (error) {
     if (error instanceof GatewayError) return null;
     throw error;
@@ -274,7 +275,7 @@ async function handleFailure(
   // The job sends the refund again, so a refund that never arrived has not failed.
   const isPostponed = request.isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome === "unknown" || isPostponed) {
-    throw await leaveOpen(deps, request, payment, unknown);
+    throw await endAsUnknown(deps, request, payment, unknown);
   }
   // The refund key is in use, which only an earlier attempt of this refund can have caused.
   const isMade = error instanceof GatewayDuplicateOrderError;
@@ -282,7 +283,7 @@ async function handleFailure(
   const status = needsStatus ? await requestStatus(deps, payment) : null;
   if (isMade && status) return await applyRefund(deps, request, payment, status);
   const isInconclusive = request.wasSentBefore && (!status || !isAboutRefund(error));
-  if (isMade || isInconclusive) throw await leaveOpen(deps, request, payment, unknown);
+  if (isMade || isInconclusive) throw await endAsUnknown(deps, request, payment, unknown);
   const report = status &&
     { answer: status, source: request.source, askedAtVersion: payment.version };
   const current = report ? (await applyReport(deps, payment, report)).payment : payment;
@@ -312,7 +313,7 @@ function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceEr
 }
 
 /** A task that gets no result runs again by itself; a caller's request schedules a check. */
-async function leaveOpen(
+async function endAsUnknown(
   deps: PaymentDeps,
   request: RefundRequest,
   payment: GatewayPayment,

@@ -131,7 +131,7 @@ export function answersCharge(payment: GatewayPayment, answer: Transaction): boo
 }
 
 /** Whether a response is about the transaction of this payment. */
-export function isAbout(payment: GatewayPayment, answer: Transaction): boolean {
+export function matchesPayment(payment: GatewayPayment, answer: Transaction): boolean {
   return answer.transaction_id !== null && answer.transaction_id === payment.transaction_id &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&
     isStatus(answer.transaction_status);

@@ -17,7 +17,7 @@ export function inOneMinute(now: number): Date {
 /** The first check of a record that the gateway has answered, and the shortest time between checks. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
-const LONGEST_MS = 6 * HOUR;
+const MAX_CHECK_INTERVAL_MS = 6 * HOUR;
 
 /** How long after its expiry time the gateway may take to expire a payment by itself. */
 export const EXPIRY_GRACE_MS = MINUTE;
@@ -34,7 +34,7 @@ export const MAX_CHECKS = 3;
  */
 export function nextCheck(createdAt: Date, now: Date, expiryTime: Date | null = null): Date {
   const age = now.getTime() - createdAt.getTime();
-  const next = now.getTime() + Math.min(Math.max(age / 4, FIRST_CHECK_MS), LONGEST_MS);
+  const next = now.getTime() + Math.min(Math.max(age / 4, FIRST_CHECK_MS), MAX_CHECK_INTERVAL_MS);
   const expired = (expiryTime?.getTime() ?? Infinity) + EXPIRY_GRACE_MS;
   return new Date(expired > now.getTime() ? Math.min(next, expired) : next);
 }

@@ -10,7 +10,7 @@ import type { GatewayError } from "../gateway/errors.ts";
 import * as keys from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
 import type { KeyedRequest } from "./keyed_request.ts";
-import { gatewayIsDown } from "./problems.ts";
+import { gatewayDownProblem } from "./problems.ts";
 import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
 /** The record of an earlier request with the same key. */
@@ -44,7 +44,7 @@ export async function requireGateway(
 ): Promise<void> {
   if (deps.gateway.breakerState() !== "open") return;
   if (requestKey && await keys.isKeyUsed(deps, caller, requestKey)) return;
-  throw gatewayIsDown();
+  throw gatewayDownProblem();
 }
 
 /** Claims the key and inserts the record in one statement. Throws if the order id is in use. */

@@ -89,13 +89,13 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
   };
 }
 
-/** A check at the gateway failed that is not about a record of the caller. */
+/** For a failed check at the gateway that does not concern a record of the caller. */
 export function checkProblem(error: gateway.GatewayError): ServiceError {
   return new ServiceError(codeFor(error), optionsFor(error));
 }
 
 /** Thrown while the circuit breaker is open, before anything is written or sent. */
-export function gatewayIsDown(): ServiceError {
+export function gatewayDownProblem(): ServiceError {
   return new ServiceError("gateway_unreachable", {
     detail: "The gateway is not responding. The request was not sent; retry later.",
     members: { outcome: "refused" },

@@ -19,7 +19,7 @@ import {
   replyFromRecord,
   storeReply,
 } from "../records/keyed_request.ts";
-import { gatewayIsDown } from "../records/problems.ts";
+import { gatewayDownProblem } from "../records/problems.ts";
 import type { RecordDeps, StoredReply } from "../records/record.ts";
 import { applyAction } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
@@ -95,7 +95,7 @@ async function act(
       }
     }
     requireAllowed(action, subscription);
-    if (deps.gateway.breakerState() === "open") throw gatewayIsDown();
+    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
     if (subscription.gateway_subscription_id === null) {
       const detail = "The gateway has not confirmed this subscription yet. Retry later.";
       throw problems.notAtGatewayYet(subscription, detail);

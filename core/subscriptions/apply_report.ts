@@ -21,7 +21,7 @@ export type Source =
   | "notification";
 
 export interface SubscriptionReport {
-  /** It is about this subscription (`isAbout`, `answersCreation`). */
+  /** It is about this subscription (`matchesSubscription`, `answersCreation`). */
   answer: Subscription;
   source: Source;
   /** The version of the subscription that was known when the gateway was asked. */
@@ -32,7 +32,7 @@ export interface SubscriptionReport {
 export interface AppliedSubscriptionReport {
   subscription: GatewaySubscription;
   /** The subscription changed during the request, so the report may be outdated and was ignored. */
-  isOvertaken: boolean;
+  isReportStale: boolean;
 }
 
 /** Applies what is new in the report; changes nothing if it contains nothing new. */
@@ -41,12 +41,12 @@ export async function applyReport(
   known: GatewaySubscription,
   { answer, source, askedAtVersion, key }: SubscriptionReport,
 ): Promise<AppliedSubscriptionReport> {
-  let isOvertaken = false;
+  let isReportStale = false;
   const subscription = await changeRecord(deps, subscriptionKind, known, (current) => {
     // The first response cannot be outdated.
     const isFirst = current.gateway_subscription_id === null;
-    isOvertaken = !isFirst && current.version !== askedAtVersion;
-    if (isOvertaken) return key ? { key } : null;
+    isReportStale = !isFirst && current.version !== askedAtVersion;
+    if (isReportStale) return key ? { key } : null;
     const now = new Date(deps.clock());
     const reported = answer.status as "active" | "inactive";
     const { status, intent } = current;
@@ -67,7 +67,7 @@ export async function applyReport(
       key,
     };
   });
-  return { subscription, isOvertaken };
+  return { subscription, isReportStale };
 }
 
 /** The gateway did the requested action. */
@@ -200,7 +200,7 @@ function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date |
 }
 
 /** Whether a response is about this subscription. */
-export function isAbout(
+export function matchesSubscription(
   { gateway_subscription_id }: GatewaySubscription,
   answer: Subscription,
 ): boolean {

@@ -13,7 +13,7 @@ import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { applyCharge, applyReport, isAbout, type Source } from "./apply_report.ts";
+import { applyCharge, applyReport, matchesSubscription, type Source } from "./apply_report.ts";
 import { linkToSubscription, problems, subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 
@@ -36,7 +36,7 @@ export async function checkAtGateway(
     const report = { answer, source, askedAtVersion: subscription.version };
     const applied = await applyReport(deps, subscription, report);
     subscription = applied.subscription;
-    if (!applied.isOvertaken || checks >= MAX_CHECKS) return { subscription, answer };
+    if (!applied.isReportStale || checks >= MAX_CHECKS) return { subscription, answer };
   }
 }
 
@@ -49,7 +49,7 @@ async function requestSubscription(
     const { body, statusCode } = await gateway.getSubscription(
       subscription.gateway_subscription_id!,
     );
-    if (isAbout(subscription, body)) return body;
+    if (matchesSubscription(subscription, body)) return body;
     const error = new GatewayAPIError("The gateway's response is about another subscription", {
       failure: "answered",
       outcome: "unknown",

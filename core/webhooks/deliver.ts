@@ -23,7 +23,7 @@ const CONCURRENCY = 10;
 const FETCH_LIMIT = 100;
 
 /** After this the job ends and is queued again: it has to end before its time limit (90 s). */
-const LONGEST_MS = 45_000;
+const MAX_RUN_MS = 45_000;
 
 /** How long to wait before checking again whether an earlier job of the endpoint is over. */
 const ORDER_WAIT_MS = 1_000;
@@ -78,7 +78,7 @@ async function sendDue(
   endpointId: string,
   { signal, stopping }: TaskContext,
 ): Promise<SendResult> {
-  const deadline = performance.now() + LONGEST_MS;
+  const deadline = performance.now() + MAX_RUN_MS;
   const fetchFlag = createFetchFlag();
   // Other instances write events, too, and cannot notify this job: each time the endpoint is read,
   // the due deliveries are fetched again.

@@ -6,48 +6,49 @@ type Outcome = CardBehaviour["outcome"];
 
 const BEHAVIOURS = new Map<string, CardBehaviour>();
 
-function cards(threeDs: ThreeDsFlow, outcome: Outcome, ...numbers: string[]) {
+function addCards(threeDs: ThreeDsFlow, outcome: Outcome, ...numbers: string[]) {
   for (const number of numbers) BEHAVIOURS.set(number, { threeDs, outcome });
 }
 
-function bankCard(bank: string, outcome: Outcome, number: string) {
+function addBankCard(bank: string, outcome: Outcome, number: string) {
   BEHAVIOURS.set(number, { threeDs: "otp", outcome, bank });
 }
 
-cards("otp", "accept", "4811111111111114", "5211111111111117", "3528203324564357");
-cards("otp", "accept", "370192169722458", "4916994064252017", "5306889942833340");
-cards("otp", "deny_by_bank", "4911111111111113", "5111111111111118", "3528512944932269");
-cards("otp", "deny_by_bank", "374296354400881", "4604633194219929", "5424184049821670");
-cards("attempted", "accept", "4411111111111118", "5410111111111116", "3528868047864225");
-cards("attempted", "accept", "373747726661940");
-cards("attempted", "deny_by_bank", "4711111111111115", "5511111111111114", "3528909779837631");
-cards("attempted", "deny_by_bank", "370356097975856");
-cards("attempted", "deny_by_fds", "4611111111111116", "5411111111111115", "3528185267171623");
-cards("attempted", "deny_by_fds", "378096218340018");
-cards("frictionless", "accept", "4556557955726624", "4024007189449340", "5333259155643223");
-cards("frictionless", "deny_by_bank", "4485436455354151", "5328720384582224");
-cards("slow", "accept", "4024007176265022", "5487971631330522");
-cards("impossible", "deny_by_bank", "4716125059847899", "5250548692069390");
-cards("otp", "insufficient_funds", "4472429869996670");
+addCards("otp", "accept", "4811111111111114", "5211111111111117", "3528203324564357");
+addCards("otp", "accept", "370192169722458", "4916994064252017", "5306889942833340");
+addCards("otp", "deny_by_bank", "4911111111111113", "5111111111111118", "3528512944932269");
+addCards("otp", "deny_by_bank", "374296354400881", "4604633194219929", "5424184049821670");
+addCards("attempted", "accept", "4411111111111118", "5410111111111116", "3528868047864225");
+addCards("attempted", "accept", "373747726661940");
+addCards("attempted", "deny_by_bank", "4711111111111115", "5511111111111114", "3528909779837631");
+addCards("attempted", "deny_by_bank", "370356097975856");
+// FDS: the fraud detection system of the gateway.
+addCards("attempted", "deny_by_fds", "4611111111111116", "5411111111111115", "3528185267171623");
+addCards("attempted", "deny_by_fds", "378096218340018");
+addCards("frictionless", "accept", "4556557955726624", "4024007189449340", "5333259155643223");
+addCards("frictionless", "deny_by_bank", "4485436455354151", "5328720384582224");
+addCards("slow", "accept", "4024007176265022", "5487971631330522");
+addCards("impossible", "deny_by_bank", "4716125059847899", "5250548692069390");
+addCards("otp", "insufficient_funds", "4472429869996670");
 BEHAVIOURS.set("4806000000000081", {
   threeDs: "otp",
   outcome: "insufficient_funds",
   deniesAbove: 30_000,
 });
-cards("outdated", "deny_by_bank", "4723249479082225", "5555666677771111");
+addCards("outdated", "deny_by_bank", "4723249479082225", "5555666677771111");
 // The former test card for challenges; the gateway's current lists have none.
-cards("otp", "challenge", "4511111111111117");
-bankCard("mandiri", "accept", "4617006959746656");
-bankCard("cimb", "accept", "4599207887122414");
-bankCard("bni", "accept", "4105058689481467");
-bankCard("bca", "accept", "4773776057051650");
-bankCard("bri", "accept", "4365026335737199");
-bankCard("mega", "accept", "4201910000000009");
-bankCard("maybank", "accept", "4055772026036004");
-bankCard("mandiri", "deny_by_bank", "4617008560831760");
-bankCard("bni", "deny_by_bank", "4105054148541363");
-bankCard("bca", "deny_by_bank", "4773775202011809");
-bankCard("bri", "deny_by_bank", "4365028662512583");
+addCards("otp", "challenge", "4511111111111117");
+addBankCard("mandiri", "accept", "4617006959746656");
+addBankCard("cimb", "accept", "4599207887122414");
+addBankCard("bni", "accept", "4105058689481467");
+addBankCard("bca", "accept", "4773776057051650");
+addBankCard("bri", "accept", "4365026335737199");
+addBankCard("mega", "accept", "4201910000000009");
+addBankCard("maybank", "accept", "4055772026036004");
+addBankCard("mandiri", "deny_by_bank", "4617008560831760");
+addBankCard("bni", "deny_by_bank", "4105054148541363");
+addBankCard("bca", "deny_by_bank", "4773775202011809");
+addBankCard("bri", "deny_by_bank", "4365028662512583");
 
 /** Numbers that are not in the list behave like an accepted card. */
 export function behaviourOf(number: string): CardBehaviour {

@@ -29,10 +29,10 @@ const charged = await gateway.charges.create({ payment_type: "gopay", gross_amou
 await pay(charged.order_id);
 const paid = await gateway.payments.wait(charged.id, { timeoutMs: 30_000 });
 const first = await gateway.payments.refund(paid.id, { amount: 4_000 });
-const asked = await gateway.payments.refundAsync(paid.id, { amount: 1_000 });
-const { result } = await gateway.jobs.wait(asked.id);
+const refundJob = await gateway.payments.refundAsync(paid.id, { amount: 1_000 });
+const { result } = await gateway.jobs.wait(refundJob.id);
 const rest = await gateway.payments.refund(paid.id);
-outcome.life = [
+outcome.lifecycle = [
   charged.transaction_status,
   paid.transaction_status,
   first.payment.transaction_status,
@@ -42,16 +42,16 @@ outcome.life = [
   rest.refund.amount,
 ];
 
-// Calls without a body, and asynchronous calls.
+// Calls without a body, asynchronous calls, and a wait that times out.
 const cancelled = await gateway.payments.cancel((await charge()).id);
 const job = await gateway.jobs.wait((await gateway.charges.createAsync(qris())).id);
-const pending = await gateway.payments
+const waitError = await gateway.payments
   .wait(charged.id, { until: () => false, timeoutMs: 100 }).catch((error) => error.name);
-outcome.others = [
+outcome.otherCalls = [
   cancelled.transaction_status,
   job.status,
   job.result?.payment?.payment_type,
-  pending,
+  waitError,
   (await gateway.me()).is_staff,
 ];
 
@@ -64,24 +64,24 @@ for await (const { items } of gateway.payments.list({ payment_type: "qris", limi
   pages++;
   listed.push(...items.map(({ id }) => id));
 }
-const one: string[] = [];
+const foundInList: string[] = [];
 for await (const { id } of gateway.payments.list({ limit: 2 })) {
-  if (made.includes(id)) one.push(id);
-  if (one.length === made.length) break;
+  if (made.includes(id)) foundInList.push(id);
+  if (foundInList.length === made.length) break;
 }
 const { items, nextCursor } = await gateway.payments.list({ limit: 2 }).page();
 const second = await gateway.payments.list({ limit: 2, cursor: nextCursor ?? "" }).page();
 outcome.lists = [
   pages >= 3,
   new Set(listed).size === listed.length && made.every((id) => listed.includes(id)),
-  one.join() === made.toReversed().join(),
+  foundInList.join() === made.toReversed().join(),
   second.items.length === 2 && !second.items.some(({ id }) => items[0]?.id === id),
 ];
 
 // Error codes.
 const codes: ErrorCode[] = [];
 for (
-  const mistake of [
+  const failingCall of [
     () => gateway.payments.get("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5"),
     () => gateway.payments.refund(cancelled.id),
     () => gateway.events.list().page(),
@@ -91,7 +91,7 @@ for (
     () => gateway.charges.create({ payment_type: "cash", gross_amount: 1 }),
   ]
 ) {
-  const error = await thrown(mistake);
+  const error = await thrown(failingCall);
   if (error instanceof PaymentGatewayError) codes.push(error.code);
 }
 outcome.codes = codes;
@@ -104,124 +104,142 @@ outcome.invalid = [invalid.status, invalid.problem.errors?.[0]?.field, invalid.r
 
 // The caller's own request id; and invalid ids, for which nothing is sent.
 const requestId = crypto.randomUUID();
-const named = await thrown(() => gateway.jobs.get(requestId, { requestId }));
-const unsent = clientWithFetch(() => Promise.resolve(Response.json({})));
-const noIds = await Promise.all(
-  ["", ".", "..", JSON.parse("[]")[0]].map((id) => thrown(() => unsent.gateway.payments.get(id))),
+const requestIdError = await thrown(() => gateway.jobs.get(requestId, { requestId }));
+const offlineClient = clientWithFetch(() => Promise.resolve(Response.json({})));
+const invalidIdErrors = await Promise.all(
+  ["", ".", "..", JSON.parse("[]")[0]].map((id) =>
+    thrown(() => offlineClient.gateway.payments.get(id))
+  ),
 );
 outcome.ids = [
-  named instanceof PaymentGatewayError && named.requestId === requestId,
-  noIds.every((error) => error instanceof TypeError) && unsent.requests.length,
+  requestIdError instanceof PaymentGatewayError && requestIdError.requestId === requestId,
+  invalidIdErrors.every((error) => error instanceof TypeError) && offlineClient.requests.length,
 ];
 
 // Two calls with one key create one payment; so does the client's own key if a response is lost.
 const idempotencyKey = crypto.randomUUID();
-const twice = [
+const sameKeyPayments = [
   await gateway.charges.create(qris(), { idempotencyKey }),
   await gateway.charges.create(qris(), { idempotencyKey }),
 ];
-const lossy = clientWithFetch(async (request, count) => {
+const losesResponse = clientWithFetch(async (request, count) => {
   const response = await fetch(request);
   if (count > 1) return response;
   await response.body?.cancel();
   throw new TypeError("Connection reset");
 });
-const survived = await lossy.gateway.charges.create(qris());
-const busy = clientWithFetch((request, count) => {
+const chargedAfterLoss = await losesResponse.gateway.charges.create(qris());
+const busyClient = clientWithFetch((request, count) => {
   const headers = { "Retry-After": "0" };
   return count > 2 ? fetch(request) : Promise.resolve(new Response(null, { status: 429, headers }));
 });
-const patient = await busy.gateway.payments.get(survived.id);
-const keys = lossy.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+const readAfterBusy = await busyClient.gateway.payments.get(chargedAfterLoss.id);
+const keys = losesResponse.requests.map(({ headers }) => headers.get("Idempotency-Key"));
 outcome.retries = [
-  twice[0]?.id === twice[1]?.id,
+  sameKeyPayments[0]?.id === sameKeyPayments[1]?.id,
   keys.length === 2 && keys[0] !== null && keys[0] === keys[1],
-  patient.id === survived.id && busy.requests.length === 3,
+  readAfterBusy.id === chargedAfterLoss.id && busyClient.requests.length === 3,
 ];
 
 outcome.attempts = await Promise.all(
   [400, 409, 429, 500, 502, 503, 504].map(async (status) => [
     status,
-    await attempts(status, ({ payments }) => payments.get(survived.id)),
+    await attempts(status, ({ payments }) => payments.get(chargedAfterLoss.id)),
     await attempts(status, ({ charges }) => charges.create(qris())),
-    await attempts(status, ({ jobs }) => jobs.retry(survived.id)),
+    await attempts(status, ({ jobs }) => jobs.retry(chargedAfterLoss.id)),
   ]),
 );
 
 // Requests that are unsafe to repeat, or that must wait too long, are not retried.
-const dead = clientWithFetch(() => Promise.reject(new TypeError("Connection refused")));
-const once = await thrown(() => dead.gateway.jobs.retry(charged.id));
-const late = clientWithFetch(() => {
+const unreachableService = clientWithFetch(() =>
+  Promise.reject(new TypeError("Connection refused"))
+);
+const retryError = await thrown(() => unreachableService.gateway.jobs.retry(charged.id));
+const closedForAnHour = clientWithFetch(() => {
   const headers = { "Retry-After": "3600" };
   return Promise.resolve(new Response("Closed", { status: 503, headers }));
 });
 const tomorrow = new Date(Date.now() + 24 * 60 * 60 * 1000).toUTCString();
-const closed = clientWithFetch(() => Promise.resolve(problem(503, { "Retry-After": tomorrow })));
-const dated = await thrown(() => closed.gateway.me());
-const given = await thrown(() => late.gateway.charges.create(qris(), { idempotencyKey }));
-const aborted = await thrown(() =>
+const closedUntilTomorrow = clientWithFetch(() =>
+  Promise.resolve(problem(503, { "Retry-After": tomorrow }))
+);
+const dateError = await thrown(() => closedUntilTomorrow.gateway.me());
+const hourError = await thrown(() =>
+  closedForAnHour.gateway.charges.create(qris(), { idempotencyKey })
+);
+const abortReason = await thrown(() =>
   gateway.payments.get(charged.id, { signal: AbortSignal.abort("enough") })
 );
-const slow = clientWithFetch((request) => neverResponds(request.signal), {
+const neverAnswering = clientWithFetch((request) => neverResponds(request.signal), {
   timeoutMs: 20,
   maxRetries: 1,
 });
-const unanswered = await thrown(() => slow.gateway.me());
-outcome.givenUp = [
-  once instanceof ConnectionError && dead.requests.length,
-  given instanceof ConnectionError && given.status,
-  given instanceof ConnectionError && given.retryAfterSeconds,
-  given instanceof ConnectionError && given.idempotencyKey === idempotencyKey,
-  closed.requests.length,
-  dated instanceof PaymentGatewayError && Math.round((dated.retryAfterSeconds ?? 0) / 3600),
-  aborted,
-  unanswered instanceof ConnectionError && slow.requests.length,
+const timeoutError = await thrown(() => neverAnswering.gateway.me());
+outcome.notRetried = [
+  retryError instanceof ConnectionError && unreachableService.requests.length,
+  hourError instanceof ConnectionError && hourError.status,
+  hourError instanceof ConnectionError && hourError.retryAfterSeconds,
+  hourError instanceof ConnectionError && hourError.idempotencyKey === idempotencyKey,
+  closedUntilTomorrow.requests.length,
+  dateError instanceof PaymentGatewayError && Math.round((dateError.retryAfterSeconds ?? 0) / 3600),
+  abortReason,
+  timeoutError instanceof ConnectionError && neverAnswering.requests.length,
 ];
 
 // Live events, across a connection that breaks after the first one.
-const watched = await charge();
-const broken = clientWithFetch(async (request, count) => {
+const watchedPayment = await charge();
+const breakingClient = clientWithFetch(async (request, count) => {
   const response = await fetch(request);
   if (count > 1) return response;
-  await pay(watched.order_id);
-  return new Response(response.body?.pipeThrough(breaksAfterAnEvent()), response);
+  await pay(watchedPayment.order_id);
+  return new Response(response.body?.pipeThrough(breakAfterEvent()), response);
 });
 const streamed: Event[] = [];
 const signal = AbortSignal.timeout(30_000);
-for await (const event of broken.gateway.events.stream({ resource_id: watched.id }, { signal })) {
+for await (
+  const event of breakingClient.gateway.events.stream({ resource_id: watchedPayment.id }, {
+    signal,
+  })
+) {
   streamed.push(event);
   if (event.name === "payment_refunded") break;
-  await gateway.payments.refund(watched.id);
+  await gateway.payments.refund(watchedPayment.id);
 }
 outcome.streamed = [
   ...streamed.map(({ name }) => name),
-  broken.requests[1]?.headers.get("Last-Event-ID") === streamed[0]?.id,
+  breakingClient.requests[1]?.headers.get("Last-Event-ID") === streamed[0]?.id,
 ];
 
 // Simulated streams, one for each connection of the client.
 const EVENT_STREAM = { headers: { "Content-Type": "text/event-stream" } };
-const odd = { id: "1", name: "payment_settled", data: { order_id: "one\u2028two" } };
-const madeUp = clientWithFetch((request, count) => {
+const eventWithLineSeparator = {
+  id: "1",
+  name: "payment_settled",
+  data: { order_id: "one\u2028two" },
+};
+const simulated = clientWithFetch((request, count) => {
   if (count === 3) return neverResponds(request.signal);
-  const ended = count === 1 ? "retry: 10\nid: abc\n\n" : `data: ${JSON.stringify(odd)}\n\n`;
+  const text = count === 1
+    ? "retry: 10\nid: abc\n\n"
+    : `data: ${JSON.stringify(eventWithLineSeparator)}\n\n`;
   return Promise.resolve(
-    new Response(count === 2 ? silentAfter(": here\n\n") : ended, EVENT_STREAM),
+    new Response(count === 2 ? silentAfter(": here\n\n") : text, EVENT_STREAM),
   );
 }, { timeoutMs: 50 });
 const streamOptions = { signal: AbortSignal.timeout(10_000), silenceMs: 50 };
-const next = await firstOf(madeUp.gateway.events.stream({}, streamOptions));
-outcome.madeUpStreams = [
-  (next as PaymentEvent).data.order_id,
-  ...madeUp.requests.map(({ headers }) => headers.get("Last-Event-ID")),
+const firstEvent = await firstOf(simulated.gateway.events.stream({}, streamOptions));
+outcome.simulatedStreams = [
+  (firstEvent as PaymentEvent).data.order_id,
+  ...simulated.requests.map(({ headers }) => headers.get("Last-Event-ID")),
 ];
 
-// Other line ends, and chunks that end anywhere.
+// Other line endings, and chunks that end inside a line or between \r and \n.
 const [head, tail] = ['{ "id": "1",', '"name": "payment_settled" }'];
-const pieces = [
+const chunks = [
   [`data: ${head}\r`, `\ndata: ${tail}\r\n\r`, "\n"],
   [`data: ${head}\r`, `data: ${tail}\r\r`],
 ];
-outcome.lineEnds = await Promise.all(pieces.map(async (each) => {
+outcome.lineEndings = await Promise.all(chunks.map(async (each) => {
   const stream = () => Promise.resolve(new Response(silentAfter(...each), EVENT_STREAM));
   return (await firstOf(clientWithFetch(stream).gateway.events.stream({}, { signal }))).name;
 }));
@@ -234,67 +252,71 @@ const outage: (() => Response)[] = [
   ...[unreachable, unreachable, unreachable, unreachable],
   () => new Response("", EVENT_STREAM),
   () => problem(401),
-  () => new Response(`data: ${JSON.stringify(odd)}\n\n`, EVENT_STREAM),
+  () => new Response(`data: ${JSON.stringify(eventWithLineSeparator)}\n\n`, EVENT_STREAM),
 ];
-const away = clientWithFetch((_, count) =>
+const outageClient = clientWithFetch((_, count) =>
   Promise.resolve().then(outage[count - 1] ?? unreachable)
 );
-let refusal: unknown;
+let streamError: unknown;
 const pauses = await withoutPauses(async () => {
-  refusal = await thrown(() => away.gateway.events.stream().next());
+  streamError = await thrown(() => outageClient.gateway.events.stream().next());
 });
 outcome.outage = [
   ...pauses.slice(0, 3),
   pauses.slice(3, 6).every((ms, at) => ms >= 4_000 * 2 ** at && ms <= 8_000 * 2 ** at),
   ...pauses.slice(6),
-  refusal instanceof PaymentGatewayError && refusal.status,
+  streamError instanceof PaymentGatewayError && streamError.status,
 ];
 
 // An abort ends a stream even if its connection ignores the signal.
-const stop = new AbortController();
-const ignoring = clientWithFetch(() => {
+const abortController = new AbortController();
+const ignoresAbort = clientWithFetch(() => {
   const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
-    stop.abort("enough");
-    to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(odd)}\n\n`));
+    abortController.abort("enough");
+    to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(eventWithLineSeparator)}\n\n`));
   };
   return Promise.resolve(new Response(new ReadableStream({ pull }), EVENT_STREAM));
 });
-outcome.stopped = await thrown(() => ignoring.gateway.events.stream({}, stop).next());
+outcome.abortedStream = await thrown(() =>
+  ignoresAbort.gateway.events.stream({}, abortController).next()
+);
 
 // Simulated responses, as from a merchant's tests or from a proxy.
-const paged = clientWithFetch((_, count) => {
+const pagedClient = clientWithFetch((_, count) => {
   const links = ['</payments/?cursor=c>; rel="prev"', '</payments/?cursor=a%2Bb>; rel="next"'];
   const headers = { Link: links.join(", ") };
   return Promise.resolve(Response.json([], count === 1 ? { headers } : {}));
 });
-const { nextCursor: following } = await paged.gateway.payments.list().page();
-const page = clientWithFetch(() => {
+const { nextCursor: cursorAfterFirst } = await pagedClient.gateway.payments.list().page();
+const htmlClient = clientWithFetch(() => {
   const headers = { "Content-Type": "text/html" };
   return Promise.resolve(new Response("<html>Log in</html>", { headers }));
 });
-const noJson = await thrown(() => page.gateway.payments.get(charged.id));
-const noStream = await thrown(() => page.gateway.events.stream().next());
-const blank = clientWithFetch(() => Promise.resolve(new Response("")));
-const nothing = await thrown(() => blank.gateway.payments.get(charged.id));
-const empty = clientWithFetch(() => Promise.resolve(new Response(null, { status: 204 })));
-const deleted = await empty.gateway.webhookEndpoints.delete(charged.id);
+const htmlError = await thrown(() => htmlClient.gateway.payments.get(charged.id));
+const htmlStreamError = await thrown(() => htmlClient.gateway.events.stream().next());
+const emptyTextClient = clientWithFetch(() => Promise.resolve(new Response("")));
+const emptyTextError = await thrown(() => emptyTextClient.gateway.payments.get(charged.id));
+const noContentClient = clientWithFetch(() => Promise.resolve(new Response(null, { status: 204 })));
+const deleted = await noContentClient.gateway.webhookEndpoints.delete(charged.id);
 const complete = await problem(403).json();
 const partial = { code: "made_up", instance: "made-up" };
-const [jsonp, typed] = ["application/jsonp", "application/problem+json"]
+const [jsonpType, problemType] = ["application/jsonp", "application/problem+json"]
   .map((type) => ({ headers: { "Content-Type": type } }));
-const proxied = [
+const proxyResponses = [
   Response.json(partial, { status: 403 }),
   Response.json(complete, { status: 403 }),
-  new Response(JSON.stringify(partial), { ...typed, status: 403 }),
+  new Response(JSON.stringify(partial), { ...problemType, status: 403 }),
   Response.json(null),
-  new Response("{}", jsonp),
+  new Response("{}", jsonpType),
 ].map((response) => thrown(() => clientWithFetch(() => Promise.resolve(response)).gateway.me()));
-outcome.proxied = (await Promise.all(proxied))
+outcome.proxyResponses = (await Promise.all(proxyResponses))
   .map((error) => error instanceof ConnectionError && error.status);
-outcome.madeUpAnswers = [
-  following,
-  ...[noJson, noStream, nothing].map((error) => error instanceof ConnectionError && error.status),
-  deleted === undefined && empty.requests.length,
+outcome.simulatedResponses = [
+  cursorAfterFirst,
+  ...[htmlError, htmlStreamError, emptyTextError].map((error) =>
+    error instanceof ConnectionError && error.status
+  ),
+  deleted === undefined && noContentClient.requests.length,
 ];
 
 // Webhooks: a genuine one, one signed with two secrets, and forged ones.
@@ -302,39 +324,39 @@ const { secret, headers, body } = webhook;
 const genuine = await verifyWebhook(secret, headers, body);
 const bytes = new TextEncoder().encode(body);
 const signature = headers["webhook-signature"] ?? "";
-const altered = (changes: Record<string, string>) => ({ ...headers, ...changes });
+const withHeaders = (changes: Record<string, string>) => ({ ...headers, ...changes });
 await verifyWebhook(secret, new Headers(headers), bytes);
 // Headers of another realm: not an instance of the global `Headers`.
-const foreign = { get: (name: string) => headers[name] ?? null } as Headers;
-await verifyWebhook(secret, foreign, body);
+const foreignHeaders = { get: (name: string) => headers[name] ?? null } as Headers;
+await verifyWebhook(secret, foreignHeaders, body);
 // Header values as arrays, as in some frameworks.
-const inLists = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]);
-await verifyWebhook(secret, Object.fromEntries(inLists), body);
+const arrayHeaders = Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]);
+await verifyWebhook(secret, Object.fromEntries(arrayHeaders), body);
 await verifyWebhook(
   secret,
-  altered({ "webhook-signature": `v2,AAAA v1,${btoa("no")} ${signature}` }),
+  withHeaders({ "webhook-signature": `v2,AAAA v1,${btoa("no")} ${signature}` }),
   body,
 );
 await verifyWebhook(secret, await signedAgo(4 * 60), body);
 const stale = await Promise.all([signedAgo(6 * 60), signedAgo(-6 * 60)]);
-const forgeries = [
+const forgedCalls = [
   ...stale.map((old) => () => verifyWebhook(secret, old, body)),
   () => verifyWebhook(secret, headers, body.replace("{", "{ ")),
   () => verifyWebhook(`whsec_${btoa("another secret of a good length")}`, headers, body),
   () => verifyWebhook("", headers, body),
   () => verifyWebhook(secret, {}, body),
-  () => verifyWebhook(secret, altered({ "webhook-id": "another" }), body),
-  () => verifyWebhook(secret, altered({ "webhook-timestamp": "now" }), body),
-  () => verifyWebhook(secret, altered({ "webhook-signature": "v1,not base64" }), body),
+  () => verifyWebhook(secret, withHeaders({ "webhook-id": "another" }), body),
+  () => verifyWebhook(secret, withHeaders({ "webhook-timestamp": "now" }), body),
+  () => verifyWebhook(secret, withHeaders({ "webhook-signature": "v1,not base64" }), body),
 ];
-const refused = await Promise.all(forgeries.map(thrown));
-// A body that was parsed before is a TypeError, because it is not the mistake of the sender.
+const forgeryErrors = await Promise.all(forgedCalls.map(thrown));
+// A parsed body throws a TypeError, not a WebhookError: the mistake is in the receiving program.
 // @ts-expect-error -- the compiler reports it too, unless the type is any
-const parsed = await thrown(() => verifyWebhook(secret, headers, JSON.parse(body) as object));
+const bodyError = await thrown(() => verifyWebhook(secret, headers, JSON.parse(body) as object));
 outcome.webhooks = [
   describe(genuine),
-  refused.every((error) => error instanceof WebhookError),
-  parsed instanceof TypeError && parsed.message.includes("raw text or bytes"),
+  forgeryErrors.every((error) => error instanceof WebhookError),
+  bodyError instanceof TypeError && bodyError.message.includes("raw text or bytes"),
 ];
 
 console.log(JSON.stringify(outcome));
@@ -393,7 +415,7 @@ async function thrown(call: () => Promise<unknown>): Promise<unknown> {
   throw new Error("Expected an error");
 }
 
-/** Leaving the loop closes the connection, which would keep the process alive. */
+/** Leaving the loop closes the connection; an open connection would keep the process alive. */
 async function firstOf(stream: AsyncIterable<Event>): Promise<Event> {
   for await (const event of stream) return event;
   throw new Error("The stream has ended");
@@ -421,8 +443,8 @@ function clientWithFetch(
     requests.push(request);
     return respond(request, requests.length);
   };
-  const own = createPaymentGateway({ baseUrl: url, apiKey: key, fetch: answer, ...options });
-  return { gateway: own, requests };
+  const client = createPaymentGateway({ baseUrl: url, apiKey: key, fetch: answer, ...options });
+  return { gateway: client, requests };
 }
 
 function unreachable(): never {
@@ -436,7 +458,10 @@ function problem(status: number, headers: Record<string, string> = {}): Response
   return new Response(JSON.stringify(body), { status, headers: { ...headers, ...type } });
 }
 
-/** Runs a call without its pauses, and returns them. Longer timers are timeouts and stay. */
+/**
+ * Runs a call with all pauses shortened to 0, and returns their lengths. Timers above 30 seconds are
+ * timeouts and stay unchanged.
+ */
 async function withoutPauses(call: () => Promise<unknown>): Promise<number[]> {
   const { setTimeout } = globalThis;
   const pauses: number[] = [];
@@ -466,13 +491,13 @@ function neverResponds(signal: AbortSignal): Promise<never> {
 }
 
 /** A connection that stays open and silent after these chunks. */
-function silentAfter(...pieces: string[]): ReadableStream<Uint8Array> {
-  const bytes = pieces.map((text) => new TextEncoder().encode(text));
+function silentAfter(...chunks: string[]): ReadableStream<Uint8Array> {
+  const bytes = chunks.map((text) => new TextEncoder().encode(text));
   return new ReadableStream({ start: (to) => bytes.forEach((piece) => to.enqueue(piece)) });
 }
 
-/** Breaks the connection after one event. */
-function breaksAfterAnEvent(): TransformStream<Uint8Array, Uint8Array> {
+/** Fails like a broken connection after one event. */
+function breakAfterEvent(): TransformStream<Uint8Array, Uint8Array> {
   let text = "";
   return new TransformStream({
     transform(chunk, controller) {

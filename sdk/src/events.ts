@@ -7,7 +7,7 @@ import { type CallOptions, plain } from "./call.ts";
 import { ConnectionError, PaymentGatewayError } from "./errors.ts";
 import { readEventStream } from "./event_stream.ts";
 import { Pager } from "./pager.ts";
-import { backoffMs, LONGEST_PAUSE_MS } from "./retry.ts";
+import { backoffMs, MAX_PAUSE_MS } from "./retry.ts";
 import { pause } from "./wait.ts";
 
 export interface StreamOptions extends CallOptions {
@@ -24,7 +24,7 @@ const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
 const FIRST_PAUSE_MS = 1_000;
 
 /** The service sends at least a comment every 15 seconds. */
-const LONGEST_SILENCE_MS = 60_000;
+const MAX_SILENCE_MS = 60_000;
 
 export class Events {
   readonly #client: Client;
@@ -51,7 +51,7 @@ export class Events {
     query: StreamEventsData["query"] = {},
     options: StreamOptions = {},
   ): AsyncGenerator<Event, void, undefined> {
-    const { silenceMs = LONGEST_SILENCE_MS } = options;
+    const { silenceMs = MAX_SILENCE_MS } = options;
     let { lastEventId } = options;
     let pauseMs = FIRST_PAUSE_MS;
     let wasConnected = false;
@@ -106,7 +106,7 @@ function reconnectPauseMs(streamMs: number, failures: number, error: unknown): n
   if (failures === 0) return streamMs;
   // At least 1, so that a pause of 0 grows as well.
   const growingMs = Math.max(backoffMs(failures, Math.max(streamMs, 1)), requestedMs(error));
-  return Math.max(streamMs, Math.min(growingMs, LONGEST_PAUSE_MS));
+  return Math.max(streamMs, Math.min(growingMs, MAX_PAUSE_MS));
 }
 
 function requestedMs(error: unknown): number {

@@ -14,7 +14,7 @@ export interface RetryOptions {
 const RETRYABLE = new Set([409, 429, 500, 502, 503, 504]);
 
 /** If the service asks for a longer pause, the caller gets the error and can decide. */
-export const LONGEST_PAUSE_MS = 30_000;
+export const MAX_PAUSE_MS = 30_000;
 
 /** A `fetch` that retries requests that are safe to repeat: GET, or with an `Idempotency-Key`. */
 export function retrying(send: typeof fetch, options: RetryOptions): typeof fetch {
@@ -35,7 +35,7 @@ export function retrying(send: typeof fetch, options: RetryOptions): typeof fetc
       }
       if (response && (isLast || !RETRYABLE.has(response.status))) return response;
       const pauseMs = retryAfterMs(response) ?? backoffMs(retry);
-      if (response && pauseMs > LONGEST_PAUSE_MS) return response;
+      if (response && pauseMs > MAX_PAUSE_MS) return response;
       await response?.body?.cancel();
       await pause(pauseMs, request.signal);
     }

@@ -6,8 +6,8 @@ export interface WaitOptions {
   timeoutMs?: number;
 }
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
+const FIRST_POLL_PAUSE_MS = 250;
+const MAX_POLL_PAUSE_MS = 5_000;
 
 /** Calls `read` until `isDone` accepts its value. */
 export async function waitUntil<T>(
@@ -16,11 +16,11 @@ export async function waitUntil<T>(
   { signal, timeoutMs = 60_000 }: WaitOptions = {},
 ): Promise<T> {
   const timeout = AbortSignal.timeout(timeoutMs);
-  const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-  for (let pauseMs = FIRST_PAUSE_MS;; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-    const value = await read(either);
+  const abortOrTimeout = signal ? AbortSignal.any([signal, timeout]) : timeout;
+  for (let pauseMs = FIRST_POLL_PAUSE_MS;; pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_PAUSE_MS)) {
+    const value = await read(abortOrTimeout);
     if (isDone(value)) return value;
-    await pause(pauseMs, either);
+    await pause(pauseMs, abortOrTimeout);
   }
 }
 

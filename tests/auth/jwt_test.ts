@@ -19,12 +19,12 @@ const COMMON = {
 };
 const WITH_SECRET = { ...COMMON, AUTH_JWT_SECRET: SECRET };
 
-const seconds = () => Math.floor(Date.now() / 1000);
+const nowSeconds = () => Math.floor(Date.now() / 1000);
 const goodClaims = (): JWTPayload => ({
   sub: "ada",
   iss: ISSUER,
   aud: "payments",
-  exp: seconds() + 60,
+  exp: nowSeconds() + 60,
 });
 
 function sign(
@@ -36,9 +36,9 @@ function sign(
 }
 
 /** An identity provider that serves a JWK set, or an error after `fail`. */
-async function openIssuer(alg = "RS256", further: object[] = []) {
+async function openIssuer(alg = "RS256", extraKeys: object[] = []) {
   const { publicKey, privateKey } = await generateKeyPair(alg);
-  const keys = [{ ...await exportJWK(publicKey), kid: "one", alg }, ...further];
+  const keys = [{ ...await exportJWK(publicKey), kid: "one", alg }, ...extraKeys];
   const keySet = JSON.stringify({ keys });
   let answer = () => new Response(keySet, { headers: { "Content-Type": "application/json" } });
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => answer());
@@ -62,7 +62,7 @@ Deno.test("JWT: signed with the shared secret authenticates its subject", async 
   });
 });
 
-Deno.test("JWT: is staff only if the claim AUTH_STAFF_CLAIM is true", async () => {
+Deno.test("JWT: is staff only if the claim named by AUTH_STAFF_CLAIM is true", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const isStaff = async (claims: JWTPayload) => {
     const response = await app.as(await sign({ ...goodClaims(), ...claims }), "/me/");
@@ -93,8 +93,8 @@ Deno.test("JWT: is rejected with missing or wrong claims, expired, or not yet va
   const { aud: _aud, ...noAudience } = goodClaims();
   const refused: JWTPayload[] = [
     ...[noExpiry, noSubject, noIssuer, noAudience],
-    { ...goodClaims(), exp: seconds() - 1 },
-    { ...goodClaims(), nbf: seconds() + 60 },
+    { ...goodClaims(), exp: nowSeconds() - 1 },
+    { ...goodClaims(), nbf: nowSeconds() + 60 },
     { ...goodClaims(), iss: "https://evil.example.com/" },
     { ...goodClaims(), aud: "another" },
     { ...goodClaims(), aud: ["another", "third"] },
@@ -136,7 +136,7 @@ for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
   });
 }
 
-Deno.test("JWT: is rejected with a symmetric signature if a JWKS is configured, even with the public key as secret", async () => {
+Deno.test("JWT: is rejected if a JWKS is configured and the signature is symmetric or of another key", async () => {
   await using issuer = await openIssuer();
   await using app = await openApp({ databaseUrl, env: issuer.env });
   const publicJwk = await exportJWK(issuer.publicKey);
@@ -145,9 +145,9 @@ Deno.test("JWT: is rejected with a symmetric signature if a JWKS is configured, 
     const token = await sign(goodClaims(), new TextEncoder().encode(secret));
     await assertProblem(await app.as(token, "/me/"), 401, "unauthenticated");
   }
-  const stranger = await generateKeyPair("RS256");
+  const otherKeyPair = await generateKeyPair("RS256");
   for (const kid of ["one", "two"]) {
-    const token = await sign(goodClaims(), stranger.privateKey, { alg: "RS256", kid });
+    const token = await sign(goodClaims(), otherKeyPair.privateKey, { alg: "RS256", kid });
     await assertProblem(await app.as(token, "/me/"), 401, "unauthenticated");
   }
 });
@@ -157,12 +157,12 @@ Deno.test("JWT: without a kid is verified with each key of the JWKS", async () =
   const another = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
   await using issuer = await openIssuer("RS256", [another]);
   await using app = await openApp({ databaseUrl, env: issuer.env });
-  const nameless = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
+  const withoutKid = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
     .sign(issuer.privateKey);
-  assert.equal((await app.as(nameless, "/me/")).status, 200);
-  const stranger = await generateKeyPair("RS256");
+  assert.equal((await app.as(withoutKid, "/me/")).status, 200);
+  const otherKeyPair = await generateKeyPair("RS256");
   const forged = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
-    .sign(stranger.privateKey);
+    .sign(otherKeyPair.privateKey);
   await assertProblem(await app.as(forged, "/me/"), 401, "unauthenticated");
 });
 
@@ -171,13 +171,13 @@ Deno.test("JWT: is rejected if signed by a weak key", async () => {
   const jwk = { ...weak.publicKey.export({ format: "jwk" }), kid: "weak", alg: "RS256" };
   await using issuer = await openIssuer("RS256", [jwk]);
   await using app = await openApp({ databaseUrl, env: issuer.env });
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = `${part({ alg: "RS256", kid: "weak" })}.${part(goodClaims())}`;
+  const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${encodePart({ alg: "RS256", kid: "weak" })}.${encodePart(goodClaims())}`;
   const signature = createSign("sha256").update(signed).sign(weak.privateKey, "base64url");
   await assertProblem(await app.as(`${signed}.${signature}`, "/me/"), 401, "unauthenticated");
 });
 
-Deno.test("JWT: gets 503 while the JWKS is not available; API keys still work", async () => {
+Deno.test("JWT: is answered with 503 while the JWKS is not available; API keys still work", async () => {
   await using issuer = await openIssuer();
   issuer.fail();
   await using app = await openApp({ databaseUrl, env: issuer.env });

@@ -98,7 +98,7 @@ Deno.test("stop: a request in flight is answered first", async () => {
   await isHeld;
   service.signal("SIGTERM");
   await untilWritten(service, '"event":"stopping"');
-  proxy.mend();
+  proxy.restore();
   assert.equal((await answer).status, 200);
   assert.equal((await service.ended).code, 0);
 });
@@ -192,7 +192,7 @@ Deno.test("start: invalid settings exit with 1 and one list without secrets", as
   assert.doesNotMatch(stderr, /hunter2/);
 });
 
-for (const absence of ["cut", "slam"] as const) {
+for (const absence of ["cut", "closeNewConnections"] as const) {
   Deno.test(`start: waits for a database that becomes available later (${absence})`, async () => {
     const { proxy, url } = throughProxy(await createDatabase());
     await using _ = proxy;
@@ -200,7 +200,7 @@ for (const absence of ["cut", "slam"] as const) {
     await using service = await startService({
       settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
       onOutput(output) {
-        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.mend();
+        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.restore();
       },
     });
     assert.equal((await service.get("/health/ready/")).status, 200);

@@ -83,7 +83,7 @@ for (const name of SETTING_NAMES) {
   });
 }
 
-Deno.test("GATEWAY_SERVER_KEY: rejects the sandbox's public key", () => {
+Deno.test("GATEWAY_SERVER_KEY: rejects the publicly known key of the sandbox", () => {
   assert.deepEqual(problemsOf({ GATEWAY_SERVER_KEY: SANDBOX_SERVER_KEY }), ["GATEWAY_SERVER_KEY"]);
   assert.deepEqual(
     problemsOf({ GATEWAY_SERVER_KEY: SANDBOX_SERVER_KEY, DATABASE_URL: "postgres://host/db" }),

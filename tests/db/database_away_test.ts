@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { openApp, type TestApp } from "../support/app.ts";
 import { DEADLINE_MS } from "../../db/database.ts";
+import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { assertProblem } from "../support/problem.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { assertProblem } from "../support/problem.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -39,7 +39,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     assert.deepEqual(problem.checks, { database: "down" });
     assert.equal((await app.request("/health/live/")).status, 200);
 
-    proxy.mend();
+    proxy.restore();
     await until("it is back", async () => (await lookUp()).status === 401);
     assert.equal((await app.request("/health/ready/")).status, 200);
   });
@@ -55,7 +55,7 @@ Deno.test("transaction: changes nothing if the connection is cut before its comm
     await sql`select 1`;
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
-  proxy.mend();
+  proxy.restore();
   const back = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
   await until("it is back", back);
   const [row] = await runSql(databaseUrl, "select to_regclass('half_way') as table");

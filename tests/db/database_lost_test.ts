@@ -9,13 +9,13 @@ import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-function untilBack({ app }: RelayedPayments): Promise<void> {
+function untilDatabaseResponds({ app }: RelayedPayments): Promise<void> {
   const responds = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
-  return until("the database is back", responds);
+  return until("the database responds", responds);
 }
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: a retry completes it once after the database was lost during the call`, async () => {
+  Deno.test(`${operation.name}: after the database was lost during the call, a retry completes it once`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -35,20 +35,24 @@ for (const operation of OPERATIONS) {
     assert.deepEqual([problem.order_id, problem.outcome], [prepared.orderId, "unknown"]);
     const id = problem.payment_id!;
     relay.intercept = intercept;
-    proxy.mend();
-    await untilBack(payments);
+    proxy.restore();
+    await untilDatabaseResponds(payments);
 
-    const tooEarly = await post(prepared.path, prepared.body, headers);
-    await assertProblem(tooEarly, 409, "idempotency_in_progress");
+    const whileClaimed = await post(prepared.path, prepared.body, headers);
+    await assertProblem(whileClaimed, 409, "idempotency_in_progress");
     now += 10 * 60_000;
     const again = await post(prepared.path, prepared.body, headers);
     assert.equal(again.status, operation.status, await again.clone().text());
     assert.equal(operation.paymentIn(await again.json()).id, id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
-    assert.equal(relay.times(operation.call), 1, "found, not sent again");
+    assert.equal(
+      relay.times(operation.call),
+      1,
+      "the retry finds the result at the gateway and does not send the call again",
+    );
   });
 
-  Deno.test(`${operation.name}: the check task completes it after the database was lost and without a retry`, async () => {
+  Deno.test(`${operation.name}: after the database was lost during the call, the check task completes it without a retry`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -64,8 +68,8 @@ for (const operation of OPERATIONS) {
     const answer = await post(prepared.path, prepared.body);
     const { payment_id } = await assertProblem(answer, 503, "unavailable");
     relay.intercept = intercept;
-    proxy.mend();
-    await untilBack(payments);
+    proxy.restore();
+    await untilDatabaseResponds(payments);
     now += 2 * 60_000;
     const [row] = await payments.app.database.query((sql) =>
       sql`select check_at from gateway.payments where id = ${payment_id!}`

@@ -6,9 +6,9 @@ import type { Layout } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
 import { createDataFolder } from "../support/project.ts";
 
-const silent = () => {};
+const ignoreOutput = () => {};
 
-async function postmaster(layout: Layout): Promise<number> {
+async function readServerPid(layout: Layout): Promise<number> {
   const text = await Deno.readTextFile(join(layout.cluster, "postmaster.pid"));
   return Number(text.split("\n")[0]);
 }
@@ -24,7 +24,7 @@ function isAlive(pid: number): boolean {
 
 Deno.test("embedded server: ends if the service is gone before it has started", async () => {
   await using folder = await createDataFolder();
-  const layout = await install(folder.path, silent);
+  const layout = await install(folder.path, ignoreOutput);
   const { success } = await new Deno.Command(layout.leash, {
     args: [layout.logFile, join(layout.programs, "bin/postgres"), "-D", layout.cluster, "-p", "1"],
     stdin: "null",
@@ -36,7 +36,7 @@ Deno.test("embedded server: ends if the service is gone before it has started", 
 
 Deno.test("embedded server: is restarted after a crash until that succeeds", async () => {
   await using folder = await createDataFolder();
-  const layout = await install(folder.path, silent);
+  const layout = await install(folder.path, ignoreOutput);
   const program = join(layout.programs, "bin/postgres");
   const reported: (string | undefined)[] = [];
   const failed = Promise.withResolvers<void>();
@@ -48,7 +48,7 @@ Deno.test("embedded server: is restarted after a crash until that succeeds", asy
   });
   try {
     await Deno.rename(program, `${program}.away`);
-    Deno.kill(await postmaster(layout), "SIGKILL");
+    Deno.kill(await readServerPid(layout), "SIGKILL");
     await failed.promise;
     await Deno.rename(`${program}.away`, program);
     while (await findServer(layout) !== server.url) await delay(50);
@@ -62,12 +62,12 @@ Deno.test("embedded server: is restarted after a crash until that succeeds", asy
 
 Deno.test("embedded server: stop returns while the server is frozen", async () => {
   await using folder = await createDataFolder();
-  const layout = await install(folder.path, silent);
+  const layout = await install(folder.path, ignoreOutput);
   const server = await startServer(layout);
-  const pid = await postmaster(layout);
+  const pid = await readServerPid(layout);
   Deno.kill(pid, "SIGSTOP");
   await server.stop();
-  // The leash ends it once it runs again (`isAlive` sends SIGCONT).
+  // `isAlive` sends SIGCONT. Then the script `leash.sh` stops the server.
   while (isAlive(pid)) await delay(50);
 });
 

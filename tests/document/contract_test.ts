@@ -14,7 +14,7 @@ const problem = {
   code: "unauthenticated",
 };
 
-interface Said {
+interface ResponseChanges {
   url?: string;
   method?: string;
   status?: number;
@@ -24,11 +24,11 @@ interface Said {
 }
 
 /** A response to `GET /me/` with the given differences. */
-async function check(said: Said = {}): Promise<Response> {
-  const { url = "/me/", method = "GET", status = 200, body = caller } = said;
+async function check(changes: ResponseChanges = {}): Promise<Response> {
+  const { url = "/me/", method = "GET", status = 200, body = caller } = changes;
   const isProblem = status >= 400;
-  const { type = isProblem ? "application/problem+json" : "application/json" } = said;
-  const headers = { "Content-Type": type, "X-Request-Id": "1", ...said.headers };
+  const { type = isProblem ? "application/problem+json" : "application/json" } = changes;
+  const headers = { "Content-Type": type, "X-Request-Id": "1", ...changes.headers };
   const answer = new Response(JSON.stringify(body), { status, headers });
   return await checkAnswer({ method, url }, answer);
 }
@@ -45,7 +45,7 @@ const refused = { status: 401, body: problem, headers: { "WWW-Authenticate": "Be
 
 const nowhere = { ...problem, status: 404, code: "not_found" };
 
-const REFUSED: Record<string, [Said, RegExp]> = {
+const REFUSED: Record<string, [ResponseChanges, RegExp]> = {
   "a field of a response for an unknown path": [
     { url: "/no/", status: 404, body: { ...nowhere, stack: "at …" } },
     /stack/,
@@ -76,9 +76,9 @@ const REFUSED: Record<string, [Said, RegExp]> = {
   "a method": [{ method: "PUT" }, /200 of PUT \/me\//],
 };
 
-for (const [what, [said, why]] of Object.entries(REFUSED)) {
+for (const [what, [changes, why]] of Object.entries(REFUSED)) {
   Deno.test(`response check: ${what} that is not declared fails`, async () => {
-    await assert.rejects(check(said), why);
+    await assert.rejects(check(changes), why);
   });
 }
 
@@ -103,7 +103,7 @@ const limited = { ...problem, status: 429, code: "rate_limited" };
 const TOO_OFTEN = { "Retry-After": "1", "RateLimit": "r=0", "RateLimit-Policy": "q=1" };
 
 /** Responses without a required header, and its name. */
-const LACKING: [string, Said][] = [
+const LACKING: [string, ResponseChanges][] = [
   ["WWW-Authenticate", { status: 401, body: problem }],
   ["Retry-After", { status: 503, body: unavailable }],
   ["Retry-After", { url: "/health/ready/", status: 503, body: unavailable }],
@@ -113,7 +113,7 @@ const LACKING: [string, Said][] = [
     status: 409,
     body: { ...problem, status: 409, code: "idempotency_in_progress" },
   }],
-  ...Object.keys(TOO_OFTEN).map((name): [string, Said] => {
+  ...Object.keys(TOO_OFTEN).map((name): [string, ResponseChanges] => {
     const rest = Object.entries(TOO_OFTEN).filter(([other]) => other !== name);
     return [name, { status: 429, body: limited, headers: Object.fromEntries(rest) }];
   }),
@@ -138,8 +138,8 @@ const LACKING: [string, Said][] = [
 ];
 
 Deno.test("response check: a response without a required header fails", async () => {
-  for (const [name, said] of LACKING) {
-    await assert.rejects(check(said), new RegExp(`lacks the header ${name}$`), name);
+  for (const [name, changes] of LACKING) {
+    await assert.rejects(check(changes), new RegExp(`lacks the header ${name}$`), name);
   }
 });
 
@@ -185,14 +185,17 @@ Deno.test("response check: a composed schema allows the members of its parts and
     secret: "whsec_abc",
   };
   const headers = { Location: `/webhook-endpoints/${endpoint.id}/` };
-  const said = { url: "/webhook-endpoints/", method: "POST", status: 201, headers };
-  await check({ ...said, body: endpoint });
-  await assert.rejects(check({ ...said, body: { ...endpoint, salt: "x" } }), /salt/);
+  const changes = { url: "/webhook-endpoints/", method: "POST", status: 201, headers };
+  await check({ ...changes, body: endpoint });
+  await assert.rejects(check({ ...changes, body: { ...endpoint, salt: "x" } }), /salt/);
 });
 
 Deno.test("response check: an undeclared member of an event fails", () => {
-  const said = EVENTS.payment_settled.value;
-  checkEvent(said);
-  assert.throws(() => checkEvent({ ...said, shoe_size: 42 }), /shoe_size/);
-  assert.throws(() => checkEvent({ ...said, data: { ...said.data, shoe_size: 42 } }), /shoe_size/);
+  const changes = EVENTS.payment_settled.value;
+  checkEvent(changes);
+  assert.throws(() => checkEvent({ ...changes, shoe_size: 42 }), /shoe_size/);
+  assert.throws(
+    () => checkEvent({ ...changes, data: { ...changes.data, shoe_size: 42 } }),
+    /shoe_size/,
+  );
 });

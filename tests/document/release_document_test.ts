@@ -20,19 +20,19 @@ Deno.test("release-document: keeps the document of a version once; a changed doc
       clearEnv: true,
       stdin: "null",
     }).output();
-    return { code, said: new TextDecoder().decode(stderr) };
+    return { code, errorOutput: new TextDecoder().decode(stderr) };
   };
   const titleOf = async (version: string) =>
     JSON.parse(await Deno.readTextFile(inside(`openapi/released/${version}.json`))).info.title;
 
-  assert.deepEqual(await release("1.0.0", "first"), { code: 0, said: "" });
+  assert.deepEqual(await release("1.0.0", "first"), { code: 0, errorOutput: "" });
   assert.equal(await titleOf("1.0.0"), "first");
   assert.equal((await release("1.0.0", "first")).code, 0);
 
-  const { code, said } = await release("1.0.0", "changed");
+  const { code, errorOutput } = await release("1.0.0", "changed");
   assert.equal(code, 1);
   assert.match(
-    said,
+    errorOutput,
     /Version 1\.0\.0 is already released with a different document\. Raise the version/,
   );
   assert.equal(await titleOf("1.0.0"), "first");

@@ -4,6 +4,7 @@ import postgres from "postgres";
 import { NIL } from "uuid";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
 import {
   follow,
   listAll,
@@ -14,7 +15,6 @@ import {
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
@@ -280,7 +280,7 @@ for (const how of ["cut", "silence"] as const) {
     const heartbeats = live.heartbeats();
     await until("heartbeats still arrive", () => live.heartbeats() > heartbeats + 2);
     assert.equal(live.messages.length, 1);
-    proxy.mend();
+    proxy.restore();
     assert.deepEqual(idsOf(await live.untilReceived(4)), written);
     await using back = await follow(app, staff, { after: written[0] });
     assert.deepEqual(idsOf(await back.untilReceived(3)), written.slice(1));
@@ -302,16 +302,16 @@ Deno.test("event stream: a database outage while it catches up loses no event", 
   });
   // The first page was sent and is not read yet.
   proxy.cut();
-  const mended = until(
+  const restored = until(
     "it is noticed",
     () => app.logged().some(({ event }) => event === "event_follower_failed"),
-  ).then(proxy.mend);
+  ).then(proxy.restore);
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of response.body!) {
     text += decoder.decode(bytes, { stream: true });
     if (text.match(/^id: /gm)?.length === 120) break;
   }
-  await mended;
+  await restored;
   assert.deepEqual([...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id), written);
 });

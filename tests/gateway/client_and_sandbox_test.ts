@@ -373,9 +373,9 @@ Deno.test("client and sandbox: each refusal has its error class", async () => {
   assert.ok(card instanceof GatewayValidationError);
   assert.deepEqual(card.validationMessages, ["card_number does not match with luhn algorithm"]);
 
-  await using stranger = await openPair({ serverKey: "SB-Mid-server-stranger" });
+  await using withOtherKey = await openPair({ serverKey: "SB-Mid-server-stranger" });
   for (const call of ["getStatus", "getSubscription", "getInvoice", "getBin"] as const) {
-    const error = await errorOf(stranger.client[call]("477377"));
+    const error = await errorOf(withOtherKey.client[call]("477377"));
     assert.ok(error instanceof GatewayAuthenticationError, call);
   }
 });

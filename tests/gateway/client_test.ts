@@ -8,9 +8,9 @@ import {
   SERVER_KEY,
 } from "../support/gateway/gateway.ts";
 
-const BASIC = "Basic U0ItTWlkLXNlcnZlci1hYmMxMjNjZGU0NTY6";
-const CARD = `client_key=${CLIENT_KEY}&card_number=4811111111111114`;
-const charge = {
+const AUTHORIZATION = "Basic U0ItTWlkLXNlcnZlci1hYmMxMjNjZGU0NTY6";
+const CARD_QUERY = `client_key=${CLIENT_KEY}&card_number=4811111111111114`;
+const chargeBody = {
   payment_type: "bank_transfer",
   transaction_details: { order_id: "order-101", gross_amount: 44_000 },
   bank_transfer: { bank: "bca" },
@@ -30,7 +30,7 @@ interface Case {
 const CASES: Case[] = [
   {
     operation: "charge",
-    call: (gateway) => gateway.charge(charge, key),
+    call: (gateway) => gateway.charge(chargeBody, key),
     sends: "POST /v2/charge",
     body:
       '{"payment_type":"bank_transfer","transaction_details":{"order_id":"order-101","gross_amount":44000},"bank_transfer":{"bank":"bca"}}',
@@ -93,7 +93,7 @@ const CASES: Case[] = [
   {
     operation: "getCardToken",
     call: (gateway) => gateway.getCardToken("4811111111111114", "01", "2030", "123"),
-    sends: `GET /v2/token?${CARD}&card_exp_month=01&card_exp_year=2030&card_cvv=123`,
+    sends: `GET /v2/token?${CARD_QUERY}&card_exp_month=01&card_exp_year=2030&card_cvv=123`,
     withoutServerKey: true,
   },
   {
@@ -107,7 +107,7 @@ const CASES: Case[] = [
   {
     operation: "registerCard",
     call: (gateway) => gateway.registerCard("4811111111111114", "01", "2030", undefined, key),
-    sends: `GET /v2/card/register?${CARD}&card_exp_month=01&card_exp_year=2030`,
+    sends: `GET /v2/card/register?${CARD_QUERY}&card_exp_month=01&card_exp_year=2030`,
     withoutServerKey: true,
   },
   {
@@ -194,7 +194,7 @@ for (const { operation, call, sends, body = "", keyHeader, withoutServerKey } of
     const [{ method, target, headers, body: sent }] = fake.received as [typeof fake.received[0]];
     assert.equal(`${method} ${target}`, sends);
     assert.equal(sent, body);
-    assert.equal(headers.get("authorization"), withoutServerKey ? null : BASIC);
+    assert.equal(headers.get("authorization"), withoutServerKey ? null : AUTHORIZATION);
     assert.equal(headers.get("accept"), "application/json");
     assert.equal(headers.get("content-type"), "application/json");
     for (const name of ["idempotency-key", "x-idempotency-key"]) {
@@ -207,9 +207,9 @@ Deno.test("client: every operation that sends a request is tested", () => {
   const tested = new Set<string>(CASES.map(({ operation }) => operation));
   const gateway = clientFor("http://127.0.0.1:2");
   const local = ["verifySignature", "breakerState", "rateLimitPauseMs"];
-  const calling = Object.keys(gateway).filter((name) => !local.includes(name));
-  assert.deepEqual(calling.sort(), [...tested].sort());
-  assert.equal(calling.length, 26);
+  const requestOperations = Object.keys(gateway).filter((name) => !local.includes(name));
+  assert.deepEqual(requestOperations.sort(), [...tested].sort());
+  assert.equal(requestOperations.length, 26);
 });
 
 /** Operations that put an id into the path. */
@@ -236,7 +236,7 @@ const BY_ID: Record<string, (gateway: GatewayClient, id: string) => Promise<unkn
 };
 
 for (const [operation, call] of Object.entries(BY_ID)) {
-  Deno.test(`${operation}: encodes a hostile id, so that the path stays the same`, async () => {
+  Deno.test(`${operation}: rejects or encodes an id that would change the path`, async () => {
     await using fake = openFakeGateway(respondWith({ status_code: "200" }));
     const gateway = clientFor(fake.url);
     for (const id of ["", ".", "..", "\ud800"]) {
@@ -275,7 +275,7 @@ Deno.test("client: rejects an amount that is not a whole number above 0", async 
     const amount of [0.5, 44_000.1, 0, -1, NaN, Infinity, 2 ** 53, "44000" as unknown as number]
   ) {
     const transaction_details = { order_id: "order-101", gross_amount: amount };
-    await assert.rejects(gateway.charge({ ...charge, transaction_details }), TypeError);
+    await assert.rejects(gateway.charge({ ...chargeBody, transaction_details }), TypeError);
     await assert.rejects(gateway.capture("transaction-1", amount), TypeError);
     await assert.rejects(gateway.refund("order-101", "refund-1", amount), TypeError);
     await assert.rejects(gateway.directRefund("order-101", "refund-1", amount), TypeError);
@@ -298,10 +298,10 @@ Deno.test("client: rejects an idempotency key that the gateway would ignore", as
 Deno.test("client: rejects card operations without a client key", async () => {
   await using fake = openFakeGateway(respondWith({ status_code: "200" }));
   const gateway = clientFor(fake.url, { clientKey: null });
-  const needsKey = { name: "TypeError", message: /GATEWAY_CLIENT_KEY/ };
-  await assert.rejects(gateway.getCardToken("4811111111111114", 1, 2030, "123"), needsKey);
-  await assert.rejects(gateway.registerCard("4811111111111114", 1, 2030), needsKey);
-  await assert.rejects(gateway.registerCard("4811111111111114", 1, 2030, ""), needsKey);
+  const missingClientKey = { name: "TypeError", message: /GATEWAY_CLIENT_KEY/ };
+  await assert.rejects(gateway.getCardToken("4811111111111114", 1, 2030, "123"), missingClientKey);
+  await assert.rejects(gateway.registerCard("4811111111111114", 1, 2030), missingClientKey);
+  await assert.rejects(gateway.registerCard("4811111111111114", 1, 2030, ""), missingClientKey);
   assert.equal(fake.received.length, 0);
   await gateway.registerCard("4811111111111114", 1, 2030, CLIENT_KEY);
   assert.equal(fake.received.length, 1);
@@ -330,5 +330,5 @@ Deno.test("client: keeps the path of the base URL", async () => {
   await using fake = openFakeGateway(respondWith({ status_code: "200" }));
   await clientFor(fake.url + "/proxy/gateway").getStatus("order-101");
   assert.equal(fake.received[0]!.target, "/proxy/gateway/v2/order-101/status");
-  assert.equal(atob(BASIC.slice("Basic ".length)), `${SERVER_KEY}:`);
+  assert.equal(atob(AUTHORIZATION.slice("Basic ".length)), `${SERVER_KEY}:`);
 });

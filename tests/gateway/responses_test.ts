@@ -91,8 +91,12 @@ Deno.test("response: reads absent, null and invalid fields as null and keeps the
 Deno.test("response: reads expiry_time, and expire_time if that is missing", async () => {
   const both = await statusOf({ status_code: "200", expiry_time: "a", expire_time: "b" });
   assert.equal(both.body.expiry_time, "a");
-  const wrong = await statusOf({ status_code: "200", expiry_time: null, expire_time: "b" });
-  assert.equal(wrong.body.expiry_time, "b");
+  const onlyExpireTime = await statusOf({
+    status_code: "200",
+    expiry_time: null,
+    expire_time: "b",
+  });
+  assert.equal(onlyExpireTime.body.expiry_time, "b");
 });
 
 Deno.test("response: takes the HTTP status as the code for subscriptions, invoices and bins", async () => {
@@ -142,8 +146,8 @@ Deno.test("202: is a denial only if the body says so", async () => {
   const running = await statusOf({ status_code: "202", status_message: "Still running" });
   assert.ok(!isDenied(running));
   assert.ok(isEarlierCallInProgress(running));
-  const captured = await statusOf({ status_code: "200", transaction_status: "deny" });
-  assert.ok(!isDenied(captured) && !isEarlierCallInProgress(captured));
+  const deniedWith200 = await statusOf({ status_code: "200", transaction_status: "deny" });
+  assert.ok(!isDenied(deniedWith200) && !isEarlierCallInProgress(deniedWith200));
 });
 
 Deno.test("202: without a body code means an earlier call is in progress", async () => {

@@ -29,7 +29,7 @@ Deno.test("signature: is checked with the given server key instead of the config
   assert.ok(!gateway.verifySignature(...ORDER, VECTORS["200"], key));
 });
 
-Deno.test("signature: is not valid for any other value", () => {
+Deno.test("signature: is not valid for another order id, status code or amount", () => {
   const signature = VECTORS["200"];
   assert.ok(!gateway.verifySignature("order-102", "200", "44000.00", signature));
   assert.ok(!gateway.verifySignature("order-101", "201", "44000.00", signature));
@@ -37,7 +37,7 @@ Deno.test("signature: is not valid for any other value", () => {
   assert.ok(!gateway.verifySignature("order-101", "200", "44000.0", signature));
 });
 
-Deno.test("signature: values of any length and type are rejected without an error", () => {
+Deno.test("signature: is rejected without an error if a value has the wrong length or type", () => {
   const signature = VECTORS["200"];
   const invalid = [
     ...["", "0", signature.slice(1), signature + "0", signature.toUpperCase(), " ".repeat(128)],

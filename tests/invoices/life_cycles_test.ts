@@ -2,6 +2,12 @@ import assert from "node:assert/strict";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { findNotification } from "../../db/notifications.ts";
+import { notify, notifyAndRead, sign } from "../support/gateway/notifications.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { parsePayment } from "../support/payments/payments.ts";
+import { permutations } from "../support/permutations.ts";
+import { assertProblem } from "../support/problem.ts";
 import {
   alterInvoices,
   DAY,
@@ -13,12 +19,6 @@ import {
   readEventNames,
   type TestInvoices,
 } from "../support/records/invoices.ts";
-import { newKey } from "../support/idempotency.ts";
-import { notify, notifyAndRead, sign } from "../support/gateway/notifications.ts";
-import { permutations } from "../support/permutations.ts";
-import { parsePayment } from "../support/payments/payments.ts";
-import { assertProblem } from "../support/problem.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 /** Fails unless the invoice is paid, with one event each and one paid payment of its owner. */
 async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invoice> {

@@ -35,7 +35,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     );
     assert.deepEqual(await readJob(payments, job.id), job);
     assert.equal(relay.received.length, before, "the gateway is not called yet");
-    assert.deepEqual(app.carried.at(-1)?.id, job.id);
+    assert.deepEqual(app.enqueued.at(-1)?.id, job.id);
 
     await runDueJobs(app);
     const done = await readJob(payments, job.id);

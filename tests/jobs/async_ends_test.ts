@@ -21,7 +21,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const UNKNOWN = /\(outcome unknown: payment [0-9a-f-]{36}\)$/;
 
 /** Without an order id, by which the gateway would detect a second charge. */
-function nameless({ path, body }: Prepared) {
+function withoutOrderId({ path, body }: Prepared) {
   return { path, body: { ...body, order_id: undefined } };
 }
 
@@ -48,7 +48,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay } = payments;
-    const { path, body } = nameless(await operation.prepare(payments));
+    const { path, body } = withoutOrderId(await operation.prepare(payments));
     const key = newKey();
     const answer = await post(path, body, key);
     assert.equal(answer.status, operation.status);
@@ -67,7 +67,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay, sandbox } = payments;
-    const { path, body } = nameless(await operation.prepare(payments));
+    const { path, body } = withoutOrderId(await operation.prepare(payments));
     const key = newKey();
     await sandbox.fault(operation.name, "answer_lost");
     const { payment_id } = await (await post(path, body, key)).json();
@@ -140,7 +140,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
       assert.deepEqual([job.id, job.status, job.attempts], [id, "queued", 0]);
       assert.match(job.error!, UNKNOWN, "it may have taken effect");
     }
-    assert.equal(app.carried.at(-1)?.id, id);
+    assert.equal(app.enqueued.at(-1)?.id, id);
     await runDueJobs(app);
     const done = await readJob(payments, id);
     assert.deepEqual([done.status, done.error], ["succeeded", null]);

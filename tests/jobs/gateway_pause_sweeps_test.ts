@@ -15,14 +15,14 @@ import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gate
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import { standingClock } from "../support/standing_clock.ts";
+import { manualClock } from "../support/manual_clock.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
 const LOOK = "GET /v2/:id/status";
 
 /** The most checks that may be queued. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /** Pending payments, the oldest first, all due for a check. */
 async function fill(databaseUrl: string, rows: number): Promise<void> {
@@ -80,17 +80,17 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
   const databaseUrl = await createDatabase();
   await fill(databaseUrl, 100_000);
   await using app = await openApp({ databaseUrl });
-  const { config, database, carried, deps } = app;
+  const { config, database, enqueued, deps } = app;
   const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
   await using gateway = await openGateway(atRelay, deps.log);
   const background = { ...deps, gateway: gateway.background };
 
   const sweep = () => checkPendingPayments(background);
-  assert.equal(await sweep(), MOST_WAITING);
-  assert.deepEqual(await numbersOf(database, "queued"), range(1, MOST_WAITING), "the oldest first");
-  assert.equal(carried.length, MOST_WAITING);
+  assert.equal(await sweep(), MAX_WAITING);
+  assert.deepEqual(await numbersOf(database, "queued"), range(1, MAX_WAITING), "the oldest first");
+  assert.equal(enqueued.length, MAX_WAITING);
   assert.equal(await sweep(), 0, "the limit of queued checks is reached");
-  assert.equal(carried.length, MOST_WAITING);
+  assert.equal(enqueued.length, MAX_WAITING);
 
   const [spaced] = await database.query((sql) =>
     sql`
@@ -110,7 +110,7 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
   assert.equal(relay.received.length, 500, "each payment was checked once");
   assert.ok(most > 1 && most <= 5, `at most five at the same time, not ${most}`);
   assert.equal(await sweep(), 500, "as many are queued as were checked");
-  assert.equal(carried.length, MOST_WAITING + 500);
+  assert.equal(enqueued.length, MAX_WAITING + 500);
 });
 
 Deno.test("check sweep: after a crash the next run continues with the payments that are left", async () => {
@@ -163,7 +163,7 @@ Deno.test("subscription sweep: checks the subscriptions first that were not chec
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   const { database, deps } = app;
-  const rows = MOST_WAITING + 700;
+  const rows = MAX_WAITING + 700;
   await runSql(
     databaseUrl,
     `insert into gateway.subscriptions (
@@ -183,7 +183,7 @@ Deno.test("subscription sweep: checks the subscriptions first that were not chec
     );
     return found.map(({ number }) => number);
   };
-  assert.equal(await syncSubscriptionStatus(deps), MOST_WAITING);
+  assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
   const never = range(1, 10);
   assert.deepEqual(await queuedNumbers(), [...never, ...range(711, rows)]);
   // As if all of them had been checked.
@@ -192,28 +192,28 @@ Deno.test("subscription sweep: checks the subscriptions first that were not chec
     `with looked_at as (update gateway.jobs set status = 'succeeded' returning subject_id)
     update gateway.subscriptions set checked_at = now() from looked_at where id = subject_id`,
   );
-  assert.equal(await syncSubscriptionStatus(deps), MOST_WAITING);
+  assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
   const next = await queuedNumbers();
   assert.deepEqual(next.filter((number) => number > 10 && number <= 710), range(11, 710));
 });
 
 interface Due extends RelayedPayments {
-  pass(ms: number): void;
+  advance(ms: number): void;
   ids: string[];
 }
 
 /** So many payments that are due for a check; the gateway client uses the app's stopped clock. */
 async function openDue(count: number): Promise<Due> {
-  const { now, pass } = standingClock();
+  const { now, advance } = manualClock();
   const relayed = await openRelayed({
     now,
     gatewayOptions: { clock: now, wait: createWaits().wait, maxInFlight: 5 },
   });
   const charges = Array.from({ length: count }, () => relayed.charge("bca"));
   const ids = (await Promise.all(charges)).map(({ id }) => id);
-  pass(6 * MINUTE);
+  advance(6 * MINUTE);
   relayed.relay.received.length = 0;
-  return { ...relayed, ids, pass };
+  return { ...relayed, ids, advance };
 }
 
 /** All check sweeps. */
@@ -249,16 +249,16 @@ Deno.test("gateway pause: a 429 pauses background work for the time of Retry-Aft
   assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
   await assertPostponed(due, 5 * MINUTE);
 
-  relay.intercept = (_, pass) => pass();
+  relay.intercept = (_, advance) => advance();
   relay.received.length = 0;
-  due.pass(4 * MINUTE);
+  due.advance(4 * MINUTE);
   await app.database.query((sql) => sql`update gateway.payments set check_at = created_at`);
   assert.deepEqual(await sweepAll(due), [0, 0, 0, 0], "nothing is queued meanwhile");
   assert.equal(relay.received.length, 0);
   assert.equal((await due.refresh(ids[0]!)).transaction_status, "pending");
   assert.equal(relay.times(LOOK), 1, "a request of a caller is still sent");
 
-  due.pass(MINUTE + SECOND);
+  due.advance(MINUTE + SECOND);
   assert.deepEqual(await sweepAll(due), [19, 0, 0, 0], "all that were not checked meanwhile");
   await runDueJobs(app);
   for (const id of ids) assert.equal((await jobsOf(app, id))[0]!.status, "succeeded");
@@ -268,20 +268,20 @@ Deno.test("gateway pause: the retry of a refund is postponed and takes effect on
   await using due = await openDue(0);
   const { app, relay } = due;
   const { id, transaction_id } = await due.paid("gopay");
-  relay.intercept = async ({ method }, pass) =>
-    method === "POST" ? new Response("<h1>Bad Gateway</h1>", { status: 502 }) : await pass();
+  relay.intercept = async ({ method }, advance) =>
+    method === "POST" ? new Response("<h1>Bad Gateway</h1>", { status: 502 }) : await advance();
   const { outcome } = await (await due.post(`/payments/${id}/refund/`, { amount: 1_000 })).json();
   assert.equal(outcome, "unknown");
-  due.pass(2 * MINUTE);
-  relay.intercept = async ({ method }, pass) =>
+  due.advance(2 * MINUTE);
+  relay.intercept = async ({ method }, advance) =>
     method === "POST"
       ? Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "120" } })
-      : await pass();
+      : await advance();
   await runDueJobs(app);
   const [job] = await jobsOf(app, id);
   assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
-  relay.intercept = (_, pass) => pass();
-  due.pass(3 * MINUTE);
+  relay.intercept = (_, advance) => advance();
+  due.advance(3 * MINUTE);
   await runDueJobs(app);
   const { refunds } = await due.sandbox.status(transaction_id!);
   assert.deepEqual(refunds.map(({ refund_amount }: { refund_amount: string }) => refund_amount), [
@@ -311,7 +311,7 @@ Deno.test("circuit breaker: while it is open, background work makes no calls, qu
 
   // For hours: single calls test whether the gateway is back, and no job fails.
   for (let minute = 0; minute < 180; minute += 5) {
-    due.pass(5 * MINUTE);
+    due.advance(5 * MINUTE);
     await sweepAll(due);
     await runDueJobs(app);
   }
@@ -324,7 +324,7 @@ Deno.test("circuit breaker: while it is open, background work makes no calls, qu
     await sandbox.control(`transactions/${transaction_id}/pay`);
   }
   for (let rounds = 0; rounds < 3; rounds++) {
-    due.pass(5 * MINUTE);
+    due.advance(5 * MINUTE);
     await sweepAll(due);
     await runDueJobs(app);
   }

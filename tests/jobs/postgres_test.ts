@@ -39,7 +39,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     const missed = await queue.insert();
     await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
     assert.ok(!delivered.includes(missed));
-    proxy.mend();
+    proxy.restore();
     await until("the waiting job is delivered", () => delivered.includes(missed));
     const late = await queue.insert();
     await until("a new job is delivered", () => delivered.includes(late));
@@ -62,7 +62,7 @@ Deno.test("postgres queue: waits for an unavailable database at the start, but n
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
   const id = await queue.insert();
   await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
-  proxy.mend();
+  proxy.restore();
   await until("the job is delivered", () => delivered.includes(id));
   proxy.cut();
   await jobQueue[Symbol.asyncDispose]();

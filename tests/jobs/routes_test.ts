@@ -145,7 +145,7 @@ Deno.test("POST /jobs/{id}/retry/: staff retry a failed job with all its attempt
   assert.equal(response.status, 200);
   const job = JobSchema.parse(await response.json());
   assert.deepEqual([job.id, job.status, job.attempts, job.error], [id, "queued", 0, null]);
-  assert.equal(app.carried.at(-1)?.id, id);
+  assert.equal(app.enqueued.at(-1)?.id, id);
   await runDueJobs(app);
   const [row] = await runSql(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
   assert.deepEqual([row!.status, row!.attempts], ["failed", 1]);

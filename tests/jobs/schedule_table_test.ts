@@ -29,19 +29,19 @@ function recordCrons(): { registered: Cron[] } & Disposable {
   return { registered, [Symbol.dispose]: () => Object.defineProperty(Deno, "cron", real) };
 }
 
-/** The jobs part of a service, not started. */
+/** Opens the job processing of a service without starting it. */
 async function openJobsOf({ config, deps }: TestApp, databaseUrl: string) {
   return await openJobs({ ...config, databaseUrl }, deps);
 }
 
-Deno.test("schedule: has these entries with these times", () => {
+Deno.test("schedule: has the expected entries and cron expressions", () => {
   assert.deepEqual(Object.fromEntries(SCHEDULE.map(({ name, cron }) => [name, cron])), {
     sweep_jobs: "* * * * *",
     serve_endpoints: "* * * * *",
     check_pending_payments: "*/5 * * * *",
     expire_stale_payments: "*/10 * * * *",
     sync_subscription_status: "*/30 * * * *",
-    // More often than due dates need: an interrupted creation cannot wait for an hour.
+    // This task also completes interrupted creations, which should not wait long.
     check_overdue_invoices: "*/2 * * * *",
     prune: "*/10 * * * *",
   });
@@ -64,7 +64,7 @@ Deno.test("schedule: all entries are registered before the server starts, and re
   assert.deepEqual(
     runs.map(({ task }) => task).sort(),
     SCHEDULE.map(({ name }) => name).sort(),
-    "each runs the tick of its own entry",
+    "each cron runs its own entry",
   );
   for (const { task, finished_at, error } of runs) {
     assert.ok(finished_at && error === null, `${task}: ${error}`);

@@ -466,7 +466,7 @@ Deno.test("worker: a job survives a database outage during its run", async () =>
   const id = await instance.insert();
   await instance.worker.run(id);
   assert.match(instance.logged(), /"event":"job_interrupted"/);
-  proxy.mend();
+  proxy.restore();
   await until("the database is back", () => instance.find(id).then(() => true, () => false));
   assert.equal((await instance.find(id)).status, "running");
   await endLease(id);

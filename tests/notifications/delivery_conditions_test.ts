@@ -580,7 +580,7 @@ Deno.test("notification: is answered in time and finished by a job if the gatewa
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
   const [job, ...others] = await jobsOf(app, notification.id);
   assert.deepEqual([job!.task, job!.status, others], ["process_notification", "queued", []]);
-  assert.ok(app.carried.some(({ id }) => id === job!.id), "the job is enqueued");
+  assert.ok(app.enqueued.some(({ id }) => id === job!.id), "the job is enqueued");
 
   held.release();
   await runDueJobs(app);

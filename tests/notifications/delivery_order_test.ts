@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createDatabase } from "../support/database/database.ts";
 import { notifyAndRead } from "../support/gateway/notifications.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
+import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 import {
   type ChargeKind,
   openPayments,
@@ -8,8 +10,6 @@ import {
   type TestPayments,
 } from "../support/payments/payments.ts";
 import { permutations } from "../support/permutations.ts";
-import { openRelayed } from "../support/gateway/relay.ts";
-import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { NotificationSchema } from "../../routes/notifications/schemas.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   buildNotification,
   notify,
   notifyAndRead,
   sign,
 } from "../support/gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   type ChargeKind,
   openPayments,
@@ -16,8 +18,6 @@ import {
   type TestPayments,
 } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 

@@ -153,7 +153,7 @@ Deno.test("refund: is checked after a minute although an earlier job of the paym
     .filter(({ status }) => status === "queued");
   assert.deepEqual(others, []);
   assert.equal(waiting!.run_at.getTime(), time.now + 60_000);
-  assert.ok(payments.app.carried.some(({ id }) => id === waiting!.id));
+  assert.ok(payments.app.enqueued.some(({ id }) => id === waiting!.id));
   time.now += 61_000;
   await runDueJobs(payments.app);
   assert.deepEqual(

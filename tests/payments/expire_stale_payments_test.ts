@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { notify } from "../support/gateway/notifications.ts";
-import type { Payment } from "../support/payments/payments.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import type { Payment } from "../support/payments/payments.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 

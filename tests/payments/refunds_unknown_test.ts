@@ -218,7 +218,7 @@ Deno.test("refund: succeeds although the following status check fails", async ()
   const [row] = await app.database.query((sql) =>
     sql`select id from gateway.jobs where subject_id = ${payment.id} and status = 'queued'`
   );
-  assert.ok(app.carried.some(({ id }) => id === row!.id), "a job checks it later");
+  assert.ok(app.enqueued.some(({ id }) => id === row!.id), "a job checks it later");
   await payments.check(payment.id);
   await assertRefundsMatchGateway(payments, payment.id);
 });

@@ -123,7 +123,7 @@ async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<voi
   assert.deepEqual(more, []);
   assert.deepEqual([job!.task, job!.status], ["check_payment_status", "queued"]);
   assert.equal(job!.user_id, "alice");
-  assert.ok(app.carried.some((each) => each.id === job!.id));
+  assert.ok(app.enqueued.some((each) => each.id === job!.id));
 }
 
 /** The payment equals the gateway's transaction; without one it is still pending. */

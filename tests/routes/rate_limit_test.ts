@@ -79,8 +79,8 @@ Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies, up to 
   await using app = await openApp({ databaseUrl, env, now: () => 1_000_000 });
   let n = 0;
   // From an untrusted address the header is ignored: the connection's address counts.
-  const stranger = () => refusedFrom(app, "198.51.100.1", `192.0.2.${n++}`);
-  assert.deepEqual(await statuses(4, stranger), [401, 401, 401, 429]);
+  const fromUntrusted = () => refusedFrom(app, "198.51.100.1", `192.0.2.${n++}`);
+  assert.deepEqual(await statuses(4, fromUntrusted), [401, 401, 401, 429]);
   // From a proxy each client has its own limit; addresses that the client sent itself do not count.
   const client = (address: string) => () =>
     refusedFrom(app, "127.0.0.1", `192.0.2.${n++}, ${address}, 10.1.2.3`);

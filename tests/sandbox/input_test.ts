@@ -19,10 +19,10 @@ const HEADERS = {
   "Content-Type": "application/json",
 };
 
-type Shape = (reply: Reply) => void;
+type Format = (reply: Reply) => void;
 
-/** The error format of each family. Every error must be a client error. */
-const SHAPES = new Map<unknown, Shape>([
+/** Checks the error format of each API family that does not use the core format. */
+const FORMATS = new Map<unknown, Format>([
   [SUBSCRIPTIONS, ({ http, body }) => {
     assert.equal(body.status_code, undefined);
     if (http >= 400) assert.equal(typeof body.status_message, "string");
@@ -38,7 +38,7 @@ const SHAPES = new Map<unknown, Shape>([
   }],
 ]);
 
-const core: Shape = ({ http, body }) => {
+const coreFormat: Format = ({ http, body }) => {
   assert.match(body.status_code, /^\d{3}$/);
   assert.ok(Number(body.status_code) < 500);
   if (!/^[45]/.test(body.status_code) || body.status_code === "407") return;
@@ -51,12 +51,12 @@ const core: Shape = ({ http, body }) => {
   }
 };
 
-function assertShape(reply: Reply, family: unknown, where: string) {
+function assertFormat(reply: Reply, family: unknown, where: string) {
   const context = `${where}: ${reply.http} ${reply.text.slice(0, 300)}`;
   assert.ok(reply.http < 500, context);
   assert.ok(typeof reply.body === "object" && reply.body !== null, context);
   try {
-    (SHAPES.get(family) ?? core)(reply);
+    (FORMATS.get(family) ?? coreFormat)(reply);
   } catch (error) {
     throw new Error(context, { cause: error });
   }
@@ -75,7 +75,7 @@ async function send(
   try {
     parsed = JSON.parse(text);
   } catch {
-    // A body that must be JSON is checked by the caller.
+    // Not JSON: `body` stays undefined. The callers check it.
   }
   return { http: response.status, headers: response.headers, text, body: parsed };
 }
@@ -170,8 +170,8 @@ const BODIES: Record<string, Json[]> = {
   invoice_void: [{ void_reason: "r", cancel_as: "client" }],
 };
 
-/** JSON texts that no field expects. */
-const ODD = [
+/** JSON values that are invalid or unusual in every field. */
+const UNUSUAL_VALUES = [
   "null",
   "true",
   "0",
@@ -198,49 +198,49 @@ const ODD = [
   '[{"__proto__":null}]',
 ];
 
-/** Too large for any field; sent to fewer fields because each takes time. */
-const HUGE = [
+/** Too large for any field. Only sent in the first body of an operation, because each takes time. */
+const HUGE_VALUES = [
   `"${"x".repeat(200_000)}"`,
   `${"[".repeat(50_000)}${"]".repeat(50_000)}`,
   `${'{"a":'.repeat(7_000)}1${"}".repeat(7_000)}`,
 ];
 
-/** The body once per field, with that field replaced. */
-function* spoiled(body: Json, value: string, root: Json = body): Iterable<string> {
+/** For each field of the body: the body as JSON, with the field's value replaced by `value`. */
+function* withEachFieldReplaced(body: Json, value: string, root: Json = body): Iterable<string> {
   for (const name of Object.keys(body)) {
     const kept = body[name];
     body[name] = "@@";
     yield JSON.stringify(root).replace('"@@"', value);
     body[name] = kept;
-    if (typeof kept === "object" && kept !== null) yield* spoiled(kept, value, root);
+    if (typeof kept === "object" && kept !== null) yield* withEachFieldReplaced(kept, value, root);
   }
 }
 
 const withBody = ENDPOINTS.filter(({ operation }) => BODIES[operation]);
 
 for (const { operation, method, path, family } of withBody) {
-  Deno.test(`${operation}: rejects an unusual value in any field in its family's format`, async () => {
+  Deno.test(`${operation}: rejects an unusual value in any field in the format of its API family`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
-    const id = await known(box, path);
+    const id = await createResource(box, path);
     for (const [index, body] of structuredClone(BODIES[operation]!).entries()) {
-      for (const value of index === 0 ? [...ODD, ...HUGE] : ODD) {
-        for (const text of spoiled(body, value)) {
+      for (const value of index === 0 ? [...UNUSUAL_VALUES, ...HUGE_VALUES] : UNUSUAL_VALUES) {
+        for (const text of withEachFieldReplaced(body, value)) {
           const reply = await send(box, method, path.replace(":id", id), text);
-          assertShape(reply, family, text.slice(0, 500));
+          assertFormat(reply, family, text.slice(0, 500));
         }
       }
     }
   });
 }
 
-/** An existing resource for this path, so that the input is processed. */
-async function known(box: TestSandbox, path: string): Promise<string> {
+/** Creates the resource that the path needs, and returns its id. Without it the response is 404. */
+async function createResource(box: TestSandbox, path: string): Promise<string> {
   if (path.includes("subscriptions")) return (await box.post("/v1/subscriptions", SUBSCRIPTION)).id;
   if (path.includes("invoices")) return (await box.post("/v1/invoices", INVOICE)).id;
   return (await box.paid("gopay")).transaction_id;
 }
 
-const IDS = [
+const UNUSUAL_IDS = [
   "x",
   "%E0%A4%A",
   "%",
@@ -254,48 +254,48 @@ const IDS = [
   "x".repeat(5_000),
 ];
 
-const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "FOO"];
+const ALL_METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "FOO"];
 
-const RAW: [name: string, body: BodyInit, headers: HeadersInit][] = [
-  ["nothing", "", {}],
-  ["no JSON", "hello", {}],
-  ["half of a JSON", '{"payment_type":"gopay"', {}],
+const RAW_BODIES: [name: string, body: BodyInit, headers: HeadersInit][] = [
+  ["empty", "", {}],
+  ["not JSON", "hello", {}],
+  ["truncated JSON", '{"payment_type":"gopay"', {}],
   ["a form", "payment_type=gopay", { "Content-Type": "application/x-www-form-urlencoded" }],
-  ["another type", '{"payment_type":"gopay"}', { "Content-Type": "text/xml" }],
-  ["bytes that are no text", new Uint8Array([0x7b, 0xff, 0xfe, 0xc0, 0x22, 0x7d]), {}],
-  ["a text in another encoding", new Uint8Array([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]), {}],
-  ["too much", `"${"x".repeat(400_000)}"`, {}],
-  ["a list", "[]", {}],
+  ["another content type", '{"payment_type":"gopay"}', { "Content-Type": "text/xml" }],
+  ["invalid UTF-8", new Uint8Array([0x7b, 0xff, 0xfe, 0xc0, 0x22, 0x7d]), {}],
+  ["UTF-16", new Uint8Array([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]), {}],
+  ["too long", `"${"x".repeat(400_000)}"`, {}],
+  ["an array", "[]", {}],
   ["a number", "1e400", {}],
   ["null", "null", {}],
-  ["depth without end", "[".repeat(100_000), {}],
+  ["unclosed deep nesting", "[".repeat(100_000), {}],
 ];
 
 for (const { operation, method, path, family } of ENDPOINTS) {
-  Deno.test(`${operation}: responds to unusual ids, methods and bodies in its family's format`, async () => {
+  Deno.test(`${operation}: responds to unusual ids, methods and bodies in the format of its API family`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
-    for (const id of path.includes(":id") ? IDS : [""]) {
+    for (const id of path.includes(":id") ? UNUSUAL_IDS : [""]) {
       const target = path.replace(":id", id);
       const body = method === "GET" ? undefined : "{}";
-      assertShape(await send(box, method, target, body), family, target);
+      assertFormat(await send(box, method, target, body), family, target);
     }
     const target = path.replace(":id", "x");
-    for (const odd of METHODS) {
-      const reply = await send(box, odd, target, /GET|HEAD/.test(odd) ? undefined : "{}");
-      assert.ok(reply.http < 500, `${odd} ${target}`);
-      if (odd === "HEAD") assert.equal(reply.text, "");
-      else if (reply.http === 405) assertShape(reply, family, `${odd} ${target}`);
+    for (const verb of ALL_METHODS) {
+      const reply = await send(box, verb, target, /GET|HEAD/.test(verb) ? undefined : "{}");
+      assert.ok(reply.http < 500, `${verb} ${target}`);
+      if (verb === "HEAD") assert.equal(reply.text, "");
+      else if (reply.http === 405) assertFormat(reply, family, `${verb} ${target}`);
       // Another endpoint may exist at the same path with another method.
-      else assert.ok(["GET", "POST", "PATCH"].includes(odd), `${odd} ${target}: ${reply.http}`);
+      else assert.ok(["GET", "POST", "PATCH"].includes(verb), `${verb} ${target}: ${reply.http}`);
     }
     if (method === "GET") return;
-    for (const [name, body, headers] of RAW) {
+    for (const [name, body, headers] of RAW_BODIES) {
       const reply = await send(box, method, target, body, { ...HEADERS, ...headers });
-      assertShape(reply, family, `${operation}, ${name}`);
+      assertFormat(reply, family, `${operation}, ${name}`);
     }
   });
 
-  Deno.test(`${operation}: responds to unusual keys and headers in its family's format`, async () => {
+  Deno.test(`${operation}: responds to unusual keys and headers in the format of its API family`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const target = path.replace(":id", "x");
     const values = [
@@ -312,7 +312,7 @@ for (const { operation, method, path, family } of ENDPOINTS) {
       if (family === BINS) assert.deepEqual([reply.http, reply.text], [401, "Unauthorized"]);
       else {
         assert.equal(reply.http, 401, target);
-        assertShape(reply, family, Authorization);
+        assertFormat(reply, family, Authorization);
       }
     }
   });
@@ -367,17 +367,21 @@ Deno.test("card token: any query gets a well-formed response", async () => {
       async (members: Json[], path: string) => {
         const query = new URLSearchParams({ client_key: CLIENT_KEY });
         for (const { name, value } of members) query.append(name, value);
-        assertShape(await send(box, "GET", `${path}?${query}`), null, String(query));
+        assertFormat(await send(box, "GET", `${path}?${query}`), null, String(query));
       },
     ),
     { numRuns: 200 },
   );
   for (const query of ["%", "a=%E0%A4%A", "&&&===", "__proto__=1", "card_number"]) {
-    assertShape(await send(box, "GET", `/v2/token?client_key=${CLIENT_KEY}&${query}`), null, query);
+    assertFormat(
+      await send(box, "GET", `/v2/token?client_key=${CLIENT_KEY}&${query}`),
+      null,
+      query,
+    );
   }
 });
 
-Deno.test("any JSON to any endpoint: gets a response in its family's format", async () => {
+Deno.test("any JSON to any endpoint: gets a response in the format of its API family", async () => {
   await using box = await openSandbox({ settings: { notification_url: null } });
   const targets = ENDPOINTS.filter(({ method }) => method !== "GET");
   await fc.assert(
@@ -386,14 +390,14 @@ Deno.test("any JSON to any endpoint: gets a response in its family's format", as
       fc.oneof(fc.json(), fc.string({ unit: "binary" }), fc.uint8Array()),
       async ({ method, path, family }: typeof targets[number], body: string | Uint8Array) => {
         const target = path.replace(":id", "x");
-        assertShape(await send(box, method, target, body as BodyInit), family, String(body));
+        assertFormat(await send(box, method, target, body as BodyInit), family, String(body));
       },
     ),
     { numRuns: 500 },
   );
 });
 
-Deno.test("unknown path: is rejected in the format of its part of the gateway", async () => {
+Deno.test("unknown path: is rejected in the format of its API family", async () => {
   await using box = await openSandbox();
   const core = await send(box, "GET", "/v2/nothing/at/all");
   assert.deepEqual([core.http, core.body.status_code, core.body.status_message], [
@@ -449,18 +453,18 @@ for (const [method, path, good] of CONTROLS) {
   Deno.test(`control ${method} ${path}: rejects unusual input with a 4xx and a message`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const { transaction_id } = await box.paid("gopay");
-    for (const id of path.includes(":id") ? [...IDS, transaction_id] : [""]) {
+    for (const id of path.includes(":id") ? [...UNUSUAL_IDS, transaction_id] : [""]) {
       const target = `/_sandbox/${path.replace(":id", id)}`;
       assertControl(await send(box, method, target, good && JSON.stringify(good)), target);
     }
     if (!good) return;
     const target = `/_sandbox/${path.replace(":id", transaction_id)}`;
-    for (const value of [...ODD, ...HUGE]) {
-      for (const text of spoiled(structuredClone(good), value)) {
+    for (const value of [...UNUSUAL_VALUES, ...HUGE_VALUES]) {
+      for (const text of withEachFieldReplaced(structuredClone(good), value)) {
         assertControl(await send(box, method, target, text), text.slice(0, 200));
       }
     }
-    for (const [name, body, headers] of RAW) {
+    for (const [name, body, headers] of RAW_BODIES) {
       const reply = await send(box, method, target, body, { ...HEADERS, ...headers });
       assertControl(reply, name);
     }
@@ -519,7 +523,7 @@ Deno.test("unfinished request: does not delay the shutdown of the sandbox", asyn
   await box[Symbol.asyncDispose]();
 });
 
-Deno.test("control API: rejects pages of another host or port, with any browser headers", async () => {
+Deno.test("control API: rejects requests of browser pages from another origin", async () => {
   await using box = await openSandbox({ publicUrl: "http://box.test:9" });
   const { transaction_id } = await box.charge("bca");
   const path = `/_sandbox/transactions/${transaction_id}/pay`;
@@ -533,12 +537,17 @@ Deno.test("control API: rejects pages of another host or port, with any browser 
     { Host: "rebound.example", "Sec-Fetch-Site": "same-origin" },
     { Host: "rebound.example", Origin: "http://rebound.example" },
   ];
-  for (const headers of crossOrigin) assert.equal(await ask(headers), 403, JSON.stringify(headers));
+  for (const headers of crossOrigin) {
+    assert.equal(await sendRaw(headers), 403, JSON.stringify(headers));
+  }
   // Behind a proxy with another host name.
-  assert.equal(await ask({ Origin: "http://box.test:9", "Sec-Fetch-Site": "same-origin" }), 200);
+  assert.equal(
+    await sendRaw({ Origin: "http://box.test:9", "Sec-Fetch-Site": "same-origin" }),
+    200,
+  );
 
-  /** Written by hand because `fetch` does not allow another Host header. */
-  async function ask(headers: Record<string, string>): Promise<number> {
+  /** Sends raw HTTP, because `fetch` does not allow another Host header. */
+  async function sendRaw(headers: Record<string, string>): Promise<number> {
     const { hostname, port } = new URL(box.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });
     const lines = Object.entries({ Host: host, Connection: "close", ...headers })

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { linkedAccount, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 
-/** How to reach each state, with a card if cards have it; returns the transaction id. */
+/** Creates a transaction in each state and returns its id. Uses a card if cards can have the state. */
 const STATES: Record<string, (box: TestSandbox) => Promise<string>> = {
   "pending": (box) => charged(box, "bca"),
   "pending card": (box) => charged(box, "card_3ds"),
@@ -9,7 +9,7 @@ const STATES: Record<string, (box: TestSandbox) => Promise<string>> = {
   "capture": (box) => charged(box, "card"),
   "capture, challenged": (box) => charged(box, "card_challenge"),
   "settlement": (box) => charged(box, "card", "settle"),
-  "settlement of an account": (box) => charged(box, "bca", "pay"),
+  "settlement of a bank transfer": (box) => charged(box, "bca", "pay"),
   "deny": (box) => charged(box, "card_3ds", "deny"),
   "cancel": async (box) => {
     const id = await charged(box, "bca");
@@ -48,8 +48,8 @@ async function charged(box: TestSandbox, kind: Parameters<TestSandbox["charge"]>
 
 interface Operation {
   run(box: TestSandbox, id: string): Promise<{ http: number; body: Record<string, string> }>;
-  /** Status code in the states that allow it; 412 in all others. */
-  done: Record<string, string>;
+  /** The status code in each state that allows the operation; in all others it is 412. */
+  allowed: Record<string, string>;
   message: string;
   status: string;
 }
@@ -57,7 +57,7 @@ interface Operation {
 const OPERATIONS: Record<string, Operation> = {
   cancel: {
     run: (box, id) => box.call("POST", `/v2/${id}/cancel`),
-    done: Object.fromEntries(
+    allowed: Object.fromEntries(
       ["pending", "pending card", "authorize", "capture", "capture, challenged"]
         .map((state) => [state, "200"]),
     ),
@@ -66,37 +66,37 @@ const OPERATIONS: Record<string, Operation> = {
   },
   expire: {
     run: (box, id) => box.call("POST", `/v2/${id}/expire`),
-    done: { "pending": "407", "pending card": "407" },
+    allowed: { "pending": "407", "pending card": "407" },
     message: "Success, transaction has expired",
     status: "expire",
   },
   approve: {
     run: (box, id) => box.call("POST", `/v2/${id}/approve`),
-    done: { "capture, challenged": "200" },
+    allowed: { "capture, challenged": "200" },
     message: "Success, transaction is approved",
     status: "capture",
   },
   deny: {
     run: (box, id) => box.call("POST", `/v2/${id}/deny`),
-    done: { "capture, challenged": "200" },
+    allowed: { "capture, challenged": "200" },
     message: "Success, transaction is denied",
     status: "deny",
   },
   capture: {
     run: (box, id) => box.call("POST", "/v2/capture", { transaction_id: id }),
-    done: { authorize: "200" },
+    allowed: { authorize: "200" },
     message: "Success, Credit Card capture transaction is successful",
     status: "capture",
   },
   refund: {
     run: (box, id) => box.call("POST", `/v2/${id}/refund`, {}),
-    done: { settlement: "200", partial_refund: "200" },
+    allowed: { settlement: "200", partial_refund: "200" },
     message: "Success, refund request is approved",
     status: "refund",
   },
   "direct refund": {
     run: (box, id) => box.call("POST", `/v2/${id}/refund/online/direct`, {}),
-    done: { settlement: "200", partial_refund: "200" },
+    allowed: { settlement: "200", partial_refund: "200" },
     message: "Success, refund request is approved by the bank",
     status: "refund",
   },
@@ -114,7 +114,7 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
       assert.equal(http, 200, state);
       await box.waitForWebhooks();
       const after = await box.status(id);
-      const code = operation.done[state];
+      const code = operation.allowed[state];
       if (code) {
         assert.equal(body.status_code, code, state);
         assert.equal(body.status_message, operation.message, state);
@@ -131,22 +131,22 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
     }
   });
 
-  Deno.test(`${name}: returns 404 with HTTP 200 for an unknown transaction`, async () => {
+  Deno.test(`${name}: returns status code 404 with HTTP 200 for an unknown transaction`, async () => {
     await using box = await openSandbox();
     const { http, body } = await operation.run(box, "unknown-id");
     assert.deepEqual([http, body.status_code], [200, "404"]);
     assert.equal(body.status_message, "Transaction doesn't exist.");
   });
 
-  Deno.test(`${name}: returns 401 with HTTP 401 without the server key`, async () => {
+  Deno.test(`${name}: returns status code 401 with HTTP 401 without the server key`, async () => {
     await using box = await openSandbox();
     const id = await charged(box, "card_challenge");
     const messageFor = async (Authorization: string) => {
-      const asked: TestSandbox = {
+      const withOtherKey: TestSandbox = {
         ...box,
         call: (method, path, body) => box.call(method, path, body, { Authorization }),
       };
-      const { http, body } = await operation.run(asked, id);
+      const { http, body } = await operation.run(withOtherKey, id);
       assert.deepEqual([http, body.status_code], [401, "401"], Authorization);
       return body.status_message;
     };
@@ -167,7 +167,7 @@ const CODES: Record<string, [status: string, webhook: string, message?: string]>
   "capture": ["200", "200", "Success, Credit Card transaction is successful"],
   "capture, challenged": ["201", "201", "Success, Credit Card transaction is successful"],
   "settlement": ["200", "200", "Success, Credit Card transaction is successful"],
-  "settlement of an account": ["200", "200", "Success, transaction is found"],
+  "settlement of a bank transfer": ["200", "200", "Success, transaction is found"],
   "deny": ["202", "202"],
   "cancel": ["200", "202", "Success, transaction is found"],
   "expire": ["407", "202", "Success, transaction is found"],
@@ -179,7 +179,7 @@ const CODES: Record<string, [status: string, webhook: string, message?: string]>
 };
 
 for (const [state, reach] of Object.entries(STATES)) {
-  Deno.test(`status code of ${state}: matches the table in the status response and in the webhook`, async () => {
+  Deno.test(`status code of ${state}: is the gateway's code in the status response and in the webhook`, async () => {
     await using box = await openSandbox();
     const id = await reach(box);
     await box.waitForWebhooks();
@@ -288,13 +288,13 @@ Deno.test("approved challenge of an authorization: notifies the merchant", async
 Deno.test("cancel of an authorization: depends on the acquiring bank", async () => {
   await using box = await openSandbox();
   const codes = async (bank: string) => {
-    const hold = async () =>
+    const authorize = async () =>
       (await box.charge("card_auth", { credit_card: { bank } })).transaction_id;
-    const held = await hold();
-    const captured = await hold();
+    const authorized = await authorize();
+    const captured = await authorize();
     await box.post("/v2/capture", { transaction_id: captured });
     return [
-      (await box.post(`/v2/${held}/cancel`)).status_code,
+      (await box.post(`/v2/${authorized}/cancel`)).status_code,
       (await box.post(`/v2/${captured}/cancel`)).status_code,
     ];
   };
@@ -356,16 +356,16 @@ Deno.test("gopay authorization: lasts 15 minutes or until its custom expiry", as
   const gopay = { ...await linkedAccount(box), pre_auth: true };
   const usual = await box.charge("gopay", { gopay });
   const longer = await box.charge("gopay", { gopay, custom_expiry: { expiry_duration: 60 } });
-  const asked = await box.charge("gopay", {
+  const withPin = await box.charge("gopay", {
     gopay,
     transaction_details: { gross_amount: 200_000 },
   });
   await box.advance(4 * 60);
-  await box.control(`transactions/${asked.transaction_id}/pay`);
+  await box.control(`transactions/${withPin.transaction_id}/pay`);
   await box.advance(12 * 60);
   const statuses = async () =>
     await Promise.all(
-      [usual, longer, asked].map(async ({ transaction_id }) =>
+      [usual, longer, withPin].map(async ({ transaction_id }) =>
         (await box.status(transaction_id)).transaction_status
       ),
     );
@@ -390,7 +390,7 @@ Deno.test("reversal: is possible for Permata, Mandiri and Indomaret only", async
   }
 });
 
-Deno.test("deny and fail: are possible only for the methods of the table", async () => {
+Deno.test("deny and fail: are rejected for payment methods without these outcomes", async () => {
   await using box = await openSandbox();
   const code = async (kind: Parameters<typeof box.charge>[0], action: string) => {
     const { transaction_id } = await box.charge(kind);
@@ -418,7 +418,7 @@ Deno.test("dana: is found by transaction id only and is PENDING in capitals", as
   assert.equal((await box.post(`/v2/${transaction_id}/cancel`)).status_code, "200");
 });
 
-Deno.test("repeated payment to a virtual account: creates a transaction, listed newest first", async () => {
+Deno.test("repeated payment to a virtual account: creates another transaction, listed newest first", async () => {
   await using box = await openSandbox();
   const first = await box.charge("bca");
   const again = `transactions/${first.transaction_id}/pay_again`;

@@ -143,7 +143,7 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     await using box = await openSandbox(options, receiver);
     await box.charge("bca");
     await box.waitForWebhooks();
-    const mend = breakCommits();
+    const restore = breakCommits();
     const { http } = await box.call("POST", "/v2/charge", {
       payment_type: "gopay",
       transaction_details: { order_id: "unkept", gross_amount: 1_000 },
@@ -152,7 +152,7 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     await box.call("POST", "/_sandbox/webhooks/settle");
     // A clock jump is not blocked by it.
     await box.call("POST", "/_sandbox/clock", { advance_seconds: 86_400 });
-    mend();
+    restore();
     assert.equal(receiver.hooks.filter(({ body }) => body.order_id === "unkept").length, 0);
   }
   await using box = await openSandbox({ path: file.path });
@@ -296,7 +296,7 @@ Deno.test("state file: an invalid or damaged file is reported and not left locke
 
 Deno.test("failed commit: leaves complete operations only, and ids are not repeated", async () => {
   await using file = await stateFile();
-  const mend = breakCommits(1);
+  const restore = breakCommits(1);
   try {
     let latest = 0;
     const journal = await openJournal(file.path);
@@ -315,7 +315,7 @@ Deno.test("failed commit: leaves complete operations only, and ids are not repea
       /could not be written to .*state\.kv \(The disk is full\)/,
     );
   } finally {
-    mend();
+    restore();
   }
   const journal = await openJournal(file.path);
   const [state, transactions, webhooks] = await Promise.all(

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { createSchedule } from "../../sandbox/engine/schedule.ts";
+import { createClock } from "../../sandbox/engine/time.ts";
 import {
   type Hook,
   type Json,
@@ -9,8 +11,6 @@ import {
   SERVER_KEY,
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
-import { createClock } from "../../sandbox/engine/time.ts";
-import { createSchedule } from "../../sandbox/engine/schedule.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE = 60;

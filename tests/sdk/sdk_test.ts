@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { askService } from "../support/client.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { PROJECT } from "../support/project.ts";
-import { createConsumer, readmeProgram } from "../support/sdk.ts";
+import { createConsumer, joinCodeBlocks } from "../support/sdk.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -17,7 +17,7 @@ const RUNTIMES = ["node", "deno"] as const;
 
 /** The expected output of sdk/consumer/consumer.ts, by step. */
 const OUTCOME = {
-  life: [
+  lifecycle: [
     "pending",
     "settlement",
     "partial_refund",
@@ -26,7 +26,7 @@ const OUTCOME = {
     "refund",
     "39000.00",
   ],
-  others: ["cancel", "succeeded", "qris", "TimeoutError", false],
+  otherCalls: ["cancel", "succeeded", "qris", "TimeoutError", false],
   lists: [true, true, true, true],
   codes: [
     ...["not_found", "invalid_state", "forbidden", "unauthenticated"],
@@ -40,14 +40,14 @@ const OUTCOME = {
     [400, 1, 1, 1],
     ...[409, 429, 500, 502, 503, 504].map((status) => [status, 3, 3, 1]),
   ],
-  givenUp: [1, 503, 3600, true, 1, 24, "enough", 2],
+  notRetried: [1, 503, 3600, true, 1, 24, "enough", 2],
   streamed: ["payment_settled", "payment_refunded", true],
-  lineEnds: ["payment_settled", "payment_settled"],
+  lineEndings: ["payment_settled", "payment_settled"],
   outage: [1_000, 7_000, 30_000, true, 30_000, 1_000, 401],
-  stopped: "enough",
-  proxied: [403, 403, 403, 200, 200],
-  madeUpAnswers: ["a+b", 200, 200, 200, 1],
-  madeUpStreams: ["one\u2028two", null, "abc", "abc", "abc"],
+  abortedStream: "enough",
+  proxyResponses: [403, 403, 403, 200, 200],
+  simulatedResponses: ["a+b", 200, 200, 200, 1],
+  simulatedStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 
 /** What the README's program prints after its first line. */
@@ -69,7 +69,7 @@ Deno.test("SDK: the packed client runs the README's program and all features in 
     startService({ settings }),
     createConsumer({
       "node.d.ts": NODE,
-      "readme.ts": await readmeProgram("sdk/README.md") + README_DRIVER,
+      "readme.ts": await joinCodeBlocks("sdk/README.md") + README_DRIVER,
       "consumer.ts": await Deno.readTextFile(join(PROJECT, "sdk/consumer/consumer.ts")),
     }),
   ]);
@@ -97,8 +97,11 @@ Deno.test("SDK: the packed client runs the README's program and all features in 
   );
   await consumer.compile(["node.d.ts", "readme.ts", "consumer.ts"]);
   assert.ok(["package.json", "README.md", "LICENSE", "lib/mod.js", "lib/mod.d.ts"]
-    .every((name) => consumer.packed.includes(name)));
-  assert.ok(consumer.packed.every((name) => !/(?<!\.d)\.ts$/.test(name)), "sources are left out");
+    .every((name) => consumer.archivedFiles.includes(name)));
+  assert.ok(
+    consumer.archivedFiles.every((name) => !/(?<!\.d)\.ts$/.test(name)),
+    "sources are left out",
+  );
   await assertPublishable(consumer.path);
   await Promise.all(RUNTIMES.map(async (runtime) => {
     const outcome = JSON.parse(await consumer.run(runtime, "consumer", given));

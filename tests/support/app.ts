@@ -56,7 +56,7 @@ export interface TestApp extends App, AsyncDisposable {
   gateway: GatewayClient;
   streams: EventStreams;
   /** The jobs that were enqueued; they do not run by themselves. */
-  carried: DueJob[];
+  enqueued: DueJob[];
   /** The dependencies of the functions of core/. */
   deps: TaskDeps;
   /** The log so far, one object per line. */
@@ -89,9 +89,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     ...options.gatewayOptions,
   });
-  const carried: DueJob[] = [];
+  const enqueued: DueJob[] = [];
   const jobQueue = {
-    enqueue: (job: DueJob) => void carried.push(job),
+    enqueue: (job: DueJob) => void enqueued.push(job),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   const clock = options.now ?? Date.now;
@@ -141,7 +141,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     database,
     gateway,
     streams,
-    carried,
+    enqueued,
     deps,
     logged() {
       log.flush();

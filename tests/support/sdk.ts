@@ -1,4 +1,4 @@
-/** The SDK as a consumer has it: built, packed and installed in an empty folder. */
+/** The SDK as an application uses it: built, packed and installed in an empty folder. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -7,10 +7,9 @@ import { DOWNLOAD_ENV, environment, runTask } from "./service.ts";
 import { TYPESCRIPT } from "./tools.ts";
 
 export interface Consumer extends AsyncDisposable {
-  /** The folder. */
   path: string;
-  /** The names of the files in the archive. */
-  packed: string[];
+  /** The names of the files in the npm archive. */
+  archivedFiles: string[];
   /** Checks TypeScript with strict options, and writes JavaScript for Node next to it. */
   compile(files: string[]): Promise<void>;
   /** Runs `name.js` with Node, or `name.ts` with Deno; returns what it printed. */
@@ -23,9 +22,13 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
   const { code, stdout, stderr } = await runTask(["sdk", join(path, "dist")], DOWNLOAD_ENV);
   assert.equal(code, 0, stdout + stderr);
   const npm = async (args: string[], cwd: string) =>
-    await succeed("npm", [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], cwd);
-  const packing = await npm(["pack", "--json", "--pack-destination", path], stdout.trim());
-  const [archive] = JSON.parse(packing) as { filename: string; files: { path: string }[] }[];
+    await runProgram(
+      "npm",
+      [...args, "--ignore-scripts", "--no-audit", "--no-fund", "--silent"],
+      cwd,
+    );
+  const packOutput = await npm(["pack", "--json", "--pack-destination", path], stdout.trim());
+  const [archive] = JSON.parse(packOutput) as { filename: string; files: { path: string }[] }[];
   await Deno.remove(join(path, "dist"), { recursive: true });
   await Deno.writeTextFile(join(path, "package.json"), '{ "private": true, "type": "module" }');
   await npm(["install", "--offline", `./${archive!.filename}`], path);
@@ -34,12 +37,12 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
   }
   return {
     path,
-    packed: archive!.files.map((file) => file.path).sort(),
+    archivedFiles: archive!.files.map((file) => file.path).sort(),
     async compile(files) {
       const options = ["--strict", "--noUncheckedIndexedAccess", "--module", "nodenext"];
       const lib = ["--target", "es2023", "--lib", "es2023,dom,dom.asynciterable"];
       const tsc = ["run", "-q", "-A", "--no-lock", "--no-config", `${TYPESCRIPT}/tsc`];
-      await succeed(Deno.execPath(), [...tsc, ...options, ...lib, ...files], path);
+      await runProgram(Deno.execPath(), [...tsc, ...options, ...lib, ...files], path);
     },
     async run(runtime, name, settings) {
       // Deno resolves types differently from tsc; checking one program is enough.
@@ -47,20 +50,26 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
       const deno = ["run", "-q", ...check, "--no-lock", "--node-modules-dir=manual"];
       const permissions = ["--allow-net=127.0.0.1", "--allow-env"];
       return runtime === "node"
-        ? await succeed("node", [`${name}.js`], path, settings)
-        : await succeed(Deno.execPath(), [...deno, ...permissions, `${name}.ts`], path, settings);
+        ? await runProgram("node", [`${name}.js`], path, settings)
+        : await runProgram(
+          Deno.execPath(),
+          [...deno, ...permissions, `${name}.ts`],
+          path,
+          settings,
+        );
     },
     [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
   };
 }
 
-/** The TypeScript blocks of a text as one program. */
-export async function readmeProgram(path: string): Promise<string> {
+/** Joins the TypeScript code blocks of a Markdown file into one program. */
+export async function joinCodeBlocks(path: string): Promise<string> {
   const readme = await Deno.readTextFile(join(PROJECT, path));
   return [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code).join("\n");
 }
 
-async function succeed(
+/** Fails the test if the exit code is not 0; returns the standard output. */
+async function runProgram(
   program: string,
   args: string[],
   cwd: string,
@@ -73,7 +82,7 @@ async function succeed(
     clearEnv: true,
     stdin: "null",
   }).output();
-  const [said, complaint] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  assert.equal(code, 0, `${program} ${args.join(" ")}\n${said}${complaint}`);
-  return said!;
+  const [output, errorOutput] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, `${program} ${args.join(" ")}\n${output}${errorOutput}`);
+  return output!;
 }

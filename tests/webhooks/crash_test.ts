@@ -10,8 +10,8 @@ import { createGate, type Gate } from "../support/database/gate.ts";
 import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../support/events/webhook_receiver.ts";
 import {
-  answered,
   eventIn,
+  expectStatus,
   isSignedWith,
   openWebhooks,
   receivedNames,
@@ -19,9 +19,9 @@ import {
 } from "../support/events/webhooks.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import { PROJECT } from "../support/project.ts";
 import { type Service, startService } from "../support/service.ts";
-import { standingClock } from "../support/standing_clock.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -200,7 +200,7 @@ async function rowsOf({ app }: TestWebhooks, endpointId: string): Promise<number
 }
 
 Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sends nothing more", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using other = openWebhookReceiver();
   const { receiver } = webhooks;
@@ -212,13 +212,13 @@ Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sen
   assert.deepEqual((await jobsOf(webhooks.app, id)).map(({ status }) => status), ["queued"]);
   assert.equal(await rowsOf(webhooks, id), 2);
   receiver.answer({});
-  await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
-  clock.pass(6_000);
+  await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
+  clock.advance(6_000);
   await webhooks.refresh(payment.id);
   await webhooks.charge();
   await webhooks.deliver();
   assert.equal(await rowsOf(webhooks, id), 0);
-  clock.pass(3 * DAY_MS);
+  clock.advance(3 * DAY_MS);
   await webhooks.deliver();
   assert.equal(receiver.received.length, 1);
   const jobs = await jobsOf(webhooks.app, id);
@@ -227,7 +227,7 @@ Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sen
 });
 
 Deno.test("endpoint deletion: removes all rows also during an attempt and while disabled", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const busy = await webhooks.endpoint();
@@ -242,14 +242,14 @@ Deno.test("endpoint deletion: removes all rows also during an attempt and while 
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
     for (const { id } of [busy, disabled]) {
-      await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+      await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
     }
   } finally {
     answer.resolve();
     await delivering;
   }
   for (let i = 0; i < 3; i++) {
-    clock.pass(60_000);
+    clock.advance(60_000);
     await webhooks.deliver();
   }
   for (const { id } of [busy, disabled]) {
@@ -261,15 +261,15 @@ Deno.test("endpoint deletion: removes all rows also during an attempt and while 
 });
 
 Deno.test("endpoint deletion: an event committed afterwards creates no delivery", async () => {
-  const clock = standingClock();
-  const atWork: { during?: () => Promise<void> } = {};
+  const clock = manualClock();
+  const hooks: { beforeCommit?: () => Promise<void> } = {};
   const slow = (database: Database): Database => ({
     ...database,
     query: (work, name) =>
-      name === "write payment" && atWork.during
+      name === "write payment" && hooks.beforeCommit
         ? database.transaction(async (sql) => {
           const written = await work(sql);
-          await atWork.during!();
+          await hooks.beforeCommit!();
           return written;
         })
         : database.query(work, name),
@@ -278,14 +278,14 @@ Deno.test("endpoint deletion: an event committed afterwards creates no delivery"
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
   await webhooks.sandbox.control(`transactions/${payment.transaction_id}/pay`);
-  atWork.during = async () => {
-    await answered(webhooks.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  hooks.beforeCommit = async () => {
+    await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
     await webhooks.deliver();
   };
   await webhooks.refresh(payment.id);
-  delete atWork.during;
+  delete hooks.beforeCommit;
   for (const ms of [0, 60_000, 401 * DAY_MS]) {
-    clock.pass(ms);
+    clock.advance(ms);
     await webhooks.deliver();
     await prune(webhooks.app.deps);
   }
@@ -294,7 +294,7 @@ Deno.test("endpoint deletion: an event committed afterwards creates no delivery"
 });
 
 Deno.test("webhook delivery: an attempt aborted by a shutdown does not count against the endpoint", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -304,26 +304,30 @@ Deno.test("webhook delivery: an attempt aborted by a shutdown does not count aga
   await until("the attempt is under way", () => receiver.received.length === 1);
   await app.deps.poster[Symbol.asyncDispose]();
   await delivering;
-  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 0"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
+    "payment_received pending 0",
+  ]);
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
 Deno.test("prune: keeps an event while it has waiting deliveries, and deletes it with its deliveries", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, env: { KEEP_EVENTS_DAYS: "90" } });
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
   const waiting = await webhooks.endpoint({ event_names: ["payment_settled"], enabled: false });
   const payment = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
-  clock.pass(400 * DAY_MS);
+  clock.advance(400 * DAY_MS);
   await prune(app.deps);
   assert.deepEqual(await webhooks.events(payment.id), ["payment_settled"]);
-  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_settled delivered 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
+    "payment_settled delivered 1",
+  ]);
   receiver.received.length = 0;
   await webhooks.change(waiting.id, { enabled: true });
   await webhooks.deliver();

@@ -2,8 +2,19 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { WebhookTestResultSchema } from "../../routes/webhook_endpoints/schemas.ts";
-import { createUndoing } from "../support/database/held_database.ts";
+import { createRollbackDatabase } from "../support/database/held_database.ts";
+import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
+import {
+  type Delivery,
+  expectStatus,
+  isSignedWith,
+  openWebhooks,
+  receivedNames,
+  type TestWebhooks,
+} from "../support/events/webhooks.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
   invoiceRequest,
@@ -11,18 +22,7 @@ import {
   parseSubscription,
   subscriptionRequest,
 } from "../support/records/requests.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
-import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
-import { standingClock } from "../support/standing_clock.ts";
-import {
-  answered,
-  type Delivery,
-  isSignedWith,
-  openWebhooks,
-  receivedNames,
-  type TestWebhooks,
-} from "../support/events/webhooks.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -35,12 +35,14 @@ async function onlyDelivery(webhooks: TestWebhooks, endpointId: string): Promise
 
 async function resend(webhooks: TestWebhooks, endpointId: string, eventId: string) {
   const path = `/webhook-endpoints/${endpointId}/deliveries/${eventId}/resend/`;
-  await answered(webhooks.ask("POST", path), 202);
+  await expectStatus(webhooks.requestAsStaff("POST", path), 202);
 }
 
 async function test(webhooks: TestWebhooks, endpointId: string) {
   const path = `/webhook-endpoints/${endpointId}/test/`;
-  return WebhookTestResultSchema.strict().parse(await answered(webhooks.ask("POST", path), 200));
+  return WebhookTestResultSchema.strict().parse(
+    await expectStatus(webhooks.requestAsStaff("POST", path), 200),
+  );
 }
 
 /** All stored rows of webhooks, to compare before and after. */
@@ -76,16 +78,16 @@ Deno.test("webhook delivery: sends a signed event once", async () => {
 });
 
 Deno.test("webhook delivery: the body is the event of GET /events/, with the resource as it was at commit", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { secret } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay", { metadata: { note: "é 😀 \u2028 </script>" } });
   const then = await webhooks.read(payment.id);
-  clock.pass(1_500);
+  clock.advance(1_500);
   const notification = await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   const settled = await webhooks.read(payment.id);
   assert.notDeepEqual(settled, then);
-  clock.pass(2_500);
+  clock.advance(2_500);
   await webhooks.deliver();
 
   const { received } = webhooks.receiver;
@@ -96,7 +98,7 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the res
   ]);
   await until("the events are listed", async () => {
     const path = `/events/?resource_id=${payment.id}&order=oldest_first`;
-    const events = await answered(webhooks.ask("GET", path), 200) as unknown[];
+    const events = await expectStatus(webhooks.requestAsStaff("GET", path), 200) as unknown[];
     if (events.length < 2) return false;
     EventSchema.array().parse(events);
     const sent = received.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
@@ -150,7 +152,7 @@ Deno.test("webhook delivery: each endpoint gets its chosen events since its crea
   assert.equal(settled!.headers["webhook-id"], same!.headers["webhook-id"]);
   assert.deepEqual(settled!.body, same!.body);
   assert.deepEqual(await webhooks.deliveries(none.id), []);
-  assert.deepEqual(await webhooks.standing(all.id, early.id), []);
+  assert.deepEqual(await webhooks.deliverySummaries(all.id, early.id), []);
 
   // The choice at the time of the event counts.
   const later = await webhooks.charge();
@@ -163,7 +165,7 @@ Deno.test("webhook delivery: each endpoint gets its chosen events since its crea
   await webhooks.deliver();
   assert.deepEqual(receivedNames(webhooks.receiver.received, last.id), []);
   assert.deepEqual(receivedNames(other.received, last.id), ["payment_received", "payment_settled"]);
-  assert.deepEqual(await webhooks.standing(all.id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(all.id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
@@ -178,7 +180,7 @@ Deno.test("webhook delivery: sends events of invoices and subscriptions", async 
     await webhooks.post("/subscriptions/", request),
     201,
   );
-  await answered(webhooks.post(`/subscriptions/${subscription.id}/disable/`), 200);
+  await expectStatus(webhooks.post(`/subscriptions/${subscription.id}/disable/`), 200);
   await webhooks.deliver();
   const receivedEvents = webhooks.receivedEvents(secret);
   const of = (id: string) => receivedEvents.filter(({ data }) => data.id === id);
@@ -191,21 +193,23 @@ Deno.test("webhook delivery: sends events of invoices and subscriptions", async 
 });
 
 Deno.test("webhook delivery: is written in the transaction of its event", async () => {
-  const { atWork, wrapDatabase } = createUndoing();
+  const { hooks, wrapDatabase } = createRollbackDatabase();
   await using webhooks = await openWebhooks({ wrapDatabase });
   const { id: endpointId } = await webhooks.endpoint();
   const { id, transaction_id } = await webhooks.charge("gopay");
   await webhooks.deliver();
   await webhooks.sandbox.control(`transactions/${transaction_id}/pay`);
-  atWork.during = () => webhooks.deliver();
+  hooks.beforeRollback = () => webhooks.deliver();
   assert.equal((await webhooks.get(`/payments/${id}/check_status/`)).status, 500);
-  delete atWork.during;
+  delete hooks.beforeRollback;
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(endpointId, id), ["payment_received delivered 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(endpointId, id), [
+    "payment_received delivered 1",
+  ]);
   assert.deepEqual(receivedNames(webhooks.receiver.received, id), ["payment_received"]);
   // Of many concurrent reports of the same change one writes the event.
   await Promise.all(Array.from({ length: 8 }, () => webhooks.refresh(id)));
-  assert.deepEqual(await webhooks.standing(endpointId, id), [
+  assert.deepEqual(await webhooks.deliverySummaries(endpointId, id), [
     "payment_received delivered 1",
     "payment_settled pending 0",
   ]);
@@ -225,8 +229,8 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
       sql`select id, subject_id from gateway.jobs
         where task = 'deliver_webhooks' and status = 'queued' order by subject_id`
     );
-    const carried = app.carried.map(({ id }) => id);
-    assert.ok(rows.every(({ id }) => carried.includes(id)), "the job is enqueued");
+    const enqueued = app.enqueued.map(({ id }) => id);
+    assert.ok(rows.every(({ id }) => enqueued.includes(id)), "the job is enqueued");
     return rows.map(({ subject_id }) => subject_id);
   };
   await webhooks.charge();
@@ -240,7 +244,7 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
 });
 
 Deno.test("resend: sends a delivered, failed or waiting delivery again with the same id", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -278,17 +282,17 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
   ]);
   const other = await webhooks.endpoint();
   const path = `/webhook-endpoints/${other.id}/deliveries/${eventId}/resend/`;
-  await assertProblem(await webhooks.ask("POST", path), 404, "not_found");
+  await assertProblem(await webhooks.requestAsStaff("POST", path), 404, "not_found");
 });
 
 Deno.test("secret rotation: both secrets sign for a day, then only the new one", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { id, secret: first } = await webhooks.endpoint();
   const rotate = async () => {
     const path = `/webhook-endpoints/${id}/rotate-secret/`;
-    const { secret, previous_secret_until } = await answered(
-      webhooks.ask("POST", path),
+    const { secret, previous_secret_until } = await expectStatus(
+      webhooks.requestAsStaff("POST", path),
       200,
     ) as Json;
     assert.equal(previous_secret_until, new Date(clock.now() + DAY_MS).toISOString());
@@ -305,9 +309,9 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
   assert.deepEqual(await signedBy(first, second), [true, true]);
   const last = webhooks.receiver.received.at(-1)!;
   for (const secret of [first, second]) verifyWebhook(secret, last);
-  clock.pass(DAY_MS - 1);
+  clock.advance(DAY_MS - 1);
   assert.deepEqual(await signedBy(first, second), [true, true]);
-  clock.pass(1);
+  clock.advance(1);
   assert.deepEqual(await signedBy(first, second), [false, true]);
   const third = await rotate();
   const fourth = await rotate();
@@ -320,16 +324,23 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
   const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
   const before = await stored(webhooks);
   receiver.answer({ status: 202, body: "heard" });
-  const well = await test(webhooks, id);
-  assert.deepEqual([well.succeeded, well.status_code, well.answer, well.error], [
-    true,
-    202,
-    "heard",
-    null,
-  ]);
+  const succeeded = await test(webhooks, id);
+  assert.deepEqual(
+    [succeeded.succeeded, succeeded.status_code, succeeded.answer, succeeded.error],
+    [
+      true,
+      202,
+      "heard",
+      null,
+    ],
+  );
   const event = verifyWebhook(secret, receiver.received[0]!) as Json;
-  assert.deepEqual([event.id, event.name, event.data.id], [well.id, "webhook_endpoint_tested", id]);
-  assert.equal(receiver.received[0]!.headers["webhook-id"], well.id);
+  assert.deepEqual([event.id, event.name, event.data.id], [
+    succeeded.id,
+    "webhook_endpoint_tested",
+    id,
+  ]);
+  assert.equal(receiver.received[0]!.headers["webhook-id"], succeeded.id);
 
   for (
     const [answer, code] of [[{ status: 500 }, 500], [{ status: 410 }, 410], [
@@ -338,8 +349,8 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
     ]] as const
   ) {
     receiver.answer(answer);
-    const ill = await test(webhooks, id);
-    assert.deepEqual([ill.succeeded, ill.status_code, ill.error === null], [
+    const failed = await test(webhooks, id);
+    assert.deepEqual([failed.succeeded, failed.status_code, failed.error === null], [
       false,
       code,
       code !== null,
@@ -365,7 +376,7 @@ Deno.test("endpoint: creation and deletion on another instance apply to the next
   assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [
     delivered.id,
   ]);
-  await answered(there.ask("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await expectStatus(there.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
   await there.deliver();
   await here.charge();
   await here.charge();

@@ -1,58 +1,58 @@
 import assert from "node:assert/strict";
-import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
-import { until } from "../support/until.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
-import { standingClock } from "../support/standing_clock.ts";
 import {
-  answered,
   eventIn,
+  expectStatus,
   openWebhooks,
   receivedNames,
   type TestWebhooks,
 } from "../support/events/webhooks.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { manualClock } from "../support/manual_clock.ts";
+import { until } from "../support/until.ts";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The events of a disabled endpoint, as staff read them. */
-async function disablings(webhooks: TestWebhooks, endpointId: string): Promise<Json[]> {
+/** Waits until all events of the endpoint are listed, and returns its disabled events. */
+async function readDisabledEvents(webhooks: TestWebhooks, endpointId: string): Promise<Json[]> {
   const path = `/events/?name=webhook_endpoint_disabled&resource_id=${endpointId}`;
-  const stored = async () => await answered(webhooks.ask("GET", path), 200) as Json[];
+  const listEvents = async () =>
+    await expectStatus(webhooks.requestAsStaff("GET", path), 200) as Json[];
   const [row] = await webhooks.app.database.query((sql) =>
     sql`select count(*)::int as count from gateway.events where resource_id = ${endpointId}`
   );
-  await until("the events are listed", async () => (await stored()).length === row!.count);
-  return await stored();
+  await until("the events are listed", async () => (await listEvents()).length === row!.count);
+  return await listEvents();
 }
 
-/** A receiver that holds every response back until the test sets it. */
-function holding() {
-  const held: { id: string; sendBytes: (status: number) => void }[] = [];
+/** Holds every response of the receiver until the test gives it a status. */
+function holdResponses() {
+  const held: { id: string; respondWith: (status: number) => void }[] = [];
   return {
     held,
-    /** Identified by the id of the resource. */
     async respond(webhook: ReceivedWebhook) {
       const { promise, resolve } = Promise.withResolvers<number>();
-      held.push({ id: eventIn(webhook).data.id, sendBytes: resolve });
+      held.push({ id: eventIn(webhook).data.id, respondWith: resolve });
       return { status: await promise };
     },
-    sendBytes: (id: string, status: number) =>
-      held.find((each) => each.id === id)!.sendBytes(status),
+    respondWith: (id: string, status: number) =>
+      held.find((each) => each.id === id)!.respondWith(status),
     release(status = 200) {
-      for (const { sendBytes } of held) sendBytes(status);
+      for (const { respondWith } of held) respondWith(status);
     },
   };
 }
 
 Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries wait until it is enabled", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using other = openWebhookReceiver();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
-  const witness = await webhooks.endpoint({
+  const observer = await webhooks.endpoint({
     url: other.url,
     event_names: ["webhook_endpoint_disabled"],
   });
@@ -62,23 +62,23 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
   await webhooks.deliver();
   const endpoint = await webhooks.readEndpoint(id);
   assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
-  assert.equal((await webhooks.readEndpoint(witness.id)).enabled, true);
-  const [receivedEvents, ...more] = other.received.map(eventIn);
+  assert.equal((await webhooks.readEndpoint(observer.id)).enabled, true);
+  const [disabledEvent, ...more] = other.received.map(eventIn);
   assert.deepEqual(more, []);
-  assert.equal(receivedEvents!.name, "webhook_endpoint_disabled");
-  assert.deepEqual(receivedEvents!.data, { ...endpoint, notification_id: null });
-  assert.deepEqual(await disablings(webhooks, id), [receivedEvents]);
+  assert.equal(disabledEvent!.name, "webhook_endpoint_disabled");
+  assert.deepEqual(disabledEvent!.data, { ...endpoint, notification_id: null });
+  assert.deepEqual(await readDisabledEvents(webhooks, id), [disabledEvent]);
 
-  // Nothing is sent, and nothing is lost.
+  // While the endpoint is disabled, its deliveries are stored and not sent.
   receiver.answer({});
   await notifyAndRead(webhooks, buildNotification(first, "settlement"));
   const second = await webhooks.paid();
   for (const ms of [0, 6 * SECOND_MS, HOUR_MS, DAY_MS]) {
-    clock.pass(ms);
+    clock.advance(ms);
     await webhooks.deliver();
   }
   assert.equal(receiver.received.length, 1);
-  assert.deepEqual(await webhooks.standing(id, first.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, first.id), [
     "payment_received pending 1",
     "payment_settled pending 0",
   ]);
@@ -104,14 +104,14 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
   receiver.answer({ status: 410 });
   await webhooks.charge();
   await webhooks.deliver();
-  assert.equal((await disablings(webhooks, id)).length, 2);
+  assert.equal((await readDisabledEvents(webhooks, id)).length, 2);
 });
 
 Deno.test("endpoint: many concurrent 410 responses write one event", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
   const { id } = await webhooks.endpoint();
   await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
-  const { held, respond, release } = holding();
+  const { held, respond, release } = holdResponses();
   webhooks.receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
@@ -121,39 +121,39 @@ Deno.test("endpoint: many concurrent 410 responses write one event", async () =>
     release(410);
     await delivering;
   }
-  assert.equal((await disablings(webhooks, id)).length, 1);
+  assert.equal((await readDisabledEvents(webhooks, id)).length, 1);
   const sent = webhooks.receiver.received.length;
   assert.ok(sent < MANY, "not all deliveries were attempted");
   await webhooks.deliver();
   assert.equal(webhooks.receiver.received.length, sent);
 });
 
-Deno.test("endpoint: when enabled again its waiting deliveries are sent at once", async () => {
-  const clock = standingClock();
+Deno.test("endpoint: sends its waiting deliveries at once when it is enabled again", async () => {
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
   receiver.answer({ status: 500 });
   for (const ms of [0, 6 * SECOND_MS, 6 * 60 * SECOND_MS]) {
-    clock.pass(ms);
+    clock.advance(ms);
     await webhooks.deliver();
   }
   await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   assert.equal(receiver.received.length, 3);
   await webhooks.change(id, { enabled: false });
   receiver.answer({});
-  clock.pass(SECOND_MS);
+  clock.advance(SECOND_MS);
   await webhooks.change(id, { enabled: true });
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received delivered 4",
     "payment_settled delivered 1",
   ]);
 });
 
-Deno.test("endpoint: enabling it does not shorten the delays of later failures", async () => {
-  const clock = standingClock();
+Deno.test("endpoint: enabling it does not shorten the retry delays of later failures", async () => {
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint({ enabled: false });
@@ -161,43 +161,47 @@ Deno.test("endpoint: enabling it does not shorten the delays of later failures",
   receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === failing.id ? 500 : 200 }));
   await webhooks.change(id, { enabled: true });
   await webhooks.deliver();
-  clock.pass(6 * SECOND_MS);
+  clock.advance(6 * SECOND_MS);
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(id, failing.id), ["payment_received pending 2"]);
-  // Its third attempt is due in minutes.
+  assert.deepEqual(await webhooks.deliverySummaries(id, failing.id), [
+    "payment_received pending 2",
+  ]);
+  // The third attempt is due only minutes later.
   for (let i = 0; i < 5; i++) {
-    clock.pass(10 * SECOND_MS);
+    clock.advance(10 * SECOND_MS);
     await webhooks.charge();
     await webhooks.deliver();
   }
-  assert.deepEqual(await webhooks.standing(id, failing.id), ["payment_received pending 2"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, failing.id), [
+    "payment_received pending 2",
+  ]);
 });
 
 Deno.test("endpoint: is disabled after 24 h of failures", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   receiver.answer({ status: 500 });
-  const began = new Date(clock.now()).toISOString();
+  const failingSince = new Date(clock.now()).toISOString();
   const payment = await webhooks.charge();
   await webhooks.deliver();
-  assert.equal((await webhooks.readEndpoint(id)).failing_since, began);
-  clock.pass(DAY_MS - 1);
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, failingSince);
+  clock.advance(DAY_MS - 1);
   await webhooks.charge();
   await webhooks.deliver();
   assert.equal((await webhooks.readEndpoint(id)).enabled, true, "not before 24 h are over");
-  assert.equal((await webhooks.readEndpoint(id)).failing_since, began);
-  clock.pass(1);
+  assert.equal((await webhooks.readEndpoint(id)).failing_since, failingSince);
+  clock.advance(1);
   const last = await webhooks.charge();
   await webhooks.deliver();
   const { enabled, disabled_reason } = await webhooks.readEndpoint(id);
   assert.deepEqual([enabled, disabled_reason], [false, "failing"]);
-  const [event, ...more] = await disablings(webhooks, id);
+  const [event, ...more] = await readDisabledEvents(webhooks, id);
   assert.deepEqual([event.data.disabled_reason, more], ["failing", []]);
-  assert.deepEqual(await webhooks.standing(id, last.id), ["payment_received pending 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, last.id), ["payment_received pending 1"]);
   const sent = receiver.received.length;
-  clock.pass(3 * DAY_MS);
+  clock.advance(3 * DAY_MS);
   await webhooks.deliver();
   assert.equal(receiver.received.length, sent);
 
@@ -206,16 +210,19 @@ Deno.test("endpoint: is disabled after 24 h of failures", async () => {
   await webhooks.deliver();
   assert.equal((await webhooks.readEndpoint(id)).enabled, true, "it has another 24 h");
   receiver.answer({});
-  clock.pass(DAY_MS);
+  clock.advance(DAY_MS);
   await webhooks.deliver();
   for (const each of [payment, last]) {
-    assert.match((await webhooks.standing(id, each.id)).join(), /^payment_received delivered \d$/);
+    assert.match(
+      (await webhooks.deliverySummaries(id, each.id)).join(),
+      /^payment_received delivered \d$/,
+    );
   }
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
-Deno.test("endpoint: one success restarts the 24 h of failures", async () => {
-  const clock = standingClock();
+Deno.test("endpoint: one success resets the 24 h after which failures disable it", async () => {
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -225,37 +232,37 @@ Deno.test("endpoint: one success restarts the 24 h of failures", async () => {
     await webhooks.deliver();
     const { failing_since } = await webhooks.readEndpoint(id);
     assert.equal(failing_since, status === 200 ? null : new Date(clock.now()).toISOString());
-    clock.pass(20 * HOUR_MS);
+    clock.advance(20 * HOUR_MS);
   }
   await webhooks.charge();
   await webhooks.deliver();
   assert.equal((await webhooks.readEndpoint(id)).enabled, true);
-  clock.pass(4 * HOUR_MS);
+  clock.advance(4 * HOUR_MS);
   await webhooks.charge();
   await webhooks.deliver();
   assert.equal((await webhooks.readEndpoint(id)).disabled_reason, "failing");
 });
 
-Deno.test("endpoint: a success keeps it enabled when a concurrent attempt fails after it", async () => {
-  const clock = standingClock();
+Deno.test("endpoint: stays enabled if a concurrent attempt fails after a success", async () => {
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   receiver.answer({ status: 500 });
-  const [well, ill] = [await webhooks.charge(), await webhooks.charge()];
+  const [succeeding, failing] = [await webhooks.charge(), await webhooks.charge()];
   await webhooks.deliver();
-  clock.pass(DAY_MS);
-  const { held, respond, sendBytes, release } = holding();
+  clock.advance(DAY_MS);
+  const { held, respond, respondWith, release } = holdResponses();
   receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
     await until("both attempts are under way", () => held.length === 2);
-    sendBytes(well.id, 200);
+    respondWith(succeeding.id, 200);
     await until(
       "one is delivered",
       async () => (await webhooks.readEndpoint(id)).failing_since === null,
     );
-    sendBytes(ill.id, 500);
+    respondWith(failing.id, 500);
   } finally {
     release();
     await delivering;
@@ -265,7 +272,7 @@ Deno.test("endpoint: a success keeps it enabled when a concurrent attempt fails 
 });
 
 Deno.test("endpoint: a change by staff is not undone by an attempt that began before it", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using better = openWebhookReceiver();
   const { receiver } = webhooks;
@@ -273,8 +280,8 @@ Deno.test("endpoint: a change by staff is not undone by an attempt that began be
   receiver.answer({ status: 500 });
   const payment = await webhooks.charge();
   await webhooks.deliver();
-  clock.pass(DAY_MS);
-  const { held, respond, release } = holding();
+  clock.advance(DAY_MS);
+  const { held, respond, release } = holdResponses();
   receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
@@ -285,7 +292,7 @@ Deno.test("endpoint: a change by staff is not undone by an attempt that began be
     await delivering;
   }
   assert.equal((await webhooks.readEndpoint(id)).enabled, true);
-  clock.pass(HOUR_MS);
+  clock.advance(HOUR_MS);
   await webhooks.deliver();
   assert.deepEqual(receivedNames(better.received, payment.id), ["payment_received"]);
 });
@@ -299,53 +306,56 @@ for (
     "DELETE",
   ]] as const
 ) {
-  Deno.test(`endpoint: once it is ${how}, no more due deliveries are attempted`, async () => {
+  Deno.test(`endpoint: starts no more attempts after it is ${how}`, async () => {
     await using webhooks = await openWebhooks({ poolSize: 8 });
     const { receiver } = webhooks;
     const { id } = await webhooks.endpoint();
     await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
-    const { held, respond, release } = holding();
+    const { held, respond, release } = holdResponses();
     receiver.answer(respond);
     const delivering = webhooks.deliver();
-    let begun: number;
+    let startedAttempts: number;
     try {
       await until("some attempts are under way", () => held.length >= 5);
-      const answer = await webhooks.ask(method, `/webhook-endpoints/${id}/`, body);
+      const answer = await webhooks.requestAsStaff(method, `/webhook-endpoints/${id}/`, body);
       assert.ok(answer.ok, await answer.text());
-      begun = held.length;
+      startedAttempts = held.length;
     } finally {
       receiver.answer({});
       release();
       await delivering;
     }
-    // One attempt may have started just before.
-    const after = receiver.received.length - begun;
-    assert.ok(after <= 10, `${after} more after ${begun}`);
+    // Up to 10 attempts, the concurrency of an endpoint, may have started just before.
+    const after = receiver.received.length - startedAttempts;
+    assert.ok(after <= 10, `${after} more after ${startedAttempts}`);
     await webhooks.deliver();
-    assert.equal(receiver.received.length, begun + after);
+    assert.equal(receiver.received.length, startedAttempts + after);
   });
 }
 
-Deno.test("secret rotation: the new secret signs all later attempts, also of deliveries that were due before", async () => {
+Deno.test("secret rotation: the new secret signs all later attempts, including those of deliveries that were already due", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   await Promise.all(Array.from({ length: MANY }, () => webhooks.charge()));
-  const { held, respond, release } = holding();
+  const { held, respond, release } = holdResponses();
   receiver.answer(respond);
   const delivering = webhooks.deliver();
-  let begun = 0;
+  let startedAttempts = 0;
   try {
     await until("some attempts are under way", () => held.length >= 5);
-    await answered(webhooks.ask("POST", `/webhook-endpoints/${id}/rotate-secret/`), 200);
-    begun = held.length;
+    await expectStatus(
+      webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/rotate-secret/`),
+      200,
+    );
+    startedAttempts = held.length;
   } finally {
     receiver.answer({});
     release();
     await delivering;
   }
   assert.equal(receiver.received.length, MANY);
-  const once = receiver.received.slice(begun)
+  const oneSignature = receiver.received.slice(startedAttempts)
     .filter(({ headers }) => !headers["webhook-signature"]!.includes(" "));
-  assert.ok(once.length <= 10, `${once.length} with the old secret alone`);
+  assert.ok(oneSignature.length <= 10, `${oneSignature.length} with only one signature`);
 });

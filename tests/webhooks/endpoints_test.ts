@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { WebhookEndpointSchema } from "../../routes/webhook_endpoints/schemas.ts";
-import { answered, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
+import { expectStatus, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { assertProblem } from "../support/problem.ts";
-import { standingClock } from "../support/standing_clock.ts";
+import { manualClock } from "../support/manual_clock.ts";
 
 const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
@@ -65,9 +65,9 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
 });
 
 Deno.test("webhook endpoints: can be created, read, listed, updated and deleted", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  const response = await webhooks.ask("POST", "/webhook-endpoints/", {
+  const response = await webhooks.requestAsStaff("POST", "/webhook-endpoints/", {
     url: "https://shop.example/hooks?a=1",
     event_names: ["payment_settled", "payment_refunded", "payment_settled"],
     description: "The shop",
@@ -75,7 +75,7 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
   });
   const location = response.headers.get("Location");
   assert.equal(response.headers.get("Cache-Control"), "no-store");
-  const { secret, ...made } = await answered(Promise.resolve(response), 201) as Json;
+  const { secret, ...made } = await expectStatus(Promise.resolve(response), 201) as Json;
   assert.equal(location, `/webhook-endpoints/${made.id}/`);
   const now = new Date(clock.now()).toISOString();
   assert.deepEqual(WebhookEndpointSchema.strict().parse(made), {
@@ -94,11 +94,14 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
   assert.deepEqual(await webhooks.readEndpoint(made.id), made);
   const other = await webhooks.endpoint();
   assert.notEqual(other.secret, secret);
-  const list = await answered(webhooks.ask("GET", "/webhook-endpoints/"), 200) as Json;
+  const list = await expectStatus(
+    webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
+    200,
+  ) as Json;
   assert.deepEqual(list.map(({ id }: Json) => id), [other.id, made.id]);
   assert.deepEqual(list[1], made);
 
-  clock.pass(1_000);
+  clock.advance(1_000);
   const changed = await webhooks.change(made.id, { description: "Another", enabled: false });
   assert.deepEqual(changed, {
     ...made,
@@ -110,16 +113,23 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
   assert.deepEqual(await webhooks.readEndpoint(made.id), changed);
 
   const path = `/webhook-endpoints/${made.id}/`;
-  assert.equal(await answered(webhooks.ask("DELETE", path), 204), null);
+  assert.equal(await expectStatus(webhooks.requestAsStaff("DELETE", path), 204), null);
   for (const method of ["GET", "DELETE"]) {
-    await assertProblem(await webhooks.ask(method, path), 404, "not_found");
+    await assertProblem(await webhooks.requestAsStaff(method, path), 404, "not_found");
   }
-  await assertProblem(await webhooks.ask("PATCH", path, { enabled: true }), 404, "not_found");
+  await assertProblem(
+    await webhooks.requestAsStaff("PATCH", path, { enabled: true }),
+    404,
+    "not_found",
+  );
   for (const verb of ["test", "rotate-secret"]) {
-    await assertProblem(await webhooks.ask("POST", `${path}${verb}/`), 404, "not_found");
+    await assertProblem(await webhooks.requestAsStaff("POST", `${path}${verb}/`), 404, "not_found");
   }
-  await assertProblem(await webhooks.ask("GET", `${path}deliveries/`), 404, "not_found");
-  const left = await answered(webhooks.ask("GET", "/webhook-endpoints/"), 200) as Json;
+  await assertProblem(await webhooks.requestAsStaff("GET", `${path}deliveries/`), 404, "not_found");
+  const left = await expectStatus(
+    webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
+    200,
+  ) as Json;
   assert.deepEqual(left.map(({ id }: Json) => id), [other.id]);
 });
 
@@ -135,9 +145,9 @@ Deno.test("webhook endpoints: pages of endpoints and deliveries contain each ite
   const pages = async (path: string) => {
     const found: string[][] = [];
     for (let next: string | undefined = path; next;) {
-      const response = await webhooks.ask("GET", next);
+      const response = await webhooks.requestAsStaff("GET", next);
       const link: string | null = response.headers.get("Link");
-      const page = await answered(Promise.resolve(response), 200) as { id: string }[];
+      const page = await expectStatus(Promise.resolve(response), 200) as { id: string }[];
       found.push(page.map(({ id }) => id));
       next = link?.match(/^<([^>]+)>; rel="next"$/)?.[1];
     }
@@ -150,11 +160,15 @@ Deno.test("webhook endpoints: pages of endpoints and deliveries contain each ite
   assert.deepEqual(await pages(`${path}&status=pending`), cut(deliveries));
   assert.deepEqual(await pages(`${path}&status=delivered`), [[]]);
   for (const query of ["limit=0", "limit=101", "limit=x", "cursor=x"]) {
-    await complaint(webhooks.ask("GET", `/webhook-endpoints/?${query}`));
-    await complaint(webhooks.ask("GET", `/webhook-endpoints/${ids[0]}/deliveries/?${query}`));
+    await complaint(webhooks.requestAsStaff("GET", `/webhook-endpoints/?${query}`));
+    await complaint(
+      webhooks.requestAsStaff("GET", `/webhook-endpoints/${ids[0]}/deliveries/?${query}`),
+    );
   }
   assert.equal(
-    await complaint(webhooks.ask("GET", `/webhook-endpoints/${ids[0]}/deliveries/?status=sent`)),
+    await complaint(
+      webhooks.requestAsStaff("GET", `/webhook-endpoints/${ids[0]}/deliveries/?status=sent`),
+    ),
     "status",
   );
 });
@@ -163,9 +177,9 @@ Deno.test("webhook secret: is shown only when created, and is in no row or log",
   await using webhooks = await openWebhooks();
   const { id, secret } = await webhooks.endpoint();
   const path = `/webhook-endpoints/${id}/`;
-  const rotated = await webhooks.ask("POST", `${path}rotate-secret/`);
+  const rotated = await webhooks.requestAsStaff("POST", `${path}rotate-secret/`);
   assert.equal(rotated.headers.get("Cache-Control"), "no-store");
-  const { secret: second, ...shown } = await answered(Promise.resolve(rotated), 200) as Json;
+  const { secret: second, ...shown } = await expectStatus(Promise.resolve(rotated), 200) as Json;
   assert.notEqual(second, secret);
   assert.deepEqual(WebhookEndpointSchema.strict().parse(shown), await webhooks.readEndpoint(id));
   await webhooks.charge();
@@ -173,13 +187,13 @@ Deno.test("webhook secret: is shown only when created, and is in no row or log",
   await webhooks.deliver();
 
   const responses = await Promise.all([
-    webhooks.ask("GET", path),
-    webhooks.ask("PATCH", path, { description: "x" }),
-    webhooks.ask("GET", "/webhook-endpoints/"),
-    webhooks.ask("GET", `${path}deliveries/`),
-    webhooks.ask("POST", `${path}test/`),
-    webhooks.ask("GET", "/events/"),
-    webhooks.ask("GET", "/jobs/"),
+    webhooks.requestAsStaff("GET", path),
+    webhooks.requestAsStaff("PATCH", path, { description: "x" }),
+    webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
+    webhooks.requestAsStaff("GET", `${path}deliveries/`),
+    webhooks.requestAsStaff("POST", `${path}test/`),
+    webhooks.requestAsStaff("GET", "/events/"),
+    webhooks.requestAsStaff("GET", "/jobs/"),
   ].map(async (asked) => (await asked).text()));
   const rows = await webhooks.app.database.query((sql) =>
     sql`
@@ -214,8 +228,8 @@ Deno.test("webhook secret: cannot be decrypted in the row of another endpoint", 
     sql`update gateway.webhook_endpoints set secret = (
       select secret from gateway.webhook_endpoints where id = ${other.id}) where id = ${id}`
   );
-  const result = await answered(
-    webhooks.ask("POST", `/webhook-endpoints/${id}/test/`),
+  const result = await expectStatus(
+    webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/test/`),
     200,
   ) as Json;
   assert.equal(result.succeeded, false);
@@ -251,22 +265,34 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
     [{ url, enabled: 1 }, "enabled"],
   ];
   for (const [input, field] of wrong) {
-    assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", input)), field);
-    assert.equal(await complaint(webhooks.ask("PATCH", `/webhook-endpoints/${id}/`, input)), field);
+    assert.equal(
+      await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", input)),
+      field,
+    );
+    assert.equal(
+      await complaint(webhooks.requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, input)),
+      field,
+    );
   }
-  assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", {})), "url");
-  assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", { url: null })), "url");
+  assert.equal(await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", {})), "url");
+  assert.equal(
+    await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", { url: null })),
+    "url",
+  );
   for (const [method, path] of [["POST", ""], ["PATCH", `${id}/`]] as const) {
     for (const body of [[], "text", null, 1]) {
       await assertProblem(
-        await webhooks.ask(method, `/webhook-endpoints/${path}`, body),
+        await webhooks.requestAsStaff(method, `/webhook-endpoints/${path}`, body),
         400,
         "validation_error",
       );
     }
   }
   assert.deepEqual(await webhooks.readEndpoint(id), before);
-  const list = await answered(webhooks.ask("GET", "/webhook-endpoints/"), 200) as Json;
+  const list = await expectStatus(
+    webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
+    200,
+  ) as Json;
   assert.equal(list.length, 1);
 });
 
@@ -285,7 +311,7 @@ Deno.test("webhook endpoints: null means absent for optional fields and is rejec
   assert.deepEqual([bare.event_names, bare.description, bare.url], [null, null, made.url]);
   for (const field of ["url", "enabled"]) {
     const path = `/webhook-endpoints/${id}/`;
-    assert.equal(await complaint(webhooks.ask("PATCH", path, { [field]: null })), field);
+    assert.equal(await complaint(webhooks.requestAsStaff("PATCH", path, { [field]: null })), field);
   }
 });
 
@@ -296,12 +322,12 @@ Deno.test("webhook endpoints: an unknown or malformed id is 404 on every route",
     if (!path.includes("{id}")) continue;
     for (const wrong of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
       const at = path.replace("{id}", wrong).replace("{delivery_id}", NOBODYS);
-      await assertProblem(await webhooks.ask(method, at, body), 404, "not_found");
+      await assertProblem(await webhooks.requestAsStaff(method, at, body), 404, "not_found");
     }
   }
   for (const wrong of ["1", "latest", NOBODYS]) {
     const at = `/webhook-endpoints/${id}/deliveries/${wrong}/resend/`;
-    await assertProblem(await webhooks.ask("POST", at), 404, "not_found");
+    await assertProblem(await webhooks.requestAsStaff("POST", at), 404, "not_found");
   }
 });
 
@@ -335,7 +361,7 @@ Deno.test("webhook endpoints: reject private addresses and http in every notatio
   const { id } = await webhooks.endpoint({ url: "https://8.8.8.8/hooks" });
   for (const url of REFUSED) {
     for (const [method, path] of [["POST", ""], ["PATCH", `${id}/`]] as const) {
-      const asked = webhooks.ask(method, `/webhook-endpoints/${path}`, { url });
+      const asked = webhooks.requestAsStaff(method, `/webhook-endpoints/${path}`, { url });
       assert.equal(await complaint(asked), "url", url);
     }
   }
@@ -350,7 +376,11 @@ Deno.test("webhook endpoints: with private networks allowed still reject credent
   }
   const odd = ["ftp://127.0.0.1/", "file:///etc/passwd", "http://u:p@127.0.0.1/", "http://a/#b"];
   for (const url of odd) {
-    assert.equal(await complaint(webhooks.ask("POST", "/webhook-endpoints/", { url })), "url", url);
+    assert.equal(
+      await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", { url })),
+      "url",
+      url,
+    );
   }
 });
 
@@ -360,7 +390,9 @@ Deno.test("webhook endpoints: a private endpoint gets nothing after private netw
   const payment = await webhooks.charge();
   await webhooks.deliver();
   assert.equal(webhooks.receiver.received.length, 0);
-  assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
+    "payment_received pending 1",
+  ]);
   const [{ error, status_code }] = await webhooks.deliveries(id) as [Json];
   assert.match(error, /https/);
   assert.equal(status_code, null);

@@ -12,7 +12,7 @@ import {
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { standingClock } from "../support/standing_clock.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
@@ -45,7 +45,7 @@ async function eventsOf({ app }: TestWebhooks, resourceId: string): Promise<stri
 }
 
 Deno.test("webhook order: a failed delivery delays later events of its resource only", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -59,7 +59,7 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
   await webhooks.refresh(payment.id);
   await refundPart(webhooks, payment.id, 1_000);
   for (const ms of [0, 6_000, 6_000]) {
-    clock.pass(ms);
+    clock.advance(ms);
     await webhooks.deliver();
   }
   assert.deepEqual(receivedNames(receiver.received, payment.id), [
@@ -73,9 +73,9 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
     "payment_settled",
   ]);
   isIll = false;
-  clock.pass(HOUR_MS);
+  clock.advance(HOUR_MS);
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received delivered 3",
     "payment_settled delivered 1",
     "payment_refunded delivered 1",
@@ -111,7 +111,7 @@ Deno.test("webhook order: an event during an attempt of its resource is sent aft
     answer.resolve();
     await delivering;
   }
-  assert.deepEqual(await webhooks.standing(id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
@@ -122,7 +122,7 @@ Deno.test("webhook order: an event during an attempt of its resource is sent aft
 });
 
 Deno.test("webhook order: a resent delivery goes before the waiting ones of its resource", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -132,10 +132,10 @@ Deno.test("webhook order: a resent delivery goes before the waiting ones of its 
   await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   await webhooks.deliver();
   const [first] = await eventsOf(webhooks, payment.id);
-  await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  await webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
   receiver.received.length = 0;
   receiver.answer({});
-  clock.pass(6_000);
+  clock.advance(6_000);
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id), [
     "payment_received",
@@ -144,7 +144,7 @@ Deno.test("webhook order: a resent delivery goes before the waiting ones of its 
 });
 
 Deno.test("webhook order: deliveries that waited for a resent one follow it at once", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -153,13 +153,13 @@ Deno.test("webhook order: deliveries that waited for a resent one follow it at o
   await webhooks.deliver();
   await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   for (const ms of [0, 6_000, 1_000]) {
-    clock.pass(ms);
+    clock.advance(ms);
     await webhooks.deliver();
   }
   receiver.received.length = 0;
   receiver.answer({});
   const [first] = await eventsOf(webhooks, payment.id);
-  await webhooks.ask("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  await webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id), [
     "payment_received",
@@ -168,7 +168,7 @@ Deno.test("webhook order: deliveries that waited for a resent one follow it at o
 });
 
 Deno.test("webhook order: an endpoint served by one instance is not served by another", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using second = await openSecond(webhooks, clock.now);
   const { receiver, app } = webhooks;
@@ -186,16 +186,16 @@ Deno.test("webhook order: an endpoint served by one instance is not served by an
     await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
     for (let i = 0; i < 3; i++) {
       await webhooks.deliver();
-      clock.pass(1_000);
+      clock.advance(1_000);
     }
     assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_received"]);
   } finally {
     answer.resolve();
     await delivering;
   }
-  clock.pass(1_000);
+  clock.advance(1_000);
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
@@ -242,7 +242,7 @@ Deno.test("webhook delivery: an endpoint that hangs delays no other and uses a b
 });
 
 Deno.test("webhook delivery: a resource with many events does not delay others", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -260,14 +260,14 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
         (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
       select id, ${id}, name, resource_id, sequence, created_at, created_at from copies`
   );
-  clock.pass(1_000);
+  clock.advance(1_000);
   const other = await webhooks.charge();
   receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === busy.id ? 500 : 200 }));
   await webhooks.deliver();
   assert.equal(receivedNames(receiver.received, busy.id).length, 1);
   assert.deepEqual(receivedNames(receiver.received, other.id), ["payment_received"]);
   receiver.answer({});
-  clock.pass(HOUR_MS);
+  clock.advance(HOUR_MS);
   await webhooks.deliver();
   const receivedEvents = receiver.received.map(({ headers }) => headers["webhook-id"]!);
   const events = await eventsOf(webhooks, busy.id);
@@ -279,7 +279,7 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
 const PAYMENTS = 50;
 
 Deno.test("webhook order: two instances with failures send 200 events in order, one at a time per resource", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, poolSize: 8 });
   const { receiver, app } = webhooks;
   await using second = await openSecond(webhooks, clock.now);
@@ -317,7 +317,7 @@ Deno.test("webhook order: two instances with failures send 200 events in order, 
     while (!isOver || await isOpen()) {
       await Promise.all([webhooks.deliver(), runDueJobs(second)]);
       // Not while a job is running: its lease would expire.
-      clock.pass(isOver ? HOUR_MS : 1_000);
+      clock.advance(isOver ? HOUR_MS : 1_000);
     }
   })();
   const ids: string[] = [];

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, type ReceiverAnswer } from "../support/events/webhook_receiver.ts";
-import { standingClock } from "../support/standing_clock.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import {
-  answered,
   type Delivery,
   eventIn,
+  expectStatus,
   isSignedWith,
   openWebhooks,
   receivedNames,
@@ -35,7 +35,7 @@ Deno.test("webhook delivery: any 2xx status is a success", async () => {
     const payment = await webhooks.charge();
     await webhooks.deliver();
     assert.deepEqual(
-      await webhooks.standing(id, payment.id),
+      await webhooks.deliverySummaries(id, payment.id),
       ["payment_received delivered 1"],
       name,
     );
@@ -62,7 +62,7 @@ const NOT_TAKEN: Record<string, [ReceiverAnswer | "down", number | null]> = {
 };
 
 Deno.test("webhook delivery: anything but 2xx is a failure, and is delivered once the endpoint works again", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 300 } });
   const { id, secret } = await webhooks.endpoint();
   const payments: string[] = [];
@@ -85,7 +85,7 @@ Deno.test("webhook delivery: anything but 2xx is a failure, and is delivered onc
   webhooks.receiver.up();
   webhooks.receiver.answer({ body: "x".repeat(5_000) });
   webhooks.receiver.received.length = 0;
-  clock.pass(6 * SECOND_MS);
+  clock.advance(6 * SECOND_MS);
   await webhooks.deliver();
   const receivedEvents = webhooks.receiver.received.map((webhook) => {
     assert.ok(isSignedWith(secret, webhook));
@@ -106,7 +106,9 @@ Deno.test("webhook delivery: does not follow a redirect", async () => {
     webhooks.receiver.answer({ status, headers: { location: elsewhere.url } });
     const payment = await webhooks.charge();
     await webhooks.deliver();
-    assert.deepEqual(await webhooks.standing(id, payment.id), ["payment_received pending 1"]);
+    assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
+      "payment_received pending 1",
+    ]);
   }
   assert.equal(elsewhere.received.length, 0);
 });
@@ -118,7 +120,7 @@ const DELAYS_MS = [
 ];
 
 Deno.test("webhook delivery: fails after nine retries with growing delays, then the next event is sent", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -140,7 +142,7 @@ Deno.test("webhook delivery: fails after nine retries with growing delays, then 
     clock.set(new Date(Date.parse(failed.next_attempt_at!) - 1));
     await webhooks.deliver();
     assert.equal(attempts().length, index + 1, "no attempt before its time");
-    clock.pass(1);
+    clock.advance(1);
     await webhooks.deliver();
     assert.equal(attempts().length, index + 2);
   }
@@ -152,10 +154,10 @@ Deno.test("webhook delivery: fails after nine retries with growing delays, then 
     ["failed", 10, null, null],
   );
   assert.deepEqual([settled!.status, settled!.attempts], ["pending", 1]);
-  clock.pass(3 * DAY_MS);
+  clock.advance(3 * DAY_MS);
   receiver.answer({});
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.standing(id, payment.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
     "payment_received failed 10",
     "payment_settled delivered 2",
   ]);
@@ -169,7 +171,7 @@ Deno.test("webhook delivery: fails after nine retries with growing delays, then 
 });
 
 Deno.test("resend: sends a delivery again after the attempt that was under way, with any result", async () => {
-  const clock = standingClock();
+  const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -185,15 +187,21 @@ Deno.test("resend: sends a delivery again after the attempt that was under way, 
     await until("the last attempt is under way", () => receiver.received.length === 1);
     const [delivery] = await webhooks.deliveries(id);
     const path = `/webhook-endpoints/${id}/deliveries/${delivery!.id}/resend/`;
-    const { status, attempts } = await answered(webhooks.ask("POST", path), 202) as Delivery;
+    const { status, attempts } = await expectStatus(
+      webhooks.requestAsStaff("POST", path),
+      202,
+    ) as Delivery;
     assert.deepEqual([status, attempts], ["pending", 0]);
     receiver.answer({});
   } finally {
     answer.resolve();
     await delivering;
   }
-  clock.pass(6 * SECOND_MS);
+  clock.advance(6 * SECOND_MS);
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id).length, 2);
-  assert.match((await webhooks.standing(id, payment.id)).join(), /^payment_received delivered \d$/);
+  assert.match(
+    (await webhooks.deliverySummaries(id, payment.id)).join(),
+    /^payment_received delivered \d$/,
+  );
 });

@@ -27,7 +27,7 @@ export function addLinkAccount(pages: Hono, world: OpenWorld): void {
 
   pages.get("/gopay/link/:id", (c) => {
     const account = find(c.req.param("id"));
-    const isWrong = c.req.query("wrong") !== undefined;
+    const isPinWrong = c.req.query("wrong") !== undefined;
     return render(c, {
       title: "GoPay",
       body: screen({
@@ -40,7 +40,7 @@ export function addLinkAccount(pages: Hono, world: OpenWorld): void {
             ? [["Link before", formatTime(account.expiresAt)] as [string, string]]
             : [],
         ],
-        body: account.status === "PENDING" ? pinForm(isWrong) : backLink(account),
+        body: account.status === "PENDING" ? pinForm(isPinWrong) : backLink(account),
       }),
     });
   });
@@ -56,10 +56,10 @@ export function addLinkAccount(pages: Hono, world: OpenWorld): void {
   });
 }
 
-function pinForm(isWrong: boolean): Markup {
+function pinForm(isPinWrong: boolean): Markup {
   return html`
     <form method="post">
-      ${codeField("pin", "PIN", OTP, isWrong)}
+      ${codeField("pin", "PIN", OTP, isPinWrong)}
       <button class="primary">Link wallet</button>
     </form>
   `;

@@ -128,7 +128,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       now: () => Date.now() + aheadMs(),
     }),
   );
-  const { database, deps, carried } = otherInstance;
+  const { database, deps, enqueued } = otherInstance;
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
   const headers = { Authorization: `Bearer ${await otherInstance.createKey()}` };
 
@@ -192,9 +192,9 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       }
     },
     async runJobs(queue) {
-      carried.length = 0;
+      enqueued.length = 0;
       await queue(deps);
-      await Promise.all(carried.map(({ id }) => worker.run(id)));
+      await Promise.all(enqueued.map(({ id }) => worker.run(id)));
       await sweepJobs({ ...deps, runJob: worker.run });
     },
     async sync() {

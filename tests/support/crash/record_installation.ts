@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoices.ts";
 import { syncSubscriptionStatus } from "../../../core/subscriptions/sync_subscription_status.ts";
-import { type Installation, openInstallation, SERVER_KEY } from "./installation.ts";
 import type { Json } from "../gateway/sandbox.ts";
+import { type Installation, openInstallation, SERVER_KEY } from "./installation.ts";
 
 export interface RecordInstallation extends Omit<Installation, "sync"> {
   /** Runs the background checks in the other instance with its clock ahead by this much. */

@@ -37,18 +37,21 @@ export function createHeldDatabase(): HeldDatabase {
   };
 }
 
-/** Rolls back writes of payments, after the test has run `during` while they are uncommitted. */
-export function createUndoing() {
-  const atWork: { during?: () => Promise<void> } = {};
+/**
+ * While `beforeRollback` is set, each write of a payment calls it before the commit, and is then
+ * rolled back.
+ */
+export function createRollbackDatabase() {
+  const hooks: { beforeRollback?: () => Promise<void> } = {};
   return {
-    atWork,
+    hooks,
     wrapDatabase: (database: Database): Database => ({
       ...database,
       query: (work, name) =>
-        name === "write payment" && atWork.during
+        name === "write payment" && hooks.beforeRollback
           ? database.transaction(async (sql) => {
             await work(sql);
-            await atWork.during!();
+            await hooks.beforeRollback!();
             throw new Error("rolled back");
           })
           : database.query(work, name),

@@ -2,12 +2,12 @@
 
 import { type Database, openDatabase } from "../../../db/database.ts";
 
-/** Index entries and rows of all tables. Nothing else may use the database meanwhile. */
+/** Counts index entries and rows of all tables. Nothing else may use the database meanwhile. */
 export async function rowsRead(
   databaseUrl: string,
   work: (database: Database) => Promise<unknown>,
 ): Promise<number> {
-  // One connection, because each reports its statistics only when it is told to flush them.
+  // Each connection keeps its own statistics until it flushes them, so there is only one connection.
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
   try {
     const before = await readSoFar(database);

@@ -6,11 +6,12 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void;
   /** Accepts connections and bytes, and forwards nothing. */
   silence(): void;
-  /** Holds packets with this text until `mend`; resolves when one arrives. */
+  /** Holds packets with this text until `restore`; resolves when one arrives. */
   hold(text: string): Promise<void>;
   /** Accepts connections and closes them at once, as a server does that is still starting. */
-  slam(): void;
-  mend(): void;
+  closeNewConnections(): void;
+  /** Ends all of these faults. */
+  restore(): void;
 }
 
 export function openTcpProxy(target: { hostname: string; port: number }): TcpProxy {
@@ -20,9 +21,9 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   const open = new Set<Deno.TcpConn>();
   const running = new Set<Promise<void>>();
   let silent = false;
-  let slamming = false;
+  let closesNewConnections = false;
   let held: { text: string; arrived(): void } | null = null;
-  let mended = Promise.withResolvers<void>();
+  let restored = Promise.withResolvers<void>();
 
   function track(work: Promise<void>) {
     running.add(work);
@@ -38,7 +39,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   }
 
   async function join(near: Deno.TcpConn) {
-    if (slamming) {
+    if (closesNewConnections) {
       near.close();
       return;
     }
@@ -55,7 +56,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
         const bytes = buffer.slice(0, n);
         if (held && new TextDecoder().decode(bytes).includes(held.text)) {
           held.arrived();
-          await mended.promise;
+          await restored.promise;
         }
         if (!silent) await to.write(bytes);
       }
@@ -83,25 +84,25 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
     },
     hold(text: string) {
       const arrival = Promise.withResolvers<void>();
-      mended = Promise.withResolvers();
+      restored = Promise.withResolvers();
       held = { text, arrived: arrival.resolve };
       return arrival.promise;
     },
-    slam() {
-      slamming = true;
+    closeNewConnections() {
+      closesNewConnections = true;
     },
-    mend() {
+    restore() {
       silent = false;
-      slamming = false;
+      closesNewConnections = false;
       held = null;
-      mended.resolve();
+      restored.resolve();
       if (listener) return;
       listener = Deno.listen({ hostname, port });
       track(accept(listener));
     },
     async [Symbol.asyncDispose]() {
       proxy.cut();
-      mended.resolve();
+      restored.resolve();
       await Promise.all(running);
     },
   };

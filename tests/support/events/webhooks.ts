@@ -28,7 +28,7 @@ export type Delivery = z.output<typeof WebhookDeliverySchema>;
 export type ReceivedEvent = z.output<typeof EventSchema>;
 
 /** Stops a test in which a job is due again and again. */
-const MOST_ROUNDS = 10;
+const MAX_ROUNDS = 10;
 
 export interface TestWebhooks extends TestPayments {
   receiver: WebhookReceiver;
@@ -39,9 +39,9 @@ export interface TestWebhooks extends TestPayments {
   change(id: string, changes: object): Promise<Endpoint>;
   deliveries(id: string, query?: string): Promise<Delivery[]>;
   /** The deliveries of a resource in order, as `payment_received pending 1` (name, status, attempts). */
-  standing(endpointId: string, resourceId: string): Promise<string[]>;
+  deliverySummaries(endpointId: string, resourceId: string): Promise<string[]>;
   /** Sends a request as staff. */
-  ask(method: string, path: string, body?: unknown): Promise<Response>;
+  requestAsStaff(method: string, path: string, body?: unknown): Promise<Response>;
   /** Runs all due deliveries, as the schedule and a worker would. */
   deliver(): Promise<void>;
   /** The events that the receiver got; verifies each signature. */
@@ -57,7 +57,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
   const { app } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
 
-  async function ask(method: string, path: string, body?: unknown): Promise<Response> {
+  async function requestAsStaff(method: string, path: string, body?: unknown): Promise<Response> {
     return await app.as(staff, path, {
       method,
       ...body !== undefined && {
@@ -71,22 +71,30 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
     ...payments,
     receiver,
     staff,
-    ask,
+    requestAsStaff,
     endpoint: async (input = {}) =>
       WebhookEndpointWithSecretSchema.parse(
-        await answered(ask("POST", "/webhook-endpoints/", { url: receiver.url, ...input }), 201),
+        await expectStatus(
+          requestAsStaff("POST", "/webhook-endpoints/", { url: receiver.url, ...input }),
+          201,
+        ),
       ),
     readEndpoint: async (id) =>
-      WebhookEndpointSchema.parse(await answered(ask("GET", `/webhook-endpoints/${id}/`), 200)),
+      WebhookEndpointSchema.parse(
+        await expectStatus(requestAsStaff("GET", `/webhook-endpoints/${id}/`), 200),
+      ),
     change: async (id, changes) =>
       WebhookEndpointSchema.parse(
-        await answered(ask("PATCH", `/webhook-endpoints/${id}/`, changes), 200),
+        await expectStatus(requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, changes), 200),
       ),
     deliveries: async (id, query = "") =>
       WebhookDeliverySchema.array().parse(
-        await answered(ask("GET", `/webhook-endpoints/${id}/deliveries/${query}`), 200),
+        await expectStatus(
+          requestAsStaff("GET", `/webhook-endpoints/${id}/deliveries/${query}`),
+          200,
+        ),
       ),
-    standing: async (endpointId, resourceId) =>
+    deliverySummaries: async (endpointId, resourceId) =>
       (await webhooks.deliveries(endpointId)).filter(({ resource_id }) =>
         resource_id === resourceId
       )
@@ -94,7 +102,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
         .reverse(),
     async deliver() {
       await sweepDeliveries(app.deps);
-      for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+      for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
         // Waits for the publisher, which queues the jobs.
         await app.deps.publisher[Symbol.asyncDispose]();
         if (await runDueJobs(app) === 0) return;
@@ -134,8 +142,8 @@ export function isSignedWith(secret: string, { headers, body }: ReceivedWebhook)
 }
 
 /** The body of a response that must have this status. */
-export async function answered(asked: Promise<Response>, status: number): Promise<unknown> {
-  const response = await asked;
+export async function expectStatus(request: Promise<Response>, status: number): Promise<unknown> {
+  const response = await request;
   const text = await response.text();
   assert.equal(response.status, status, text);
   return text === "" ? null : JSON.parse(text);

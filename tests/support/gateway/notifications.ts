@@ -1,7 +1,7 @@
 /** The gateway's notifications in tests, built and signed as the gateway does. */
 
-import { createHash } from "node:crypto";
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { findNotification, type GatewayNotification } from "../../../db/notifications.ts";
 import type { Payment, TestPayments } from "../payments/payments.ts";
 import { type Json, SERVER_KEY } from "./sandbox.ts";
@@ -77,9 +77,7 @@ export async function notifyAndRead(
   return found;
 }
 
-/**
- * The last notification that the gateway sent about an order in that status, with its signature.
- */
+/** The last notification that the gateway sent with this order id and transaction status. */
 export async function findSentNotification(
   { sandbox }: TestPayments,
   orderId: string,

@@ -1,7 +1,6 @@
 /** The environment of simulated histories: one gateway, one database, two instances of the service. */
 
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
-import { parsePayment } from "../payments/payments.ts";
 import { type Intercept, openRelay } from "../gateway/relay.ts";
 import {
   type Hook,
@@ -10,6 +9,7 @@ import {
   SERVER_KEY,
   type TestSandbox,
 } from "../gateway/sandbox.ts";
+import { parsePayment } from "../payments/payments.ts";
 import type { Bystander } from "./mutations.ts";
 import type { Instance } from "./plan.ts";
 
