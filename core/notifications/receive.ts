@@ -48,7 +48,7 @@ export async function receiveNotification(
   if (!deps.gateway.verifySignature(orderId, statusCode, grossAmount, signature)) {
     throw new ServiceError("signature_invalid", {
       detail:
-        "signature_key does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
+        "The signature does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
         "server key of the gateway account that sent the notification.",
     });
   }

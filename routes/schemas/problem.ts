@@ -107,7 +107,7 @@ export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
   },
   signature_invalid: {
     detail:
-      "signature_key does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
+      "The signature does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
       "server key of the gateway account that sent the notification.",
   },
   duplicate_order: {

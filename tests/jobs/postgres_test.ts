@@ -213,7 +213,10 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
     `grant usage on schema ${QUEUE_SCHEMA} to ${role};
      grant select, insert, update, delete on all tables in schema ${QUEUE_SCHEMA} to ${role}`,
   );
-  await assert.rejects(setUp, { name: "QueueRefused", message: /belongs to another role/ });
+  await assert.rejects(setUp, {
+    name: "QueueRefused",
+    message: /belongs to another database role/,
+  });
   // It can still write jobs.
   await using writer = openInstance({ databaseUrl: as });
   await writer.insert();
