@@ -122,7 +122,7 @@ Deno.test({
     const address = `${service.url}/webhook-endpoints/${variables.ENDPOINT}`;
     const untold = await post(`${address}/test/`, BOOTSTRAP_STAFF_KEY);
     assert.deepEqual([untold.succeeded, untold.status_code], [false, null]);
-    assert.match(untold.error, /rotate/);
+    assert.match(untold.error, /Rotate the secret/);
     const [rotated, enabled] = answersOf((await runBlock(renew!, variables)).stdout);
     assert.equal(enabled.enabled, true);
     await until("the delivery that waited arrives", () => receiver.received.length === 2);
