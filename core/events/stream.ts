@@ -18,7 +18,7 @@ export interface EventStream {
   readable: ReadableStream<Uint8Array>;
   /** Called by the follower with each settled event. */
   push(event: PositionedEvent): void;
-  /** Sends an id without an event, from which a reader continues if it reconnects before any event. */
+  /** Sends an id without an event. A reader that reconnects before any event continues from it. */
   sendStartId(eventId: string): void;
   /** Sends the events after this position as soon as they are settled. */
   followFrom(position: EventPosition): void;
@@ -59,11 +59,14 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   /** The stream has caught up with the follower, and sends each event as soon as it is pushed. */
   let isLive = false;
   /**
-   * All matching events up to this position were sent. Null at the start, and after the first live
-   * event: from then on every pushed event is new.
+   * All matching events up to this position were sent. Null at the start. Null again after the
+   * first live event, because every event pushed after it is new.
    */
   let position: EventPosition | null = null;
-  /** Events pushed while the stream is not live; null: they are dropped and read from the database. */
+  /**
+   * Events pushed while the stream is not live. While this is null, such events are dropped, and are
+   * read from the database later.
+   */
   let buffered: PositionedEvent[] | null = [];
   let isReading = false;
 
@@ -88,9 +91,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /**
-   * Reads and sends one page. The last page does not end before any event that the follower pushed
-   * before the read began. Every event after its end was pushed during the read, and is buffered, or
-   * will be pushed later. So the stream can go live after the last page.
+   * Reads and sends one page. Events that the follower pushed before the read began are never after
+   * the end of the last page. So each event after that end is already buffered, because it was pushed
+   * during the read, or will be pushed later. This is why the stream can go live after the last page.
    */
   async function sendPage(from: EventPosition): Promise<void> {
     buffered = [];

@@ -147,7 +147,7 @@ async function resumeCharge(
   }
 }
 
-/** Sending the charge again starts a new grace period in which the gateway may not list it yet. */
+/** Starts a new grace period: the gateway may need some time to list a charge that is sent again. */
 async function markSent(deps: PaymentDeps, payment: GatewayPayment): Promise<GatewayPayment> {
   const now = deps.clock();
   return await changePayment(deps, payment, () => ({
@@ -211,8 +211,8 @@ async function classifyError(
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
   if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
-  // If another payment has the order, no attempt of this one can have succeeded. If the gateway has
-  // no transaction yet, an earlier attempt may still show up.
+  // If the order id belongs to another payment, no attempt of this payment can have succeeded. If the
+  // gateway has no transaction yet, it may still list an earlier attempt of this payment later.
   const isCertainlyRefused = !wasSentBefore || (isOrderTaken && found?.kind === "other");
   if (!isCertainlyRefused) return unknownOutcome;
   const problem = isOrderTaken
@@ -264,7 +264,7 @@ async function applyCharge(
   }
 }
 
-/** If a job sends the charge again later, its grace period starts then. */
+/** If a job will send the charge again, the grace period starts at the time of that attempt. */
 async function endAsUnknown(
   deps: PaymentDeps,
   request: KeyedRequest,

@@ -30,7 +30,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
   return {
     problemAbout,
 
-    /** `outcome` is that of the whole operation if the failed call was only a part of it. */
+    /** If the call was only a part of an operation, `outcome` is that of the whole operation. */
     gatewayProblem: (error: gateway.GatewayError, record: R, outcome = error.outcome) =>
       problemAbout(codeFor(error), record, outcome, optionsFor(error)),
 

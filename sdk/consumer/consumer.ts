@@ -116,7 +116,8 @@ outcome.ids = [
   invalidIdErrors.every((error) => error instanceof TypeError) && offlineClient.requests.length,
 ];
 
-// Two calls with one key create one payment; so does the client's own key if a response is lost.
+// Two calls with one key create one payment. A call without a key creates one payment even if its
+// response is lost, because the client retries it with a key of its own.
 const idempotencyKey = crypto.randomUUID();
 const sameKeyPayments = [
   await gateway.charges.create(qris(), { idempotencyKey }),

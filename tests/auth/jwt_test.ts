@@ -136,7 +136,7 @@ for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
   });
 }
 
-Deno.test("JWT: is rejected if a JWKS is configured and the signature is symmetric or of another key", async () => {
+Deno.test("JWT: is rejected if a JWKS is configured and the JWT is signed with a shared secret or an unknown key", async () => {
   await using issuer = await openIssuer();
   await using app = await openApp({ databaseUrl, env: issuer.env });
   const publicJwk = await exportJWK(issuer.publicKey);

@@ -27,7 +27,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-Deno.test("embedded server: ends if the service is gone before it has started", async () => {
+Deno.test("embedded server: ends if the service ends before the server has started", async () => {
   await using folder = await createDataFolder();
   const layout = await install(folder.path, ignoreOutput);
   await new Deno.Command(layout.leash, {
@@ -42,7 +42,7 @@ Deno.test("embedded server: ends if the service is gone before it has started", 
   assert.equal(await findServer(layout), null);
 });
 
-Deno.test("embedded server: is restarted after a crash until that succeeds", async () => {
+Deno.test("embedded server: after a crash, restarts are tried until one succeeds", async () => {
   await using folder = await createDataFolder();
   const layout = await install(folder.path, ignoreOutput);
   const program = join(layout.programs, "bin/postgres");

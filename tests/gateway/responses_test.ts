@@ -150,7 +150,7 @@ Deno.test("202: is a denial only if the body says so", async () => {
   assert.ok(!isDenied(deniedWith200) && !isEarlierCallInProgress(deniedWith200));
 });
 
-Deno.test("202: without a body code means an earlier call is in progress", async () => {
+Deno.test("202: without a status code in the body means that an earlier call is in progress", async () => {
   await using fake = openFakeGateway(() => Response.json({}, { status: 202 }));
   const response = await clientFor(fake.url).cancel("order-101");
   assert.equal(response.statusCode, "202");

@@ -219,7 +219,7 @@ function* withEachFieldReplaced(body: Json, value: string, root: Json = body): I
 const withBody = ENDPOINTS.filter(({ operation }) => BODIES[operation]);
 
 for (const { operation, method, path, family } of withBody) {
-  Deno.test(`${operation}: rejects an unusual value in any field in the format of its API family`, async () => {
+  Deno.test(`${operation}: responds in the format of its API family to an unusual value in any field`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const id = await createResource(box, path);
     for (const [index, body] of structuredClone(BODIES[operation]!).entries()) {
@@ -272,7 +272,7 @@ const RAW_BODIES: [name: string, body: BodyInit, headers: HeadersInit][] = [
 ];
 
 for (const { operation, method, path, family } of ENDPOINTS) {
-  Deno.test(`${operation}: responds to unusual ids, methods and bodies in the format of its API family`, async () => {
+  Deno.test(`${operation}: responds in the format of its API family to unusual ids, methods and bodies`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     for (const id of path.includes(":id") ? UNUSUAL_IDS : [""]) {
       const target = path.replace(":id", id);
@@ -295,7 +295,7 @@ for (const { operation, method, path, family } of ENDPOINTS) {
     }
   });
 
-  Deno.test(`${operation}: responds to unusual keys and headers in the format of its API family`, async () => {
+  Deno.test(`${operation}: responds in the format of its API family to unusual keys and headers`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const target = path.replace(":id", "x");
     const values = [

@@ -223,7 +223,7 @@ Deno.test("errors of the core API: HTTP is 200 except for 400 and 401; the body 
   assert.match(status_message, /malformed syntax in the request body$/);
 });
 
-Deno.test("expire: Permata and Indomaret reject it after payment with another message", async () => {
+Deno.test("expire: after payment, Permata and Indomaret reject it with a different message", async () => {
   await using box = await openSandbox();
   for (const kind of ["permata", "permata_old", "indomaret"] as const) {
     const { transaction_id } = await box.paid(kind);
@@ -369,7 +369,7 @@ Deno.test("gopay authorization: lasts 15 minutes or until its custom expiry", as
         (await box.status(transaction_id)).transaction_status
       ),
     );
-  // The PIN was entered after four minutes, so the authorization counts from then.
+  // The PIN was entered after four minutes, and the 15 minutes of this authorization start then.
   assert.deepEqual(await statuses(), ["expire", "authorize", "authorize"]);
   await box.advance(4 * 60);
   assert.deepEqual(await statuses(), ["expire", "authorize", "expire"]);
