@@ -36,9 +36,9 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 
 /**
  * Applies pending migrations and returns their names. Each file has its own transaction, which takes
- * the lock first: of several instances that start at the same time, one applies it, and the others
- * find it applied when they get the lock. If nothing is pending, the function only reads, so that the
- * service can run with a database role that cannot change the schema.
+ * the lock first. If several instances start at the same time, one of them applies the file; the
+ * others get the lock later and find that the file is applied. If nothing is pending, the function
+ * only reads, so that the service can run with a database role that cannot change the schema.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });

@@ -69,7 +69,7 @@ export async function changeEndpoint(
   return endpoint ?? null;
 }
 
-/** Stores since when the endpoint fails, unless its URL was changed meanwhile. */
+/** Sets `failing_since` of the endpoint, unless its URL was changed meanwhile. */
 export async function recordEndpointHealth(
   sql: Sql,
   { id, url, failing_since }: Pick<GatewayWebhookEndpoint, "id" | "url" | "failing_since">,

@@ -32,7 +32,7 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
   let failures = 0;
   let openedAt: number | null = null;
   let isProbing = false;
-  /** Counts the changes of state, to ignore results of calls that started before the last one. */
+  /** Counts the changes of state: the result of a call from before the last change is ignored. */
   let generation = 0;
 
   function state(): BreakerState {

@@ -197,7 +197,7 @@ Deno.test("event stream: ends within 15 minutes, and a reconnect continues where
   assert.equal(parseMessage(next!).data.id, id);
 });
 
-Deno.test("event stream: each counts as one request for the rate limit and logs one line", async () => {
+Deno.test("event stream: each stream counts as one request for the rate limit and logs one line", async () => {
   const { payments, app, staff } = await openWithStaff({
     env: { RATE_LIMIT_PER_SECOND: "1", RATE_LIMIT_BURST: "2" },
     now: () => HOUR_MS,

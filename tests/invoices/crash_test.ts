@@ -30,10 +30,10 @@ const ROUNDS = 3;
 
 const MINUTE = 60_000;
 
-/** Longer than every lease, and shorter than the gateway remembers an idempotency key. */
+/** After this time every lease has ended, but the gateway still remembers an idempotency key. */
 const SOON = 2 * MINUTE + 1;
 
-/** Longer than the gateway remembers an idempotency key. */
+/** After this time the gateway has forgotten an idempotency key. */
 const LATE = 20 * MINUTE;
 
 const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 60, seed: 6 });
@@ -239,7 +239,10 @@ async function assertMatchesGateway(
   );
 }
 
-/** Asserts that background checks alone have finished all operations that the gateway knows of. */
+/**
+ * Asserts that background checks, without retries, have brought the record to the gateway's state. A
+ * record whose id at the gateway is unknown must still be pending.
+ */
 async function assertFinishedWithoutRetries(
   service: RecordInstallation,
   operation: RecordOperation,
@@ -278,7 +281,7 @@ async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void>
 }
 
 for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`invoices: the service is killed ${moment}; a check while the gateway remembers the idempotency key creates the invoice once`, async () => {
+  Deno.test(`invoices: the service is killed ${moment}; a check before the gateway forgets the idempotency key creates the invoice once`, async () => {
     await using service = await openRecordInstallation();
     await service.start();
     const operations = [invoiceCreation(), invoiceCreation()];

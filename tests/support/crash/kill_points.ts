@@ -57,7 +57,7 @@ export function createKillPoints(options: KillPointOptions): Record<string, Kill
     "after the commit, before the service learns of it": async (service, operations) => {
       await holdResponses(service, operations);
       const writingConnections = new Set<number>();
-      // Holds back nothing; only notes the connections whose results are to be held back.
+      // Holds no statement back. Notes which connections store replies: their results are held back.
       service.statements.shut((packet) => {
         if (operationsIn([packet], operations).length > 0) {
           writingConnections.add(packet.connection);
@@ -84,7 +84,7 @@ export async function holdResponses(
   await until("all responses are held", () => responses.waiting().length >= operations.length);
 }
 
-/** The operations whose idempotency key occurs in the packets: these packets store their replies. */
+/** The operations whose replies the packets store: their idempotency keys occur in the packets. */
 function operationsIn(packets: Packet[], operations: Operation[]): Operation[] {
   const text = textOf(packets);
   return operations.filter(({ key }) => text.includes(key));

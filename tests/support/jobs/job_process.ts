@@ -1,8 +1,8 @@
 /**
- * A process with its own queue and worker, which a test kills. Each job inserts a row for every run,
- * and one row in total as its effect. Its first attempt can fail or hang. With payloads as an argument,
- * the process inserts a job for each and runs what its queue delivers. Without, it sweeps for
- * unfinished jobs as well.
+ * A process with its own queue and worker, which a test kills. A job inserts a row into `runs` at
+ * each attempt, but only one row into `effects`. The first attempt of a job can fail or hang. The
+ * process runs the jobs that its queue delivers. If payloads are passed as an argument, it first
+ * inserts a job for each payload; otherwise it also sweeps for unfinished jobs.
  */
 
 import { systemClock } from "../../../core/clock.ts";
