@@ -281,7 +281,7 @@ async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void>
 }
 
 for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`invoices: the service is killed ${moment}; a check before the gateway forgets the idempotency key creates the invoice once`, async () => {
+  Deno.test(`invoices: the service is killed ${moment}; the invoice is created once if a check runs while the gateway remembers the idempotency key`, async () => {
     await using service = await openRecordInstallation();
     await service.start();
     const operations = [invoiceCreation(), invoiceCreation()];

@@ -146,7 +146,7 @@ async function prepare(service: Installation) {
       const path = `transactions/${payment.transaction_id}`;
       const { refunds } = await sandbox.control(path, undefined, "GET");
       assert.deepEqual(refunds.map((each: Json) => each.refund_amount), ["10000.00"]);
-      // A synchronous request with the key returns the same.
+      // A synchronous request with the same key replays the result of the job.
       const replies = await Promise.all(operations.map(service.post));
       assert.deepEqual(
         replies.map((reply) => reply?.body),

@@ -39,7 +39,7 @@ export function imageEnvironment({ root, env }: Image): Record<string, string> {
   return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(inside) };
 }
 
-/** The paths that `.containerignore` includes: its first line excludes everything. */
+/** The paths that `.containerignore` includes again after its first line excludes everything. */
 export async function includedPaths(): Promise<string[]> {
   const [first, ...others] = (await readProjectFile(".containerignore")).split("\n")
     .filter((line) => line && !line.startsWith("#"));
