@@ -91,9 +91,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /**
-   * Reads and sends one page. Events that the follower pushed before the read began are never after
-   * the end of the last page. So each event after that end is already buffered, because it was pushed
-   * during the read, or will be pushed later. This is why the stream can go live after the last page.
+   * Reads and sends one page. The stream can go live after the last page without losing an event: the
+   * last page covers every event that the follower pushed before the read began. Later events were
+   * either pushed during the read, and are buffered, or are still to be pushed.
    */
   async function sendPage(from: EventPosition): Promise<void> {
     buffered = [];

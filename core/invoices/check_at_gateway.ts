@@ -44,8 +44,8 @@ async function requestInvoice(
     log.error("invoice_differs", error, { invoice_id: invoice.id });
     throw error;
   } catch (error) {
-    // Usually the server key is wrong, or the sandbox was reset. It does not mean that the invoice
-    // was voided.
+    // If the gateway does not know the invoice, usually the server key is wrong or the sandbox was
+    // reset. It does not mean that the invoice was voided.
     if (isResourceNotFound(error)) {
       log.error("invoice_unknown_to_gateway", error, { invoice_id: invoice.id });
     }

@@ -110,7 +110,8 @@ async function claimCharge(
 ): Promise<ChargeClaim> {
   let replaces: EarlierRecord<GatewayPayment> | null = null;
   for (;;) {
-    // A replacement keeps the order id: the gateway accepts only one charge for each order id.
+    // A replacement keeps the order id. The gateway accepts only one charge for each order id, so it
+    // cannot charge twice if the earlier request still arrives.
     const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
     const record = newPayment({ ...input, order_id }, caller.userId, new Date(deps.clock()));
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
@@ -211,8 +212,9 @@ async function classifyError(
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
   if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
-  // If the order id belongs to another payment, no attempt of this payment can have succeeded. If the
-  // gateway has no transaction yet, it may still list an earlier attempt of this payment later.
+  // After an earlier attempt, the refusal is certain only if another payment has the order id: then no
+  // attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
+  // attempt later.
   const isCertainlyRefused = !wasSentBefore || (isOrderTaken && found?.kind === "other");
   if (!isCertainlyRefused) return unknownOutcome;
   const problem = isOrderTaken

@@ -325,7 +325,8 @@ for (
       release();
       await delivering;
     }
-    // Up to 10 attempts, the concurrency of an endpoint, may have started just before.
+    // Up to 10 attempts, the concurrency of an endpoint, may have started before the change and
+    // reached the receiver after the count.
     const after = receiver.received.length - startedAttempts;
     assert.ok(after <= 10, `${after} more after ${startedAttempts}`);
     await webhooks.deliver();
