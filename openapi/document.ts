@@ -114,7 +114,7 @@ function addRequestId({ get, post, patch, delete: remove }: PathItem): void {
   for (const operation of [get, post, patch, remove].filter((each) => each !== undefined)) {
     operation.parameters = [...operation.parameters ?? [], parameterRef("RequestId")];
     for (const response of Object.values(operation.responses ?? {})) {
-      // A referenced response is sent by the HTTP server, without the header.
+      // Only responses that the HTTP server itself sends are references; they lack the header.
       if (response.$ref) continue;
       response.headers = { ...response.headers, "X-Request-Id": headerRef("RequestId") };
     }

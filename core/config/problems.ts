@@ -13,7 +13,10 @@ import {
 export interface ConfigProblem {
   name: SettingName;
   problem: string;
-  /** False if a value is set but conflicts with another setting: the example could conflict, too. */
+  /**
+   * Whether the message shows the setting's example. False if a value is set but conflicts with
+   * another setting, because the example could conflict with it, too.
+   */
   hasExample: boolean;
 }
 

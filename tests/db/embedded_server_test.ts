@@ -75,7 +75,7 @@ Deno.test("embedded server: stop returns while the server is frozen", async () =
   const pid = await readServerPid(layout);
   Deno.kill(pid, "SIGSTOP");
   await server.stop();
-  // `isAlive` sends SIGCONT. Then the script `leash.sh` stops the server.
+  // `isAlive` sends SIGCONT, which resumes the server; the script `leash.sh` then stops it.
   while (isAlive(pid)) await delay(50);
 });
 

@@ -57,7 +57,8 @@ export function createKillPoints(options: KillPointOptions): Record<string, Kill
     "after the commit, before the service learns of it": async (service, operations) => {
       await holdResponses(service, operations);
       const writingConnections = new Set<number>();
-      // Statements pass, but the results of connections that store replies are held back.
+      // Statements pass. Once a connection has sent a statement that stores a reply, the database's
+      // results for that connection are held back.
       service.statements.shut((packet) => {
         if (operationsIn([packet], operations).length > 0) {
           writingConnections.add(packet.connection);
@@ -84,7 +85,7 @@ export async function holdResponses(
   await until("all responses are held", () => responses.waiting().length >= operations.length);
 }
 
-/** The operations whose idempotency keys occur in the packets, which store their replies. */
+/** The operations whose replies the packets store, found by their idempotency keys. */
 function operationsIn(packets: Packet[], operations: Operation[]): Operation[] {
   const text = textOf(packets);
   return operations.filter(({ key }) => text.includes(key));
