@@ -30,7 +30,7 @@ interface PositionRow {
 }
 
 /** Every event that is committed after this call comes after this place. */
-export async function findSettledPosition(sql: Sql): Promise<EventPosition> {
+export async function findStablePosition(sql: Sql): Promise<EventPosition> {
   const [row] = await sql<[PositionRow]>`
     select ${currentGeneration(sql)} as generation,
       pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${NIL}::uuid as id`;
@@ -78,25 +78,25 @@ export interface EventBatch {
   events: PositionedEvent[];
   /** Everything up to here was read. */
   end: EventPosition;
-  /** Whether there are no further settled events. */
+  /** Whether there are no further stable events. */
   isLast: boolean;
-  /** Whether there are committed events that are not settled yet. */
-  hasUnsettled: boolean;
+  /** Whether there are committed events that are not stable yet. */
+  hasUnstable: boolean;
 }
 
 /** Limits how many rows one call reads to find matching ones, and so how long it takes. */
 const MAX_ROWS_READ = 1_000;
 
 interface FoundRow extends GatewayEvent, PositionRow {
-  settled_generation: number;
-  settled_xact_id: string;
+  stable_generation: number;
+  stable_xact_id: string;
   is_more_coming: boolean;
   is_wanted: boolean;
   number: number;
 }
 
 /**
- * Reads settled events (see `listEvents`), oldest first. Each kind of choice has its own index, and
+ * Reads stable events (see `listEvents`), oldest first. Each kind of choice has its own index, and
  * the rows that it finds are filtered by the rest; if too many do not match, fewer than `limit` events
  * are returned, and `end` says how far it got.
  */
@@ -109,17 +109,17 @@ export async function readEventsAfter(
   const { names, userId } = choice;
   const nameArray = names && sql.array([...names]);
   const rows = await sql<FoundRow[]>`
-    with settled as materialized (
+    with stable as materialized (
       select ${currentGeneration(sql)} as generation,
         pg_snapshot_xmin(pg_current_snapshot()) as xact_id
     )
-    select settled.generation as settled_generation, settled.xact_id as settled_xact_id,
+    select stable.generation as stable_generation, stable.xact_id as stable_xact_id,
       exists (
         select from gateway.events
-        where (generation, xact_id) >= (settled.generation, settled.xact_id)
+        where (generation, xact_id) >= (stable.generation, stable.xact_id)
       ) as is_more_coming,
       found.*
-    from settled left join lateral (
+    from stable left join lateral (
       select candidate.*,
         (${nameArray}::text[] is null or name = any(${nameArray}::text[]))
           and (${userId}::text is null or user_id = ${userId}) as is_wanted,
@@ -142,7 +142,7 @@ function candidatesSql(
   const low = sql`${position.generation}::integer, ${
     String(position.xactId)
   }::xid8, ${position.id}::uuid`;
-  const high = sql`settled.generation, settled.xact_id, ${NIL}::uuid`;
+  const high = sql`stable.generation, stable.xact_id, ${NIL}::uuid`;
   if (resourceId !== null) {
     return sql`
       select ${columns} from gateway.events where resource_id = ${resourceId}
@@ -175,17 +175,17 @@ function candidatesSql(
 }
 
 function toReading(rows: readonly FoundRow[], limit: number): EventBatch {
-  const { settled_generation, settled_xact_id, is_more_coming } = rows[0]!;
+  const { stable_generation, stable_xact_id, is_more_coming } = rows[0]!;
   const last = rows.at(-1)!;
-  // If nothing is found there is still one row, with the settled position.
+  // If nothing is found there is still one row, with the stable position.
   const isLast = last.id === null || (rows.length < limit && last.number < MAX_ROWS_READ);
-  const settled = { generation: settled_generation, xact_id: settled_xact_id, id: NIL };
+  const stable = { generation: stable_generation, xact_id: stable_xact_id, id: NIL };
   return {
     events: rows.filter(({ is_wanted }) => is_wanted)
       .map((row) => ({ ...row, position: positionOf(row) })),
-    end: positionOf(isLast ? settled : last),
+    end: positionOf(isLast ? stable : last),
     isLast,
-    hasUnsettled: is_more_coming,
+    hasUnstable: is_more_coming,
   };
 }
 

@@ -38,8 +38,8 @@ export type EventOrder = "newest_first" | "oldest_first";
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
- * Lists settled events: those of transactions that began before every transaction that still runs.
- * Events that are committed later come after them, so the order of settled events never changes.
+ * Lists stable events: those of transactions that began before every transaction that still runs.
+ * Events that are committed later come after them, so the order of stable events never changes.
  * If the event `before` was pruned, an ascending list starts with the oldest event, and a descending
  * list is empty.
  * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
@@ -62,17 +62,17 @@ async function listOfAll(
   // One bound on each side: given two lower bounds, PostgreSQL may start at the farther one.
   const position = before === null ? null : sql`cursor_position`;
   const low = isAscending && position ? position : sql`start`;
-  const high = !isAscending && position ? position : sql`settled`;
+  const high = !isAscending && position ? position : sql`stable`;
   return await sql<GatewayEvent[]>`
     with start as (
       select 0 as generation, '0'::xid8 as xact_id, ${NIL}::uuid as id
-    ), settled as (
+    ), stable as (
       select ${currentGeneration(sql)} as generation,
         pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${NIL}::uuid as id
     ), cursor_position as (
-      select event.generation, event.xact_id, event.id from gateway.events event, settled
+      select event.generation, event.xact_id, event.id from gateway.events event, stable
       where event.id = ${before}::uuid
-        and (event.generation, event.xact_id) < (settled.generation, settled.xact_id)
+        and (event.generation, event.xact_id) < (stable.generation, stable.xact_id)
       union all
       select generation, xact_id, id from start
       where not exists (select from gateway.events where id = ${before}::uuid)

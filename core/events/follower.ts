@@ -1,5 +1,5 @@
 /**
- * Reads events once they are settled, that is, when no earlier transaction can still commit one before
+ * Reads events once they are stable, that is, when no earlier transaction can still commit one before
  * them. Each event is read once per instance and passed to all its subscribers.
  */
 
@@ -8,7 +8,7 @@ import type { Database } from "../../db/database.ts";
 import {
   type EventPosition,
   type EventSelector,
-  findSettledPosition,
+  findStablePosition,
   type PositionedEvent,
   readEventsAfter,
 } from "../../db/event_positions.ts";
@@ -28,7 +28,7 @@ export interface FollowerOptions {
   pollMs?: number;
 }
 
-/** Called with every event that settles from now on, in order. */
+/** Called with every event that becomes stable from now on, in order. */
 export type OnEvent = (event: PositionedEvent) => void;
 
 export interface Subscription {
@@ -50,8 +50,8 @@ const POLL_MS = 5_000;
 /** The shortest pause between two reads: under load one read finds many events. */
 const PAUSE_MS = 20;
 
-/** The longest pause while a committed event is not settled. */
-const MAX_SETTLING_MS = 300;
+/** The longest pause while a committed event is not stable. */
+const MAX_UNSTABLE_MS = 300;
 
 /** The pause before the next read while the database is unavailable. */
 const RETRY_MS = 500;
@@ -107,20 +107,20 @@ function startReader(
   let waitingPolls: PromiseWithResolvers<EventPosition>[] = [];
   let wakeUp = Promise.withResolvers<void>();
   let position: EventPosition | null = null;
-  let settlingMs = 0;
+  let unstableMs = 0;
   let isStopped = false;
   /** Errors that were logged and still last. */
   const currentErrors = new Set<string>();
 
-  /** Reads all settled events, and returns how long to wait for the next read without a notification. */
-  async function readSettled(): Promise<number> {
+  /** Reads all stable events, and returns how long to wait for the next read without a notification. */
+  async function readStable(): Promise<number> {
     if (position === null) {
-      position = await database.query(findSettledPosition, "find settled events");
+      position = await database.query(findStablePosition, "find stable events");
       return 0;
     }
     while (!isStopped) {
       const from: EventPosition = position;
-      const { events, end, isLast, hasUnsettled } = await database.query(
+      const { events, end, isLast, hasUnstable } = await database.query(
         (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
         "follow events",
       );
@@ -129,16 +129,16 @@ function startReader(
       for (const event of events) {
         for (const onEvent of subscribers) onEvent(event);
       }
-      if (events.length > 0) settlingMs = 0;
-      if (isLast) return hasUnsettled ? nextSettlingMs() : pollMs;
+      if (events.length > 0) unstableMs = 0;
+      if (isLast) return hasUnstable ? nextUnstableMs() : pollMs;
     }
     return 0;
   }
 
-  /** A committed event settles when the transactions before it end; most are short. */
-  function nextSettlingMs(): number {
-    const ms = settlingMs;
-    settlingMs = Math.min(settlingMs * 2 + PAUSE_MS, MAX_SETTLING_MS);
+  /** A committed event becomes stable when the transactions before it end; most are short. */
+  function nextUnstableMs(): number {
+    const ms = unstableMs;
+    unstableMs = Math.min(unstableMs * 2 + PAUSE_MS, MAX_UNSTABLE_MS);
     return ms;
   }
 
@@ -148,7 +148,7 @@ function startReader(
       const polls = waitingPolls;
       waitingPolls = [];
       try {
-        const pauseMs = await readSettled();
+        const pauseMs = await readStable();
         for (const { resolve } of polls) resolve(position!);
         currentErrors.delete(READ_FAILED);
         await waitAtMost(PAUSE_MS, stopped.promise);

@@ -1,6 +1,6 @@
 /**
  * The event stream of one reader: first the events it has missed, then new events as soon as they are
- * settled (see `db/events.ts`).
+ * stable (see `db/events.ts`).
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -16,11 +16,11 @@ import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {
   readable: ReadableStream<Uint8Array>;
-  /** Called by the follower with each settled event. */
+  /** Called by the follower with each stable event. */
   push(event: PositionedEvent): void;
   /** Sends an id without an event. A reader that reconnects before any event continues from it. */
   sendStartId(eventId: string): void;
-  /** Sends the events after this position as soon as they are settled. */
+  /** Sends the events after this position as soon as they are stable. */
   followFrom(position: EventPosition): void;
   /** Reads and sends the stored events after this position, then follows. */
   catchUpFrom(position: EventPosition): Promise<void>;

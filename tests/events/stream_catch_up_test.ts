@@ -145,7 +145,7 @@ Deno.test("event stream: a client that leaves before the stream is open leaves n
   });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
-  const opening = hold("question", "find settled events");
+  const opening = hold("question", "find stable events");
   const leaving = new AbortController();
   const asked = askService(`${server.url}/events/stream/`, {
     headers: { Authorization: `Bearer ${staff}` },
