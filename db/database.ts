@@ -146,7 +146,7 @@ function guard(
  * the most important ones.
  */
 export const PLANNER_SETTINGS = {
-  // Plans a statement once per connection, not anew for its values. Due jobs of one rank: 200 and
+  // Plans a statement once per connection, not again for each set of values. Due jobs of one rank: 200 and
   // 1,000, because custom plans prefer the index of all ranks.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Grown: nearly every statement scans whole tables (a page of payments: 40

@@ -274,15 +274,32 @@ Deno.test("architecture: routes import types, but no values, from db", () => {
 });
 
 Deno.test("architecture: no text refers to documents outside the repository", async () => {
-  const outside = /G§|\bincidents? \d+|\bcontract \d+/i;
+  const paths = await findFiles(PROJECT, /\.(ts|js|css|html|md|json|ya?ml|sql|sh)$/);
+  const findings = await findText(
+    paths.filter((path) => path !== "tests/architecture_test.ts"),
+    /G§|\bincidents? \d+|\bcontract \d+/i,
+  );
+  assertNone(findings, "Write the fact itself, or link a heading of a page in docs/:");
+});
+
+Deno.test("architecture: texts of programs and docs name the actor instead of vague words", async () => {
+  const paths = (await findFiles(PROJECT, /\.(ts|js|css|md|sh)$/))
+    .filter((path) => [...PROGRAMS, "docs", "sdk"].includes(topOf(path)) || !path.includes("/"));
+  assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
+  // In quotes, "nobody" is the Unix user.
+  const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;
+  assertNone(await findText(paths, vague), "Name the caller, the worker, the gateway, …:");
+});
+
+/** The places in these files where the pattern matches. */
+async function findText(paths: string[], pattern: RegExp): Promise<string[]> {
   const findings: string[] = [];
-  for (const path of await findFiles(PROJECT, /\.(ts|js|css|html|md|json|ya?ml|sql|sh)$/)) {
-    if (path === "tests/architecture_test.ts") continue;
+  for (const path of paths) {
     const lines = (await Deno.readTextFile(join(PROJECT, path))).split("\n");
     for (const [index, line] of lines.entries()) {
-      const found = line.match(outside)?.[0];
+      const found = line.match(pattern)?.[0];
       if (found) findings.push(`${path}:${index + 1}: ${found}`);
     }
   }
-  assertNone(findings, "Write the fact itself, or link a heading of a page in docs/:");
-});
+  return findings;
+}

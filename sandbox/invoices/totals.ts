@@ -51,7 +51,7 @@ export function summarizeInvoice(invoice: Invoice) {
   const { request } = invoice;
   const { amount } = request;
   const isAdded = request.tax_mode === "exclusive";
-  /** Everything besides the items. */
+  /** Everything except the items. */
   const adjustments = [
     ...taxes(request).map((tax) => ({
       name: isAdded ? tax.name : `${tax.name} (included)`,
