@@ -36,7 +36,7 @@ try {
   const command = await COMMANDS[name as keyof typeof COMMANDS]();
   await command.run(readConfig, args);
 } catch (error) {
-  // Errors that the operator can fix have only a message; any other is printed with its stack.
+  // The message is enough for an error that the operator can fix; others are printed with the stack.
   const isForOperator = error instanceof ConfigError || error instanceof Failure;
   console.error(isForOperator ? error.message : error);
   Deno.exit(1);

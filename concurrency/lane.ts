@@ -37,7 +37,7 @@ export function createLane<Result>(
   return {
     enter(key) {
       if (isClosed) return Promise.resolve(undefined);
-      // Each sweep enters all due keys: without this, keys that wait would be added again each time.
+      // Each sweep enters all due keys again: a key that still waits keeps its place and its promise.
       const place = waiting.get(key) ?? Promise.withResolvers<Result | undefined>();
       waiting.set(key, place);
       startNext();
