@@ -11,8 +11,8 @@ const MAX_COUNT = 2 ** 32 - 1;
 /** Ids of one process sort in order of creation, even within a millisecond. */
 export function newId(now: Date): string {
   const time = now.getTime();
-  const isSame = time === last.time && last.count < MAX_COUNT;
-  last = { time, count: isSame ? last.count + 1 : randomInt(2 ** 31) };
+  const canIncrement = time === last.time && last.count < MAX_COUNT;
+  last = { time, count: canIncrement ? last.count + 1 : randomInt(2 ** 31) };
   return uuidv7({ msecs: time, seq: last.count });
 }
 

@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "./money.ts";
 
-/** "is required" for a missing value, else the given message; later checks of it are skipped. */
+/** "is required" for a missing value, else the message. Later checks of the field are skipped. */
 function must(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
@@ -88,14 +88,14 @@ export function anyObject() {
 }
 
 /**
- * Treats null as an omitted field. `metadata` may contain null and is left unchanged, and so is
- * everything below the depth of any input: a body can be nested arbitrarily deep.
+ * Treats null as an omitted field. Does not change `metadata`, which may contain null, or anything
+ * deeper than `INPUT_DEPTH`, because a body can be nested arbitrarily deep.
  */
 export function omitNulls<T extends z.ZodType>(schema: T) {
   return z.preprocess((body) => withoutNulls(body, INPUT_DEPTH), schema);
 }
 
-/** The depth of `item_details[0].price` and `customer_details.billing_address.city`. */
+/** The deepest fields: `item_details[0].price` and `customer_details.billing_address.city`. */
 const INPUT_DEPTH = 3;
 
 function withoutNulls(value: unknown, depth: number): unknown {

@@ -46,7 +46,7 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
     add(JSON.stringify({ time: timestamp(), level, event, ...fields }) + "\n");
   }
 
-  /** Cached, because formatting is the slowest part of a line, and under load many share a time. */
+  /** Cached: formatting is the slowest part of a line, and under load many lines share a timestamp. */
   function timestamp(): string {
     const at = now();
     if (at !== latest.at) latest = { at, text: new Date(at).toISOString() };

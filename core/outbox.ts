@@ -22,7 +22,7 @@ export interface EventPublisher extends AsyncDisposable {
   publish(endpointIds: Iterable<string>): void;
   /** Notifies the running delivery job of an endpoint that the endpoint was changed. */
   publishEndpointChange(endpointId: string): void;
-  /** Registers the running delivery job of an endpoint: until disposed, no other job is woken for it. */
+  /** Registers the running delivery job of an endpoint; no other job is woken for it until disposal. */
   subscribe(endpointId: string, subscriber: EndpointSubscriber): Disposable;
 }
 
@@ -33,7 +33,7 @@ export interface EndpointSubscriber {
 
 /** The subscribers of this process. */
 export interface EventSubscribers {
-  /** The jobs that deliver these events to them, to be written in the transaction of the events. */
+  /** Returns the jobs that deliver these events. Write them in the transaction of the events. */
   jobsFor(events: GatewayEvent[], now: Date): NewJob[];
 }
 

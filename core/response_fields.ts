@@ -23,5 +23,5 @@ export interface Example<T> {
   value: T;
 }
 
-/** By name. Operations that show the same example under the same name share one in the document. */
+/** By name. If operations use the same example under the same name, the document contains it once. */
 export type Examples<T> = Record<string, Example<T>>;

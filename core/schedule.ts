@@ -23,8 +23,8 @@ export const SCHEDULE: readonly Scheduled[] = [
   { name: "check_pending_payments", cron: "*/5 * * * *", run: checkPendingPayments },
   { name: "expire_stale_payments", cron: "*/10 * * * *", run: expireStalePayments },
   { name: "sync_subscription_status", cron: "*/30 * * * *", run: syncSubscriptionStatus },
-  // Hourly would be enough for due dates. But if creating an invoice was interrupted, it can be sent
-  // to the gateway again for five minutes only.
+  // An hourly check would be enough for due dates. But if the creation of an invoice was interrupted,
+  // it can be sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
   { name: "prune", cron: "*/10 * * * *", run: (deps) => prune(deps) },
 ];

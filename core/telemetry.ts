@@ -19,7 +19,7 @@ const refusedNotifications = meter.createCounter("payment_gateway.notifications.
   description: "Requests to the notification endpoint that were rejected",
 });
 
-/** Call it once per charge with a response of the gateway. */
+/** Call it once for each charge that the gateway answered. */
 export function recordAddedLatency(ms: number, attributes: Attributes): void {
   addedLatency.record(ms, attributes);
 }

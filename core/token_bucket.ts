@@ -39,8 +39,8 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
   };
 
   /**
-   * A full bucket equals a missing one, so it can be dropped. Only if all buckets are in use are the
-   * oldest dropped: a tenth at once, so that a flood of new keys does not cause a sweep per key.
+   * A full bucket equals a missing one, so it can be dropped. If too few buckets are full, the oldest
+   * are dropped: a tenth at once, so that a flood of new keys does not cause a sweep per key.
    */
   function makeRoom(now: number) {
     if (buckets.size < capacity) return;

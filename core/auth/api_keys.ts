@@ -1,4 +1,4 @@
-/** API keys: creates them, and finds the caller that one belongs to. */
+/** Creates API keys, and finds the caller that uses a key. */
 
 import { ensureApiKey, findApiKey } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
@@ -53,8 +53,8 @@ export interface ApiKeyVerifierOptions {
 
 /**
  * Valid keys are cached for 2 seconds, so that a busy caller does not cost a query per request. Invalid
- * ones (malformed, revoked, unknown) are never cached and always queried, so that response times do not
- * show why a key is invalid.
+ * keys (malformed, revoked, unknown) are never cached and always queried, so that response times do
+ * not show why a key is invalid.
  */
 export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   const { database, clock, acceptDevelopmentKeys } = options;

@@ -1,4 +1,4 @@
-/** Verifies JWTs, and finds the caller that one belongs to. */
+/** Verifies a JWT and returns the caller that it identifies. */
 
 import {
   createRemoteJWKSet,
@@ -15,8 +15,8 @@ import { ServiceError } from "../errors.ts";
 import { type Caller, isPrintableText } from "./caller.ts";
 
 /**
- * Never `none`. Never a symmetric algorithm with a JWKS: its public keys would then be usable as the
- * shared secret.
+ * Never `none`. Never a symmetric algorithm with a JWKS: an attacker could sign tokens with a public
+ * key of the set as the shared secret.
  */
 const ASYMMETRIC = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],

@@ -58,8 +58,8 @@ export interface Config {
   databaseUrl: string | null;
   databasePoolSize: number;
   /**
-   * Neither DATABASE_URL nor GATEWAY_SERVER_KEY is set: the service runs on one machine to be tried
-   * out. Development keys are created and accepted only in this mode.
+   * Neither DATABASE_URL nor GATEWAY_SERVER_KEY is set: the service runs on one machine, for
+   * development. Development keys are created and accepted only in this mode.
    */
   isEmbeddedDefault: boolean;
   gateway: GatewayConfig;

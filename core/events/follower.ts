@@ -1,6 +1,6 @@
 /**
- * Reads events once they are stable, that is, when no earlier transaction can still commit one before
- * them. Each event is read once per instance and passed to all its subscribers.
+ * Reads events when they are stable: no transaction can still commit an event before them. An instance
+ * reads each event once and passes it to all subscribers of the follower.
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -76,7 +76,7 @@ export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}
 
   return {
     subscribe(onEvent) {
-      // Each reader has its own subscribers: one that was stopped may still be reading.
+      // Each reader has its own subscribers: a reader that was stopped may still be reading.
       const { subscribers, poll } = reader ??= startReader(deps, options);
       subscribers.add(onEvent);
       return {
@@ -109,10 +109,10 @@ function startReader(
   let position: EventPosition | null = null;
   let unstableMs = 0;
   let isStopped = false;
-  /** Errors that were logged and still last. */
+  /** Errors that were logged and are not over yet. */
   const currentErrors = new Set<string>();
 
-  /** Reads all stable events, and returns how long to wait for the next read without a notification. */
+  /** Reads all stable events. Returns the pause before the next read if no notification arrives. */
   async function readStable(): Promise<number> {
     if (position === null) {
       position = await database.query(findStablePosition, "find stable events");
@@ -135,7 +135,7 @@ function startReader(
     return 0;
   }
 
-  /** A committed event becomes stable when the transactions before it end; most are short. */
+  /** A committed event becomes stable when earlier transactions end. Most are short: start with 0. */
   function nextUnstableMs(): number {
     const ms = unstableMs;
     unstableMs = Math.min(unstableMs * 2 + PAUSE_MS, MAX_UNSTABLE_MS);

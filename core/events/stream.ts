@@ -18,7 +18,7 @@ export interface EventStream {
   readable: ReadableStream<Uint8Array>;
   /** Called by the follower with each stable event. */
   push(event: PositionedEvent): void;
-  /** Sends an id without an event. A reader that reconnects before any event continues from it. */
+  /** Sends an id without an event: a reader that reconnects before its first event continues there. */
   sendStartId(eventId: string): void;
   /** Sends the events after this position as soon as they are stable. */
   followFrom(position: EventPosition): void;
@@ -140,7 +140,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       }
       if (position && !isAfter(event.position, position)) return;
       position = null;
-      // A reader that is too slow reconnects and continues where it was.
+      // A reader that is too slow reconnects and continues after the last event it received.
       if (!stream.write(frame(event))) stream.abort();
     },
     sendStartId: (eventId) => void stream.write(encoder.encode(`id: ${eventId}\n\n`)),

@@ -51,7 +51,7 @@ const HEARTBEAT_MS = 15_000;
 /** Streams end after a while so that the reader authenticates again: keys are revoked, tokens expire. */
 const LIFETIME_MS = 15 * 60_000;
 
-/** Spreads the ends, so that not all readers reconnect at the same time. */
+/** Streams end at different times, so that not all readers reconnect at once. */
 const JITTER = 0.1;
 
 /** Limits the load of readers that catch up: queries at a time, and events per query. */
@@ -96,7 +96,7 @@ export function createEventStreams(
     return position ?? BEFORE_ALL;
   }
 
-  /** Without any event, an id before all events: a reader that continues there gets every event. */
+  /** If there is no event yet: an id before all events. A reader that continues there gets them all. */
   async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
     const newest = await limited(() =>
       database.query((sql) => findNewestBefore(sql, now, userId), "find newest event")
