@@ -1,4 +1,4 @@
-/** How long background work leaves the gateway alone while it is down or rate limiting. */
+/** How long background work makes no calls while the gateway is down or rate limiting. */
 
 import type { GatewayClient } from "./client.ts";
 

@@ -82,11 +82,11 @@ export function createCall(deps: CallDeps) {
       throw noSlotError(signal);
     });
     try {
-      // The slot and the deadline may have come at the same moment.
+      // The deadline may have passed at the moment the slot was granted.
       if (signal.aborted) throw noSlotError(signal);
       const permit = breaker.admit();
       if (!permit) throw breakerOpenError();
-      // Otherwise a queue on our side would make a busy gateway look unresponsive.
+      // If most of the time was spent waiting for a slot, a timeout is not a failure of the gateway.
       const hadEnoughTime = endsAt - clock() >= (endsAt - startedAt) / 2;
       try {
         const response = await send(request, signal, attempt);
@@ -106,7 +106,6 @@ export function createCall(deps: CallDeps) {
 /** Shared and never read: without a reason, each abort would create an error with a stack trace. */
 const TIMER_CANCELLED = new CallAbandoned("aborted");
 
-/** A call that spent most of its time waiting for a slot and then timed out does not count. */
 function isGatewayFailure(error: unknown, hadEnoughTime: boolean): boolean {
   if (!(error instanceof GatewayError)) return false;
   return error.failure === "timeout" ? hadEnoughTime : error.failure !== "aborted";

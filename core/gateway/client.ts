@@ -24,7 +24,7 @@ export interface GatewayClientOptions {
   /** Without a trailing slash. */
   baseUrl: string;
   serverKey: string;
-  /** If null, operations that need one take it as an argument. */
+  /** If null, operations that need a client key take it as an argument. */
   clientKey: string | null;
   /** Share one between clients of the same gateway. */
   breaker?: CircuitBreaker;
@@ -81,7 +81,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
     breakerState: () => breaker.state(),
 
-    /** How long background work should make no calls after a 429; calls of callers still go out. */
+    /** How long background work should make no calls after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),
   };
 }

@@ -35,7 +35,7 @@ export function interpretResponse<T>(
   if (raw && isResult) {
     return { statusCode: String(code), body: schema.parse(withMaskedMessage(raw, secrets)), raw };
   }
-  // A proxy or firewall in between can send 403 or 404, too, although the call behind it went through.
+  // A proxy or firewall can send 403 or 404, too, although the gateway executed the call.
   const isFromGateway = raw !== null && GATEWAY_ERROR_FIELDS.some((name) => name in raw);
   const isRefusal = code >= 400 && code < 500 && isFromGateway &&
     (bodyCode !== null || !PROXY_TIMEOUTS.includes(code));

@@ -1,7 +1,7 @@
 /**
  * JSON from the gateway, read leniently. Fields and their types vary between payment types and over
- * time, so no reader here fails: a value that is absent, null or of the wrong type becomes null, and
- * one in another notation (a number as text) is converted.
+ * time, so no reader here fails. A value that is absent, null or of the wrong type becomes null. A
+ * value in another notation (a number as text) is converted.
  */
 
 export type Json = string | number | boolean | null | Json[] | JsonObject;

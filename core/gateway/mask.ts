@@ -65,7 +65,7 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase());
 }
 
-/** The gateway's bodies have two or three; masking with thousands would take minutes. */
+/** The gateway's bodies contain two or three secrets; masking thousands would take minutes. */
 const MAX_SECRETS = 50;
 
 /** The values of a body's secret fields. */
@@ -98,13 +98,13 @@ function maskSecrets(text: string, secrets: string[]): string {
 }
 
 /**
- * Shorter secrets than the minimum are ignored, since they would match everywhere; short ones must
- * match as a whole word.
+ * Secrets shorter than the first length are ignored, because they would match everywhere. Secrets
+ * shorter than the second length must match as a whole word.
  */
 const MIN_SECRET_LENGTH = 3;
 const MIN_PARTIAL_MATCH_LENGTH = 8;
 
-/** A body is masked value by value, always with the same array of secrets. */
+/** Cached, because a body is masked value by value, always with the same array of secrets. */
 const patterns = new WeakMap<string[], RegExp>();
 
 function patternOf(secrets: string[]): RegExp {

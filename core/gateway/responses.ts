@@ -24,7 +24,7 @@ export interface GatewayResponse<T> {
   raw: JsonObject;
 }
 
-/** A 202 that declines: by the bank, by fraud detection or by the wallet. This is final. */
+/** Whether a 202 means that the bank, fraud detection or the wallet declined. This is final. */
 export function isDenied({ statusCode, body }: GatewayResponse<Record<string, unknown>>): boolean {
   if (statusCode !== "202") return false;
   return body.transaction_status === "deny" ||

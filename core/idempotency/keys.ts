@@ -40,11 +40,11 @@ export interface RequestResult<T> {
 /**
  * Longer than any request takes, including its checks at the gateway. If a request still takes longer,
  * another one may take over its key; the first one then no longer writes to it. The gateway's own
- * idempotency key prevents that both requests have an effect.
+ * idempotency key prevents both requests from taking effect.
  */
 const LEASE_MS = 60_000;
 
-const KEPT_MS = 24 * 60 * 60 * 1_000;
+const KEY_LIFETIME_MS = 24 * 60 * 60 * 1_000;
 
 export interface KeyDeps {
   database: Database;
@@ -81,7 +81,7 @@ export function newKeyClaim(
 
 /** Keys created before this time have expired. */
 export function oldestValidKey(now: Date): Date {
-  return new Date(now.getTime() - KEPT_MS);
+  return new Date(now.getTime() - KEY_LIFETIME_MS);
 }
 
 function leaseEnd(now: Date): Date {

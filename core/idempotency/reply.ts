@@ -13,7 +13,7 @@ interface StoredProblem {
 /** Response headers of a replayed reply. */
 export const REPLAYED = { "Idempotency-Replayed": "true" };
 
-/** Null for an error that a retry may not get: its outcome is unknown, or nothing was attempted. */
+/** Null for an error that is not stored, because a retry may have another result. */
 export function replyFor(error: unknown): Reply | null {
   if (!(error instanceof ServiceError)) return null;
   const { code, status, detail, members, headers } = error;

@@ -92,7 +92,7 @@ async function claimInvoice(
   let replaces: EarlierRecord<GatewayInvoice> | null = null;
   let hasNumberConflict = false;
   for (;;) {
-    // A replacement keeps its names: the gateway accepts only one invoice for each.
+    // A replacement keeps order id and number: the gateway accepts only one invoice for each.
     const earlierRecord: GatewayInvoice | null = replaces?.record ?? null;
     const order_id = input.order_id ?? earlierRecord?.order_id;
     const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;
@@ -119,8 +119,7 @@ async function claimInvoice(
       if (input.invoice_number !== undefined) {
         throw invalidField(
           "invoice_number",
-          "is already used by another invoice; send another " +
-            "number, or omit it",
+          "is already used by another invoice; send another number, or omit it",
         );
       }
       // A generated number is random: try another one, once.
@@ -153,7 +152,7 @@ export async function sendInvoice(
       throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, failure.problem);
     }
     const problem = error.statusCode === "409"
-      ? problems.orderTaken(invoice, error)
+      ? problems.orderIdInUse(invoice, error)
       : failure.problem;
     await applyRefusal(deps, invoice, storeError(request, problem, new Date(deps.clock())));
     throw problem;

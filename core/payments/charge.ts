@@ -205,8 +205,8 @@ async function classifyError(
   // The job sends the charge again, so an unanswered or rate-limited call is not a final failure.
   const isPostponed = isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome !== "refused" || isPostponed) return unknownOutcome;
-  const isOrderTaken = error instanceof GatewayDuplicateOrderError;
-  const found = isOrderTaken || wasSentBefore ? await tryFindByOrder(deps, payment) : null;
+  const isOrderIdInUse = error instanceof GatewayDuplicateOrderError;
+  const found = isOrderIdInUse || wasSentBefore ? await tryFindByOrder(deps, payment) : null;
   if (found?.kind === "failed") return { kind: "unknown", problem: found.problem };
   if (found?.kind === "ours") {
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
@@ -215,10 +215,10 @@ async function classifyError(
   // After an earlier attempt, the refusal is certain only if another payment has the order id: then no
   // attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
   // attempt later.
-  const isCertainlyRefused = !wasSentBefore || (isOrderTaken && found?.kind === "other");
+  const isCertainlyRefused = !wasSentBefore || (isOrderIdInUse && found?.kind === "other");
   if (!isCertainlyRefused) return unknownOutcome;
-  const problem = isOrderTaken
-    ? problems.orderTaken(payment, error)
+  const problem = isOrderIdInUse
+    ? problems.orderIdInUse(payment, error)
     : gatewayProblem(error, payment);
   return { kind: "refused", problem, error };
 }

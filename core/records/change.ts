@@ -1,4 +1,4 @@
-/** The only way a record is written: a change decided on one version of it, valid for that version. */
+/** Changes a record. A change is written only to the version of the record it was decided on. */
 
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
@@ -30,7 +30,7 @@ async function changeAgain<R extends GatewayRecord>(
   for (let { version } = known;;) {
     const current = await reload(deps, kind, known.id);
     const now = new Date(deps.clock());
-    // The record did not change, so the fence failed: another request holds the key now.
+    // The record did not change, so the write was fenced: another request holds the key now.
     if (current.version === version) throw requestInProgress(now, now);
     const changed = await tryChange(deps, kind, current, decide);
     if (changed) return changed;

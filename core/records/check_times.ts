@@ -14,7 +14,7 @@ export function inOneMinute(now: number): Date {
   return new Date(now + MINUTE);
 }
 
-/** The first check of a record that the gateway has answered, and the shortest time between checks. */
+/** The time to the first check of a record that the gateway has confirmed, and between two checks. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
 const MAX_CHECK_INTERVAL_MS = 6 * HOUR;
@@ -23,8 +23,8 @@ const MAX_CHECK_INTERVAL_MS = 6 * HOUR;
 export const EXPIRY_GRACE_MS = MINUTE;
 
 /**
- * A check can race with other reports. It is repeated when its response may be outdated, at most this
- * often.
+ * Other reports can arrive during a check. If the check's response may be outdated, the check is
+ * repeated; this is the maximum number of checks.
  */
 export const MAX_CHECKS = 3;
 

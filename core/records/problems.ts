@@ -45,7 +45,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
     invalidState: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", { detail, members: { ...stateOf(record) } }),
 
-    /** The creation was never answered, and the gateway does not list the object yet. */
+    /** The gateway did not answer the creation and does not list the object yet. */
     notAtGatewayYet: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", {
         detail,
@@ -53,7 +53,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
         members: { ...stateOf(record) },
       }),
 
-    orderTaken: (record: R, cause: gateway.GatewayError) =>
+    orderIdInUse: (record: R, cause: gateway.GatewayError) =>
       problemAbout("duplicate_order", record, "refused", {
         detail: "The gateway already has a transaction with this order id. Send a new order_id.",
         cause,
