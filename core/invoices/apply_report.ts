@@ -18,7 +18,7 @@ export type Source =
   | "notification";
 
 export interface InvoiceReport {
-  /** It is about this invoice (`matchesInvoice`). */
+  /** Already checked with `matchesInvoice`. */
   answer: Invoice;
   source: Source;
   /** The version of the invoice that was known when the gateway was asked. */

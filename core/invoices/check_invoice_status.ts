@@ -88,7 +88,8 @@ async function finishCreation(
 
 /**
  * The gateway says that an invoice was paid, but not by which transaction. Usually a notification names
- * the transaction. If it was lost: the first transaction of an invoice has the invoice's order id.
+ * the transaction. If the notification was lost, the transaction is requested by the invoice's order
+ * id, which the gateway gives to the first transaction of an invoice.
  */
 async function findPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
   if (await isPaidSince(deps, invoice.id, new Date(0))) return;

@@ -19,7 +19,7 @@ export function linkToInvoice({ id, user_id }: GatewayInvoice): Link {
   return { user_id, invoice_id: id, subscription_id: null };
 }
 
-/** The gateway's id of the invoice that it says the transaction belongs to. */
+/** The gateway's id of the invoice to which, according to the gateway, the transaction belongs. */
 export function gatewayInvoiceId({ metadata }: Transaction): string | null {
   return idField(metadata?.midtrans_invoice_id);
 }
@@ -38,7 +38,7 @@ export async function findInvoiceOf(
   return known ?? await findUnanswered(deps, gatewayId);
 }
 
-/** An invoice whose creation was not answered may have been created. */
+/** The gateway may have created an invoice although it did not answer the creation. */
 async function findUnanswered(
   deps: RecordDeps,
   gatewayId: string,

@@ -22,7 +22,7 @@ export function viewInvoice(invoice: GatewayInvoice) {
     due_date: invoice.due_date,
     paid_at: invoice.paid_at?.toISOString() ?? null,
     notes: invoice.notes,
-    // The reason is stored with the request, which may have failed.
+    // A voided invoice can still become paid: the reason no longer applies then.
     void_reason: status === "void" ? invoice.void_reason : null,
     payment_link_url: invoice.payment_link_url,
     pdf_url: invoice.pdf_url,

@@ -87,7 +87,7 @@ function requireVoidable(invoice: GatewayInvoice): void {
   throw problems.invalidState(invoice, detail);
 }
 
-/** `outcome` is that of the void request if the check fails. */
+/** If the check fails, the error has this `outcome` of the void request. */
 async function checkForVoid(
   deps: RecordDeps,
   invoice: GatewayInvoice,

@@ -1,6 +1,7 @@
 /**
- * Requests with `Prefer: respond-async`: the request is stored as a job, which is the response. The job
- * later runs the request for its caller and with its idempotency key, so that it takes effect once.
+ * Requests with `Prefer: respond-async`: the service stores the request as a job and responds with the
+ * job. The job later runs the request with the same caller and idempotency key, so that the request
+ * takes effect once.
  */
 
 import { Buffer } from "node:buffer";
@@ -40,8 +41,8 @@ interface AsyncRequestPayload {
 }
 
 /**
- * One hour before the key expires: after that nothing would show what an earlier attempt did. It also
- * ends requests that are postponed again and again.
+ * Ends one hour before the key expires: without the key, nothing shows what an earlier attempt did. The
+ * limit also ends requests that are postponed again and again.
  */
 const LIFETIME_MS = 23 * 3_600_000;
 
@@ -66,10 +67,10 @@ export interface AsyncRequest extends Omit<RequestKey, "key"> {
 }
 
 /**
- * Stores the request as a job. A repeated key and body return the same job. For that the key is
- * claimed twice: in the scope `async …` it leads to the job, and in the scope of the request the job
- * (or a synchronous request that comes first) claims it for the effect. So the effect happens once, no
- * matter how often the request is sent, synchronously or not.
+ * Stores the request as a job. A repeated key and body return the same job. The key is claimed in two
+ * scopes. The claim in the scope `async …` refers to the job. The claim in the scope of the request is
+ * made by the job, or by a synchronous request that runs first. So the request takes effect once, no
+ * matter how often it is sent, synchronously or not.
  */
 export async function acceptAsyncRequest(
   deps: AsyncRequestDeps,
@@ -125,7 +126,7 @@ function newRequestJob(
   };
 }
 
-/** The key as a synchronous request or the job used it. Throws if it was for another request. */
+/** The key, if a synchronous request or the job has used it. Throws if the request was another. */
 async function findUsedKey(
   deps: AsyncRequestDeps,
   caller: Caller,
@@ -223,7 +224,7 @@ export function asyncRequestTask<Input extends object>(
   return {
     retries: 5,
     firstDelayMs: 10_000,
-    // An error with a stored reply would be the same for 24 hours.
+    // If the error is stored as the reply, every retry gets the same error until the key expires.
     isFinal: (error) => error instanceof RequestEnded || replyFor(error) !== null,
     async run(job) {
       try {
@@ -292,7 +293,7 @@ async function replayEarlierAttempt(
   });
 }
 
-/** An error that says when to retry is not a failure. */
+/** An error that says when to retry postpones the job, and is not a failure. */
 function postponement(error: unknown, now: number): PostponeJob | null {
   const until = retryAt(error, now);
   return until && new PostponeJob(until);

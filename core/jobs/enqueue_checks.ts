@@ -86,8 +86,8 @@ async function enqueueDueBatch(
 }
 
 /**
- * A record that was answered is checked later than this, so a younger one was interrupted during its
- * creation. Some of these can be sent again only for a few minutes, so they go first.
+ * Whether the record's creation was interrupted: if the gateway has answered it, the record is older at
+ * its first check. Some creations can be sent again only for a few minutes, so they go first.
  */
 function wasInterrupted({ created_at }: DueCheck, now: Date): boolean {
   return now.getTime() - created_at.getTime() < FIRST_CHECK_MS;

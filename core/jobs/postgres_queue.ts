@@ -20,7 +20,7 @@ const CONCURRENCY = 32;
  */
 const SLOT_MS = 1_000;
 
-/** How long jobs that were fetched and found no slot are kept from other instances. */
+/** How long fetched jobs wait for a slot before they are returned to other instances. */
 const PREFETCH_MS = 2_000;
 
 /** One of them listens for notifications. */

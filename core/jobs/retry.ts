@@ -1,4 +1,4 @@
-/** `retryJob`: queues a failed job again, with all its attempts. */
+/** `retryJob`: queues a failed job again and resets its attempts. */
 
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { type GatewayJob, requeueJob } from "../../db/jobs.ts";
@@ -24,7 +24,7 @@ export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Pro
   return viewJob(job);
 }
 
-/** Null: there is no such job, or its state does not allow it. */
+/** Null: there is no such job, or its state does not allow a retry. */
 async function requeue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
   try {
     const now = new Date(clock());

@@ -9,7 +9,7 @@ import { GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
 import { redact } from "../redact.ts";
 
 export interface Task {
-  /** How often a job is retried after a failure. */
+  /** The maximum number of retries after a failure. */
   retries: number;
   /** The delay after the first failure; each further failure doubles it. */
   firstDelayMs: number;
@@ -31,7 +31,7 @@ export interface Task {
 export interface TaskContext {
   /** Aborted when the job exceeds the time limit. */
   signal: AbortSignal;
-  /** Aborted when the service shuts down: a task that another instance can continue stops here. */
+  /** Aborted when the service shuts down. A task that another instance can continue then stops. */
   stopping: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ function isUnanswered(error: unknown): boolean {
 
 const MAX_ERROR_LENGTH = 500;
 
-/** An error as it is stored and shown to staff: no stack, no secrets, at most 500 characters. */
+/** An error as it is stored and shown: no stack, no secrets, at most 500 characters. */
 export function errorText(error: unknown): string {
   // PostgreSQL stores neither NUL nor a lone surrogate, which cutting the text can leave behind.
   return redact(describe(error)).replaceAll("\0", "").slice(0, MAX_ERROR_LENGTH).toWellFormed();
@@ -93,7 +93,7 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ServiceError)) return `${error.name}: ${error.message}`;
   const { payment_id, outcome } = error.members;
-  // The payment may have been made: without this the reader would take the failure for certain.
+  // The payment may have been made: without this text, the reader would assume a failure.
   const where = outcome === "unknown" && payment_id
     ? ` (outcome unknown: payment ${payment_id})`
     : "";

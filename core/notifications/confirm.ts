@@ -22,7 +22,7 @@ export type NotificationDeps = PaymentDeps;
 
 const SOURCE = "notification";
 
-/** Throws a `GatewayError` without a usable response; then nothing is written. */
+/** Throws a `GatewayError` and writes nothing if the gateway gives no usable response. */
 export async function confirmNotification(
   deps: NotificationDeps,
   notification: GatewayNotification,
@@ -53,7 +53,7 @@ export async function confirmNotification(
   return await recordResult(deps, adopted);
 }
 
-/** The payment that the notification's ids name. */
+/** Finds the payment by the ids in the notification. */
 export async function findNotifiedPayment(
   { database }: NotificationDeps,
   { order_id, transaction_id, raw_payload }: GatewayNotification,

@@ -1,4 +1,4 @@
-/** Decides whether a notification is trusted as it is or has to be confirmed by the gateway. */
+/** Decides whether a notification is trusted or the gateway has to confirm it. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
@@ -22,7 +22,7 @@ export function decideTrust(
   confirm: "fit" | "paid",
 ): TrustDecision {
   const { transaction, orderId, statusCode, grossAmount } = notification;
-  // The transaction id is not signed. A payment without one could be given any transaction.
+  // The transaction id is not signed, so a forged id could be stored with a payment that has none.
   const isSameTransaction = payment.transaction_id !== null &&
     payment.transaction_id === transaction.transaction_id;
   if (!isSameTransaction || !isStatus(transaction.transaction_status)) return "confirm";

@@ -15,7 +15,7 @@ export interface SignedNotification {
   statusCode: string;
   grossAmount: string;
   signature: string;
-  /** The signature covers nothing else of it. */
+  /** Apart from these three values, the signature covers nothing in it. */
   transaction: Transaction;
   body: JsonObject;
 }
@@ -71,8 +71,9 @@ function malformedMessage(value: unknown): string | null {
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`;
   // In the path of a request to the gateway, dots would address the parent folder.
   if (/^\.{1,2}$/.test(text)) return "must not be only dots";
-  return toStorableText(text) === text ? null : "must not contain NUL characters or unpaired " +
-    "surrogates";
+  return toStorableText(text) === text
+    ? null
+    : "must not contain NUL characters or unpaired surrogates";
 }
 
 function invalid(errors: FieldError[]): ServiceError {

@@ -34,7 +34,7 @@ export interface ReceiveDeps extends NotificationDeps {
   confirm: "fit" | "paid";
 }
 
-/** Verify, find the payment, decide whether to trust, apply, record. */
+/** Verifies the signature, finds the payment, decides trust, applies the report, records the result. */
 export async function receiveNotification(
   deps: ReceiveDeps,
   payload: unknown,
