@@ -60,7 +60,7 @@ async function insertAdopted(
   const now = new Date(deps.clock());
   const payment = { ...adoptedPayment(report.answer, now), ...link };
   const write = buildWrite(deps, paymentKind, payment, firstChange(payment, report, now));
-  const history = [createdBy(payment, report.source), ...write.history];
+  const history = [creationHistory(payment, report.source), ...write.history];
   const result = await deps.database.query(
     (sql) => adoptPayment(sql, { ...write, history }),
     "adopt payment",
@@ -95,7 +95,7 @@ function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
   };
 }
 
-function createdBy(payment: GatewayPayment, source: Source): NewHistory {
+function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
   return {
     resource: "payment",
     resource_id: payment.id,

@@ -49,7 +49,7 @@ export interface GatewayReport {
   notification?: GatewayNotification;
   /**
    * The report is a notification that the gateway did not confirm. It is applied only to the version
-   * of the payment on which it was trusted, and never changes how the customer pays.
+   * of the payment for which it was trusted, and never changes how the customer pays.
    */
   isUnconfirmed?: boolean;
   /** A check that is still needed after this report. */
@@ -83,7 +83,7 @@ export async function applyReport(
 ): Promise<AppliedReport> {
   const reported = readTransaction(report.answer);
   let decision = undefined as Decision | undefined;
-  const payment = await changeOrReportConflict(deps, known, (current) => {
+  const payment = await changeOrThrowConflict(deps, known, (current) => {
     const isOutdated = report.isUnconfirmed === true && current.version !== known.version;
     decision = isOutdated
       ? { step: "duplicate", change: null, isOutdated, isMismatch: false }
@@ -95,7 +95,7 @@ export async function applyReport(
     const error = new Error("The gateway reports another transaction or amount than the payment's");
     deps.log.error("report_does_not_match", error, { payment_id: payment.id });
   }
-  const notification = report.notification && finished(report.notification, payment, step);
+  const notification = report.notification && withResult(report.notification, payment, step);
   const isNotificationWritten = change !== null && notification !== undefined;
   return { payment, step, notification, isNotificationWritten, isOutdated };
 }
@@ -140,8 +140,8 @@ export function firstChange(
   return buildChange(payment, report, reported, { step: "forward", to, refunds, now })!;
 }
 
-/** The notification with the result that follows from the step its report led to. */
-function finished(
+/** The notification with its result, which depends on the step. */
+function withResult(
   notification: GatewayNotification,
   { id }: GatewayPayment,
   step: states.Step,
@@ -160,7 +160,7 @@ export async function applyRefusal(
 ): Promise<GatewayPayment> {
   return await changePayment(deps, known, (current) => {
     const set = { is_refused: true, status_code: statusCode, status_message: message };
-    return failure(current, "charge", { set, key }) ?? (key ? { key } : null);
+    return buildFailure(current, "charge", { set, key }) ?? (key ? { key } : null);
   });
 }
 
@@ -173,12 +173,12 @@ export async function giveUpCharge(
   return await changePayment(deps, known, (current) => {
     // A retry may have sent the charge again, which starts a new grace period.
     const isOver = graceEnd(current).getTime() <= deps.clock();
-    return isOver ? failure(current, source, {}) : null;
+    return isOver ? buildFailure(current, source, {}) : null;
   });
 }
 
 /** Null: the charge was answered after all, or the payment cannot fail any more. */
-function failure(
+function buildFailure(
   current: GatewayPayment,
   source: Source,
   { set, key }: PaymentChange,
@@ -198,19 +198,19 @@ const MINUTE = 60_000;
 const GRACE_MS = 15 * MINUTE;
 
 /**
- * DANA transactions cannot be found by order id. That a charge is not found proves that it was never
- * made only after a day, when it could no longer be paid.
+ * DANA transactions cannot be found by order id, so a DANA charge that is not found may still exist. It
+ * is given up only after a day, when the customer can no longer pay it.
  */
 const DANA_GRACE_MS = 25 * 60 * MINUTE;
 
-/** After this time, a charge that the gateway does not list was never made. */
+/** After this time, a charge that the gateway does not list is treated as never made. */
 export function graceEnd(payment: { payment_type: string; sent_at: Date }): Date {
   const grace = payment.payment_type === "dana" ? DANA_GRACE_MS : GRACE_MS;
   return new Date(payment.sent_at.getTime() + grace);
 }
 
 /** Throws a `GatewayError` if the reported transaction already belongs to another payment. */
-async function changeOrReportConflict(
+async function changeOrThrowConflict(
   ...[deps, known, decideChange]: Parameters<typeof changePayment>
 ): Promise<GatewayPayment> {
   try {
@@ -226,7 +226,7 @@ async function changeOrReportConflict(
   }
 }
 
-interface Findings {
+interface StepDetails {
   step: states.Step;
   to: states.ReportedState;
   refunds: MergedRefunds;
@@ -238,7 +238,7 @@ function buildChange(
   current: GatewayPayment,
   report: GatewayReport,
   reported: ReportedTransaction,
-  { step, to, refunds, now }: Findings,
+  { step, to, refunds, now }: StepDetails,
 ): PaymentChange | null {
   const isApplied = step === "forward" || step === "revived" || step === "same";
   const state = isApplied ? to : knownState(current);
@@ -265,7 +265,7 @@ function buildChange(
     jobs: report.followUp ? [report.followUp] : [],
     refunds: refunds.changed,
     key: report.key,
-    notification: report.notification && finished(report.notification, current, step),
+    notification: report.notification && withResult(report.notification, current, step),
     ...isApplied && {
       transition: {
         to: { status: to.status, fraud: to.fraud },
@@ -356,7 +356,7 @@ function reportedState(
   };
 }
 
-/** An unconfirmed notification does not change how the customer pays: its signature covers none of it. */
+/** The signature of an unconfirmed notification does not cover the fields that say how to pay. */
 function reportedFields(
   { isUnconfirmed }: GatewayReport,
   { fields }: ReportedTransaction,

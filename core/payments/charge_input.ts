@@ -206,8 +206,7 @@ const AkulakuCharge = object({
     context.addIssue({
       code: "custom",
       path: [repeated, "id"],
-      message: "must be unique within " +
-        "the charge",
+      message: "must be unique within the charge",
     });
   }).openapi({ description: "Items of the order; the total must equal `gross_amount`." }),
 }).superRefine(checkItemTotal).openapi("AkulakuCharge", {

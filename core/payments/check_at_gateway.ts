@@ -19,7 +19,7 @@ export interface CheckedPayment {
   raw: JsonObject | null;
   /** False: the gateway has no transaction of this payment. */
   isFound: boolean;
-  /** What the response changed; null if there was none. */
+  /** The applied response; null: the gateway has no transaction of this payment. */
   applied: AppliedReport | null;
 }
 
@@ -113,7 +113,7 @@ export async function findByOrder(
   }
 }
 
-/** For an action: `outcome` is that of the action if the check fails. */
+/** Checks the payment for an action. If the check fails, the error has this `outcome` of the action. */
 export async function checkForAction(
   deps: PaymentDeps,
   payment: GatewayPayment,

@@ -1,4 +1,4 @@
-/** `check_payment_status`: checks one payment at the gateway and completes what was left open. */
+/** `check_payment_status`: checks one payment, and finishes its unanswered charge or refunds. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment } from "../../db/payment_statements.ts";
@@ -26,7 +26,7 @@ export interface CheckResult {
   transaction_status: string;
 }
 
-/** Throws `PostponeJob` if the result is not known yet, and a `GatewayError` without a usable response. */
+/** Throws `PostponeJob` if the result is not known yet, and a `GatewayError` if the request fails. */
 export async function checkPaymentStatus(
   deps: PaymentDeps,
   id: string,
@@ -63,7 +63,7 @@ function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): b
   return transaction_id === null && transaction_status === "pending";
 }
 
-/** Sends each pending refund again that the gateway does not list, one at a time. */
+/** Resends each pending refund that the gateway does not list, one at a time. */
 async function resendPendingRefunds(
   deps: PaymentDeps,
   known: GatewayPayment,

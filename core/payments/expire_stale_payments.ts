@@ -46,7 +46,7 @@ export function createExpireStalePayment(deps: PaymentDeps): Task {
   };
 }
 
-/** Throws a `GatewayError` without a usable response. */
+/** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function expireStalePayment(
   deps: PaymentDeps,
   id: string,

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import type { ListedRefund } from "./transaction.ts";
 
-/** A stored refund that the gateway has just accepted, even if it does not list it yet. */
+/** A stored refund that the gateway has just accepted, even if the gateway does not list it yet. */
 export type AcceptedRefund = Pick<GatewayRefund, "id" | "status_code" | "status_message">;
 
 export interface MergedRefunds {
@@ -18,7 +18,7 @@ export interface RefundMerge extends MergedRefunds {
   acceptedOnly: MergedRefunds;
 }
 
-/** Marks stored refunds that the gateway made as succeeded, and adds refunds made elsewhere. */
+/** Sets stored refunds to `succeeded` if the gateway lists them, and adds refunds made elsewhere. */
 export function mergeRefunds(
   current: GatewayPayment,
   listed: ListedRefund[],

@@ -32,7 +32,7 @@ export function notAtGatewayYet(payment: GatewayPayment): ServiceError {
   return problems.notAtGatewayYet(payment, detail);
 }
 
-/** `limit` names the amount `max`. */
+/** `limit` describes `max`, for example "the authorized amount". */
 export function amountTooHigh(
   { id, order_id }: GatewayPayment,
   max: number,
@@ -84,7 +84,7 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
   problems,
 };
 
-/** A payment that changed may have changed the invoice or subscription it belongs to. */
+/** A change of a payment may also have changed its invoice or subscription at the gateway. */
 function checkLinkedRecords(
   before: GatewayPayment,
   after: GatewayPayment,
@@ -124,7 +124,7 @@ export function checkInvoiceJob(
 function replaceChanged(known: GatewayRefund[], changed: GatewayRefund[]): GatewayRefund[] {
   if (changed.length === 0) return known;
   const byId = new Map([...known, ...changed].map((refund) => [refund.id, refund]));
-  // In the order in which the database returns them.
+  // The same order as in the database's results.
   return [...byId.values()].sort((a, b) =>
     a.created_at.getTime() - b.created_at.getTime() || (a.id < b.id ? -1 : 1)
   );

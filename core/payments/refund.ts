@@ -97,7 +97,7 @@ async function startRefund(
   return await sendRefund(deps, { ...refund, source: "refund", wasSentBefore: false }, reserved);
 }
 
-/** The earlier request may have made the refund, so the gateway is checked first. */
+/** The earlier request may have made the refund, so the payment is checked at the gateway first. */
 async function resumeRefund(
   deps: PaymentDeps,
   request: KeyedRequest,
@@ -218,13 +218,13 @@ function callGateway(
   return operation(transaction_id!, refund_key, amount, reason ?? "", { idempotencyKey: id });
 }
 
-/** The gateway returns the stored response of an idempotency key even if the request was another. */
+/** Checked because the gateway returns the response stored for a key even to a different request. */
 function isAnswerTo(payment: GatewayPayment, refund: GatewayRefund, answer: Transaction): boolean {
   return matchesPayment(payment, answer) &&
     (answer.refund_key ?? refund.refund_key) === refund.refund_key;
 }
 
-/** The refund is made. A status request returns the payment's state after it. */
+/** The gateway made the refund. Requests and applies the payment's state after the refund. */
 async function applyRefund(
   deps: PaymentDeps,
   request: RefundRequest,
@@ -282,7 +282,7 @@ async function handleFailure(
   const needsStatus = isMade || request.wasSentBefore || error.statusCode === "412";
   const status = needsStatus ? await requestStatus(deps, payment) : null;
   if (isMade && status) return await applyRefund(deps, request, payment, status);
-  const isInconclusive = request.wasSentBefore && (!status || !isAboutRefund(error));
+  const isInconclusive = request.wasSentBefore && (!status || !isRefundRejection(error));
   if (isMade || isInconclusive) throw await endAsUnknown(deps, request, payment, unknown);
   const report = status &&
     { answer: status, source: request.source, askedAtVersion: payment.version };
@@ -298,11 +298,11 @@ async function handleFailure(
   throw await endRefund(deps, request, current, to, problem);
 }
 
-/** These codes are about the caller, its rate or the address, not about the refund. */
-const ABOUT_THE_CALL = ["401", "403", "404", "409", "429"];
+/** These codes reject the call, for example because of the key or the rate, and not the refund. */
+const CALL_REJECTIONS = ["401", "403", "404", "409", "429"];
 
-function isAboutRefund({ statusCode }: GatewayError): boolean {
-  return statusCode !== null && !ABOUT_THE_CALL.includes(statusCode);
+function isRefundRejection({ statusCode }: GatewayError): boolean {
+  return statusCode !== null && !CALL_REJECTIONS.includes(statusCode);
 }
 
 function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceError {
@@ -312,7 +312,7 @@ function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceEr
   });
 }
 
-/** A task that gets no result runs again by itself; a caller's request schedules a check. */
+/** Schedules a check after a caller's request; a task that sent the refund runs again by itself. */
 async function endAsUnknown(
   deps: PaymentDeps,
   request: RefundRequest,

@@ -1,6 +1,7 @@
 /**
- * Payments as the API shows them: each field is declared here, once. `views.ts` fills them, and the
- * types of views and examples derive from it. Every field is always present; absent values are null.
+ * Payments as the API shows them: each field is declared here, once. `views.ts` fills the fields. The
+ * types of views and examples derive from these schemas. Every field is always present; null if it has
+ * no value.
  */
 
 import { z } from "@hono/zod-openapi";

@@ -27,8 +27,8 @@ export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   chargeback: [],
 };
 
-/** The gateway can still report these as paid: the customer paid in the last second. */
-const DEAD = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
+/** If the customer paid in the last second, the gateway can still report these payments as paid. */
+const REVIVABLE = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
 
 const PAID = new Set<PaymentStatus>(["settlement", "partial_refund", "partial_chargeback"]);
 
@@ -105,7 +105,7 @@ export interface KnownState extends State {
 export interface ReportedState extends State {
   /** Null: the report does not mention refunds. */
   refunded: number | null;
-  /** The response to a status request that was sent after everything stored was known. */
+  /** The report is the response to a status request that was sent after the last stored change. */
   isLatest: boolean;
 }
 
@@ -132,7 +132,7 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
     // Only the latest report can make a paid payment denied: an earlier denial may arrive late.
     return to.status === "deny" && isPaid(from) && !to.isLatest ? "stale" : "forward";
   }
-  if (DEAD.has(from.status)) {
+  if (REVIVABLE.has(from.status)) {
     // The first report of a charge that was given up: it was made after all.
     return to.isLatest || !from.isAnswered ? "revived" : "stale";
   }
@@ -146,7 +146,8 @@ export function sameState(from: KnownState, to: ReportedState): State {
   return { status: from.status, fraud };
 }
 
-const ENTERED: Partial<Record<PaymentStatus, PaymentEventName>> = {
+/** The event of entering a state. */
+const ENTRY_EVENTS: Partial<Record<PaymentStatus, PaymentEventName>> = {
   pending: "payment_received",
   authorize: "payment_received",
   deny: "payment_denied",
@@ -167,10 +168,10 @@ export function eventsOf(
   if (!wasPaid && impliesPaid(to)) events.push("payment_settled");
   const isEntered = from.status !== to.status || (to.status === "pending" && !from.isAnswered);
   const refundsGrew = (to.refunded ?? 0) > from.refunded;
-  const entered = to.status === "capture" && to.fraud === "challenge"
+  const entryEvent = to.status === "capture" && to.fraud === "challenge"
     ? "payment_received"
-    : ENTERED[to.status];
-  if (isEntered && entered) events.push(entered);
+    : ENTRY_EVENTS[to.status];
+  if (isEntered && entryEvent) events.push(entryEvent);
   if (refundsGrew && !events.includes("payment_refunded")) events.push("payment_refunded");
   return events;
 }
