@@ -24,9 +24,12 @@ export interface Workload {
   /** When the oldest queued job became due; null if none is due. */
   oldestDue: Date | null;
   cronRuns: CronRun[];
+  /** Events that wait for subscribers in a process. */
   undelivered: Waiting;
+  /** Webhook deliveries. */
   unsent: Waiting;
   disabledEndpoints: number;
+  /** Notifications that are not processed yet. */
   received: Waiting;
   unanswered: Unanswered;
 }

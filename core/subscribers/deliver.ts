@@ -28,7 +28,7 @@ const LIMIT_MS = 30_000;
 /** How long to wait before checking again whether an earlier delivery of the resource is over. */
 const ORDER_WAIT_MS = 1_000;
 
-/** How long an instance leaves deliveries to a subscriber it does not have to other instances. */
+/** How long a delivery waits for an instance with the subscriber, and the time between two tries. */
 const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
 const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
 
@@ -74,7 +74,7 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
       const [event, next] = await readNext(job);
       if (!event) return null;
       const view = viewEvent(event) as EventOf;
-      // `async` turns what a synchronous handler throws into a rejection.
+      // `async` turns an exception of a synchronous handler into a rejection.
       await withTimeLimit(limitMs, async (signal) => await handler(view, { signal }));
       await enqueueNext(deps, job, next);
       return { event_id: event.id };
@@ -90,8 +90,8 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
 }
 
 /**
- * The next event gets a job of its own, with all attempts. After a skipped event that staff retried,
- * the next one was queued when the event was skipped.
+ * The next event gets a job of its own, with all attempts. If staff retried a skipped event, the event
+ * after it was already queued when the event was skipped.
  */
 async function enqueueNext(
   { database, jobQueue, clock }: DeliverDeps,

@@ -58,7 +58,7 @@ export interface SubscribeOptions {
 }
 
 export interface Events extends EventSubscribers {
-  /** Only before the service starts: later events would be written without a delivery for it. */
+  /** Call it before the service starts: events written before the call are not delivered to it. */
   on<Name extends EventName>(
     names: Name | readonly Name[],
     handler: EventHandler<Name>,
@@ -85,7 +85,7 @@ export function createEvents(): Events {
       const names = [eventNames].flat();
       const name = options.as ?? names.join(".");
       const task = DELIVER + name;
-      if (isClosed) throw new Error("Subscribe before the service starts");
+      if (isClosed) throw new Error("Too late to subscribe: call `on` before the service starts");
       if (!NAME.test(name)) {
         throw new Error(
           `"${name}" is not a valid subscriber name: use 1-100 letters, digits, "_", "." or "-"`,
@@ -113,7 +113,7 @@ function jobsOf({ task, names }: Subscriber, events: GatewayEvent[], now: Date):
   );
 }
 
-/** Visible to staff only: the owner of the resource must not see who subscribes. */
+/** Visible to staff only: the owner of the resource must not see the subscribers. */
 export function deliveryJob(
   task: string,
   resourceId: string,

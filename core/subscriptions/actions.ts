@@ -59,7 +59,7 @@ export async function cancelSubscription(
   return await act(deps, caller, id, requestKey, { name: "cancel" });
 }
 
-/** Changes name, amount, interval or token, from the next cycle on. */
+/** Changes name, amount, interval or token for later cycles. */
 export async function updateSubscription(
   deps: RecordDeps,
   caller: Caller,
@@ -136,18 +136,19 @@ async function handleFailure(
   error: GatewayError,
   isResumed: boolean,
 ): Promise<SubscriptionView> {
-  // The gateway answers 400 for every reason to refuse an action; for an update it is about the input.
+  // The gateway refuses an action with 400. For an update, 400 means that the input is invalid.
   const isWrongState = error.statusCode === "400" && action.name !== "update";
   const failure = classifyActionFailure(error, { isResumed, isWrongState });
   if (failure === "unknown") {
     const problem = problems.gatewayProblem(error, subscription, "unknown");
     throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
   }
-  const open = action.name === "update"
+  const withoutIntent = action.name === "update"
     ? subscription
     : await removeIntent(deps, subscription, action.name);
-  if (failure === "refused") throw problems.gatewayProblem(error, open);
-  const current = await checkForAction(deps, open, action, isResumed ? "unknown" : "refused");
+  if (failure === "refused") throw problems.gatewayProblem(error, withoutIntent);
+  const outcome = isResumed ? "unknown" : "refused";
+  const current = await checkForAction(deps, withoutIntent, action, outcome);
   if (isResumed && isDone(action, current)) {
     return await replyFromRecord(deps, subscriptionKind, request, current);
   }
@@ -209,11 +210,11 @@ export function confirmsAction({ statusCode, body }: GatewayResponse<Message>): 
 
 /** Whether the subscription already is in the state that the action leads to. */
 function isDone(action: Action, { status }: GatewaySubscription): boolean {
-  // Whether the token was updated cannot be seen, so an update is sent again.
+  // The gateway does not show whether the token was updated, so an update is sent again.
   return action.name !== "update" && status === stateAfter(action.name);
 }
 
-/** `outcome` is that of the action if the check fails. */
+/** If the check fails, the error has this `outcome` of the action. */
 async function checkForAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,

@@ -21,7 +21,7 @@ export type Source =
   | "notification";
 
 export interface SubscriptionReport {
-  /** It is about this subscription (`matchesSubscription`, `answersCreation`). */
+  /** Already checked with `matchesSubscription`, `answersCreation` or `isOurs`. */
   answer: Subscription;
   source: Source;
   /** The version of the subscription that was known when the gateway was asked. */
@@ -52,7 +52,7 @@ export async function applyReport(
     const { status, intent } = current;
     // An action that the gateway has not answered yet takes precedence.
     const to = intent === null ? states.reportedAs(status, reported) : status;
-    // A cancelled subscription stays cancelled. If it is active again, it is cancelled once more.
+    // A cancelled subscription stays cancelled: if the gateway reports it as active, cancel it again.
     const isReactivated = status === "cancelled" && reported === "active" && intent === null;
     const change = changeStatus(current, to, source, now);
     return {
@@ -82,11 +82,11 @@ export async function applyAction(
     const target = states.stateAfter(action);
     // A check may have reported the end before this response arrived.
     const isEndedByAction = action !== "enable" && current.status === "inactive";
-    // Another request for the same action may have been answered first, and undone since.
+    // A concurrent request may have done the same action first, and a later action may have undone it.
     const isStillWanted = isEndedByAction ||
       (current.intent === action && states.allows(current.status, action));
     const to = isStillWanted ? target : current.status;
-    // The gateway may have done the action after the one that undid it. Then that one is repeated.
+    // The gateway may have done this action after the one that undid it, so the latter is repeated.
     const repeat = to === target ? null : states.actionTo(to);
     const change = changeStatus(current, to, action, now);
     const set = {

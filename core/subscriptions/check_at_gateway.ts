@@ -44,7 +44,7 @@ async function requestSubscription(
   { gateway, log }: RecordDeps,
   subscription: GatewaySubscription,
 ): Promise<Subscription> {
-  const about = { subscription_id: subscription.id };
+  const fields = { subscription_id: subscription.id };
   try {
     const { body, statusCode } = await gateway.getSubscription(
       subscription.gateway_subscription_id!,
@@ -55,11 +55,11 @@ async function requestSubscription(
       outcome: "unknown",
       statusCode,
     });
-    log.error("other_subscription", error, about);
+    log.error("other_subscription", error, fields);
     throw error;
   } catch (error) {
     // The server key is wrong, or the sandbox was reset. The subscription has not ended.
-    if (isResourceNotFound(error)) log.error("subscription_unknown_to_gateway", error, about);
+    if (isResourceNotFound(error)) log.error("subscription_unknown_to_gateway", error, fields);
     throw error;
   }
 }

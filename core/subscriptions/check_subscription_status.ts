@@ -1,4 +1,4 @@
-/** `check_subscription_status`: checks one subscription and repeats an unanswered action. */
+/** `check_subscription_status`: repeats an unanswered action, and checks the subscription. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment } from "../../db/payment_statements.ts";
@@ -54,7 +54,7 @@ export async function checkSubscriptionStatus(
   { notificationId, paymentId, gatewayId }: CheckReason = {},
 ): Promise<CheckResult | null> {
   const now = new Date(deps.clock());
-  // Before the request, so that notifications during it do not cause a second one.
+  // Recorded first, so that notifications during the gateway request do not cause a second check.
   await deps.database.query((sql) => recordCheck(sql, id, now), "record check");
   const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
   if (!known) return null;
@@ -81,7 +81,7 @@ async function requireCharge({ database, clock }: RecordDeps, paymentId: string)
   if (unrecorded.length > 0) throw new PostponeJob(inOneMinute(now));
 }
 
-/** A subscription whose creation was not answered may have been created. */
+/** The gateway may have created a subscription although it did not answer the creation. */
 async function findUnanswered(
   deps: RecordDeps,
   subscription: GatewaySubscription,
@@ -125,17 +125,17 @@ async function repeatAction(
   try {
     const answer = await callForAction(deps.gateway, intent, subscription);
     if (confirmsAction(answer)) return await applyAction(deps, subscription, intent);
-    throw new GatewayAPIError(`The gateway's response did not say whether it did ${intent}`, {
+    throw new GatewayAPIError(`The gateway's response did not say whether ${intent} succeeded`, {
       failure: "answered",
       outcome: "unknown",
       statusCode: answer.statusCode,
     });
   } catch (error) {
     if (!(error instanceof GatewayError) || error.outcome !== "refused") throw error;
-    // Only 400 refuses the action. Other codes, such as 401, are about the call.
+    // Only 400 refuses the action itself. Other codes, such as 401, refuse the call.
     if (error.statusCode !== "400") throw error;
-    const about = { subscription_id: subscription.id, action: intent };
-    deps.log.error("subscription_action_refused", error, about);
+    const fields = { subscription_id: subscription.id, action: intent };
+    deps.log.error("subscription_action_refused", error, fields);
     return await removeIntent(deps, subscription, intent);
   }
 }

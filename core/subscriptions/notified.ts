@@ -1,4 +1,4 @@
-/** Checks subscriptions because of notifications that do not prove anything by themselves. */
+/** Enqueues checks of subscriptions after notifications that prove nothing by themselves. */
 
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
@@ -49,7 +49,7 @@ async function findNotified(
   return named?.status === "pending" ? named : null;
 }
 
-/** Several subscriptions can have one name, and each check is a request to the gateway. */
+/** Several subscriptions can have the same name, and each check is a request to the gateway. */
 const MAX_CANDIDATES = 10;
 
 /**

@@ -10,7 +10,7 @@ import type { SubscriptionEventName } from "../events/names.ts";
 export { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../db/subscriptions.ts";
 export type { SubscriptionAction, SubscriptionStatus } from "../../db/subscriptions.ts";
 
-/** From which states each action is allowed, and where it leads. */
+/** The states in which each action is allowed, and the state that it leads to. */
 const ACTIONS: Record<SubscriptionAction, { from: SubscriptionStatus[]; to: SubscriptionStatus }> =
   {
     disable: { from: ["active"], to: "disabled" },
@@ -33,8 +33,9 @@ export function actionTo(status: SubscriptionStatus): SubscriptionAction | null 
 }
 
 /**
- * The status after a report. The gateway says `inactive` for every end, so this does not change a
- * subscription that was disabled or cancelled here. A cancelled subscription stays cancelled.
+ * The status after a report. The gateway reports `inactive` no matter why a subscription ended, so
+ * `inactive` does not change one that was disabled or cancelled here. A cancelled subscription stays
+ * cancelled.
  */
 export function reportedAs(
   status: SubscriptionStatus,

@@ -5,7 +5,7 @@ import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
 import { email, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 
-/** Bytes as JSON; the gateway accepts 1,024, of which the service's own entries need some. */
+/** Bytes as JSON. The gateway accepts 1,024; the rest is for the service's own entries. */
 const MAX_METADATA = 900;
 
 const RetryScheduleSchema = object({

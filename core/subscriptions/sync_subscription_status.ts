@@ -18,7 +18,7 @@ export async function syncSubscriptionStatus(deps: EnqueueDeps): Promise<number>
     endedSince: new Date(now.getTime() - CHECKED_AFTER_END_MS),
     limit: MAX_WAITING,
   };
-  // Listed once: until they are checked, each listing would return the same ones.
+  // Listed once: until the subscriptions are checked, each listing would return the same ones.
   let due: Awaited<ReturnType<typeof listSubscriptionsToCheck>> | undefined;
   return await enqueueInBatches(deps, CHECK_SUBSCRIPTION_STATUS, async (limit) => {
     due ??= await database.query(

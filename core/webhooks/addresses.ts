@@ -32,7 +32,7 @@ const SPECIAL = listOf(
 /** All allocated unicast addresses of IPv6; translated v4 addresses (64:ff9b::) are not in it. */
 const UNICAST_V6 = listOf("2000::/3");
 
-/** False also for text that is not an address. */
+/** Also false for text that is not an address. */
 export function isPublic(address: string): boolean {
   // A zone names a network interface of this machine.
   if (address.includes("%")) return false;
@@ -87,8 +87,8 @@ export class HostNotResolved extends Error {
 
 /**
  * A lookup for `node:http` that rejects addresses that must not be reached. The connection uses the
- * addresses checked here; a second lookup could return others (DNS rebinding). One forbidden address
- * rejects all, because which of them is connected to depends on which responds first.
+ * addresses checked here; a second lookup could return others (DNS rebinding). If one address is
+ * forbidden, all are rejected, because the connection could use any of them.
  */
 export function guardedLookup(
   resolve: ResolveHost,

@@ -170,7 +170,7 @@ function isActive({ deleted_at, disabled_reason }: GatewayWebhookEndpoint): bool
   return deleted_at === null && disabled_reason === null;
 }
 
-/** A deleted endpoint needs one, too: to delete its deliveries. */
+/** A deleted endpoint needs another run, too, which deletes its deliveries. */
 function needsAnotherRun(endpoint: GatewayWebhookEndpoint | null): boolean {
   return endpoint !== null && (endpoint.deleted_at !== null || isActive(endpoint));
 }

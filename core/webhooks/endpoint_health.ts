@@ -1,4 +1,4 @@
-/** What the results of attempts say about an endpoint: it works, it fails, or it is disabled. */
+/** Records whether attempts to an endpoint succeed, and disables an endpoint that keeps failing. */
 
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import type { Database } from "../../db/database.ts";
@@ -28,13 +28,13 @@ export interface HealthDeps {
 /** The result of an attempt, and the URL it was sent to. */
 export type AttemptResult = PostResult & { url: string };
 
-/** An endpoint is disabled after every attempt has failed for this long. */
+/** An endpoint is disabled if all attempts have failed for this long. */
 const MAX_FAILING_MS = 24 * 60 * 60 * 1_000;
 
 /** 410 Gone: the receiver asks for no more deliveries. */
 const GONE = 410;
 
-/** How long a read endpoint is used; changes made on this instance invalidate it at once. */
+/** How long a cached endpoint is used. A change on this instance invalidates it at once. */
 export const FRESH_MS = 1_000;
 
 /** The endpoint of a running delivery job. */
@@ -63,12 +63,12 @@ export function createEndpointCache(
       return endpoint;
     },
     invalidate: () => void (readAt = -Infinity),
-    // One at a time: each result is applied to the endpoint that the one before it left.
+    // One at a time: each result is applied to the endpoint as the result before it has changed it.
     recordResult: (result) =>
       serializeByKey(id, async () => {
         const known = endpoint;
         const updated = known && await updateHealth(deps, known, result);
-        // It may have been read again meanwhile; that state is newer.
+        // The endpoint may have been read again meanwhile; that state is newer.
         if (endpoint === known) endpoint = updated;
       }),
   };
@@ -88,7 +88,7 @@ async function updateHealth(
   if (isFailing && failing_since && now.getTime() - failing_since.getTime() >= MAX_FAILING_MS) {
     return await disable(deps, endpoint, "failing");
   }
-  // One success resets the time of failing.
+  // The first failure sets `failing_since`, and one success clears it.
   if (isFailing === (failing_since !== null)) return endpoint;
   const health = { id, url, failing_since: isFailing ? now : null };
   await deps.database.query((sql) => recordEndpointHealth(sql, health), "store health of endpoint");

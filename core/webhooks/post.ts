@@ -1,4 +1,4 @@
-/** Posts webhooks to URLs chosen by others, without letting them reach the service's own network. */
+/** Posts webhooks to registered URLs, which must not reach the service's own network. */
 
 import { isIP } from "node:net";
 import {
@@ -31,7 +31,7 @@ export interface PosterOptions {
 export interface Post {
   url: string;
   headers: Record<string, string>;
-  /** Sent as it is: the signature covers exactly these bytes. */
+  /** Sent unchanged: the signature covers exactly these bytes. */
   body: Uint8Array;
 }
 
@@ -159,7 +159,7 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
 
 /** The receiver closed a kept-alive connection at the moment it was reused. */
 function isStaleConnection(error: unknown): boolean {
-  return error instanceof NoResponse && error.onReusedConnection &&
+  return error instanceof NoResponse && error.isConnectionReused &&
     ["ECONNRESET", "EPIPE"].includes(systemErrorCode(error.cause));
 }
 
@@ -205,7 +205,7 @@ function problemOf(thrown: unknown): string {
 
 const MAX_MESSAGE_LENGTH = 200;
 
-/** The text of a certificate is chosen by its owner. */
+/** The owner of a certificate can put any text into it. */
 function printable(text: string): string {
   const line = text.replace(/[\p{C}\s]+/gu, " ");
   return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;

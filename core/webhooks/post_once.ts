@@ -42,7 +42,7 @@ export interface PostResponse {
 /** The request failed before a response arrived. */
 export class NoResponse extends Error {
   override name = "NoResponse";
-  constructor(cause: unknown, readonly onReusedConnection: boolean) {
+  constructor(cause: unknown, readonly isConnectionReused: boolean) {
     super("no response", { cause });
   }
 }
@@ -60,7 +60,7 @@ export function postOnce(
   return new Promise((resolve, reject) => {
     const isTls = url.protocol === "https:";
     let reading: ReturnType<typeof read> | null = null;
-    let onReusedConnection = false;
+    let isConnectionReused = false;
     const request = (isTls ? requestHttps : requestHttp)({
       ...options,
       method: "POST",
@@ -77,17 +77,17 @@ export function postOnce(
     }
 
     function end(error?: Error) {
-      if (!reading) return reject(new NoResponse(error, onReusedConnection));
+      if (!reading) return reject(new NoResponse(error, isConnectionReused));
       reading.stop();
       resolve({ status: reading.status, body: reading.body() });
     }
 
     request.on("socket", (socket) => {
-      onReusedConnection = request.reusedSocket;
+      isConnectionReused = request.reusedSocket;
       // Otherwise Deno sends the request again by itself when the connection closes, even if this
       // code closes it after the timeout (denoland/deno#36786).
       request.reusedSocket = false;
-      if (onReusedConnection) send();
+      if (isConnectionReused) send();
       else socket.once(isTls ? "secureConnect" : "connect", send);
     });
     request.on("response", (response) => {
@@ -109,7 +109,7 @@ function read(response: IncomingMessage, abort: () => void) {
     length += chunk.length;
     if (length > MAX_BODY_BYTES) abort();
   });
-  // The body was cut off: what has arrived counts.
+  // The body was cut off: the part that has arrived is used.
   response.on("error", abort);
   return {
     status: response.statusCode ?? 0,

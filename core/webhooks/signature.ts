@@ -46,7 +46,7 @@ export function signatureHeaders(
   };
 }
 
-/** Binds a sealed secret to its endpoint; part of the stored ciphertext, so it cannot be changed. */
+/** Binds a sealed secret to its endpoint. Never change it: stored secrets could not be opened. */
 function sealContext(endpointId: string): string {
   return `webhook endpoint ${endpointId}`;
 }

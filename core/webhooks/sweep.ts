@@ -1,4 +1,4 @@
-/** Starts deliveries that no commit starts: missed ones, and those of an endpoint enabled again. */
+/** Starts deliveries without a new event: missed ones, and those of an endpoint enabled again. */
 
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
@@ -27,7 +27,7 @@ export async function sweepDeliveries(
   return ids.length;
 }
 
-/** The name is stored with the job. */
+/** Stored with the job, so it keeps its old name. */
 export const EXPEDITE_WEBHOOKS = "hasten_webhooks";
 
 /** Rows changed by one statement. */
@@ -37,7 +37,7 @@ export function expediteJob(endpointId: string, now: Date): NewJob {
   return newJob(EXPEDITE_WEBHOOKS, { id: endpointId, user_id: null }, {}, { runAt: now, now });
 }
 
-/** An endpoint was enabled again: makes its waiting deliveries due now instead of at their retry time. */
+/** Makes the waiting deliveries of an endpoint due now, because the endpoint was enabled again. */
 export function createExpediteWebhooks({ database, clock, publisher }: DeliverySweepDeps): Task {
   return {
     retries: 10,
