@@ -262,7 +262,7 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
       assert.equal(error.failure, "unreachable");
       assert.equal(error.outcome, "unknown");
       assert.equal(error.statusCode, null);
-      // Deno's fetch must not send the request again by itself (denoland/deno#35610).
+      // Deno must not send the request again by itself (denoland/deno#35610).
       assert.equal(server.connections(), number + 1);
     }
   });
