@@ -84,7 +84,7 @@ Deno.test("authentication: the scheme is not case-sensitive", async () => {
   }
 });
 
-Deno.test("API key: a malformed, revoked or unknown one costs exactly one query each time", async () => {
+Deno.test("API key: if it is malformed, revoked or unknown, each request runs exactly one query", async () => {
   const { counter, wrapDatabase } = countQueries();
   await using app = await openApp({ databaseUrl, wrapDatabase });
   const revoked = await app.createKey();
@@ -98,7 +98,7 @@ Deno.test("API key: a malformed, revoked or unknown one costs exactly one query 
   }
 });
 
-Deno.test("API key: a valid one is cached, and stops working within 5 s of its revocation", async () => {
+Deno.test("API key: is cached while it is valid, and stops working within 5 s of its revocation", async () => {
   const { counter, wrapDatabase } = countQueries();
   let now = Date.now();
   await using app = await openApp({ databaseUrl, wrapDatabase, now: () => now });
@@ -108,7 +108,7 @@ Deno.test("API key: a valid one is cached, and stops working within 5 s of its r
   assert.equal(counter.count, 1);
 
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
-  // The query itself may take up to its timeout, so the cache must have expired before that.
+  // A query can take up to 1.8 s, its deadline, so the cache entry must expire that much earlier.
   now += 5_000 - 1_800;
   await assertProblem(await app.as(key, "/me/"), 401, "unauthenticated");
 });
@@ -137,7 +137,7 @@ Deno.test("API key: last_used_at is updated at most once a minute", async () => 
   assert.ok(await lastUsed() as Date >= first);
 });
 
-Deno.test("API key: a revoked one does not work longer after the clock was set back", async () => {
+Deno.test("API key: does not work longer after its revocation if the clock is set back", async () => {
   let now = Date.now();
   await using app = await openApp({ databaseUrl, now: () => now });
   const key = await app.createKey();

@@ -177,7 +177,7 @@ Deno.test("JWT: is rejected if signed by a weak key", async () => {
   await assertProblem(await app.as(`${signed}.${signature}`, "/me/"), 401, "unauthenticated");
 });
 
-Deno.test("JWT: is answered with 503 while the JWKS is not available; API keys still work", async () => {
+Deno.test("JWT: gets 503 while the JWKS is not available; API keys still work", async () => {
   await using issuer = await openIssuer();
   issuer.fail();
   await using app = await openApp({ databaseUrl, env: issuer.env });

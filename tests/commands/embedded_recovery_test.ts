@@ -12,7 +12,7 @@ import {
 import { until } from "../support/until.ts";
 
 /** The options that the service would choose for its database server. */
-function orphanOptions(): string {
+function serverOptions(): string {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return `-c listen_addresses=127.0.0.1 -c unix_socket_directories= -p ${listener.addr.port}`;
 }
@@ -37,9 +37,9 @@ Deno.test("embedded database: a start replaces a server that was left running", 
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   const layout = await readLayout(folder.path);
-  // A server without its supervising script, as if that had been killed, too.
+  // A server without its supervising script, as if the script had been killed, too.
   const { success } = await new Deno.Command(join(layout!.programs, "bin/pg_ctl"), {
-    args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", orphanOptions()],
+    args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", serverOptions()],
     cwd: layout!.home,
     stdout: "null",
     ...layout!.runAs,
@@ -49,7 +49,7 @@ Deno.test("embedded database: a start replaces a server that was left running", 
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });
 
-Deno.test("embedded database: a start ignores a stale pid file whose pid another process has now", async () => {
+Deno.test("embedded database: a start ignores a stale pid file if another process now has that pid", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   {
@@ -58,15 +58,15 @@ Deno.test("embedded database: a start ignores a stale pid file whose pid another
     await service.ended;
   }
   const { pidFile, cluster, runAs } = (await readLayout(folder.path))!;
-  // A live process of the same user that is no database server; it must not be killed.
-  await using bystander = new Deno.Command("sleep", { args: ["60"], ...runAs }).spawn();
-  const lines = [bystander.pid, cluster, "1794700000", "1", "", "127.0.0.1", "0 0", "ready   "];
+  // A process of the same user that is not a database server; it must not be killed.
+  await using otherProcess = new Deno.Command("sleep", { args: ["60"], ...runAs }).spawn();
+  const lines = [otherProcess.pid, cluster, "1794700000", "1", "", "127.0.0.1", "0 0", "ready   "];
   await Deno.writeTextFile(pidFile, lines.join("\n") + "\n");
   if (runAs) await Deno.chown(pidFile, runAs.uid, runAs.gid);
   await using service = await startService({ settings });
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
-  bystander.kill("SIGTERM");
-  assert.equal((await bystander.status).signal, "SIGTERM", "it was not killed before");
+  otherProcess.kill("SIGTERM");
+  assert.equal((await otherProcess.status).signal, "SIGTERM", "the start did not kill it");
 });
 
 Deno.test("embedded database: a start completes a data folder whose creation was interrupted", async () => {
@@ -99,13 +99,16 @@ Deno.test("embedded database: service and database stop cleanly when both get th
   await until("the server has stopped", async () => !await postgresRuns(folder.path));
 });
 
-Deno.test("embedded database: a server that dies is restarted", async () => {
+Deno.test("embedded database: a crashed server is restarted", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");
   const postmaster = parseInt(await Deno.readTextFile(pidFile));
   Deno.kill(postmaster, "SIGKILL");
-  await until("its death is noticed", () => service.output().includes("database_crashed"));
-  await until("it is back", async () => (await service.get("/health/ready/")).status === 200);
+  await until("the crash is noticed", () => service.output().includes("database_crashed"));
+  await until(
+    "the service is ready again",
+    async () => (await service.get("/health/ready/")).status === 200,
+  );
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
 });

@@ -4,7 +4,7 @@ import { createDataFolder } from "../support/project.ts";
 import { preparedFolder, runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-async function keys(settings: Record<string, string>, ...args: string[]) {
+async function runKeys(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["keys", ...args], settings);
 }
 
@@ -20,14 +20,14 @@ Deno.test("keys command: creates, lists and revokes keys while the embedded serv
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, RATE_LIMIT_BURST: "1000000" };
   await using service = await startService({ settings });
-  const created = await keys(settings, "create", "--user", "alice", "--name", "web shop");
+  const created = await runKeys(settings, "create", "--user", "alice", "--name", "web shop");
   assert.equal(created.code, 0, created.stderr);
   const key = created.stdout.trim();
   assert.match(key, /^gk_[\w-]{43}$/);
   assert.match(created.stderr, /cannot be shown again/);
   assert.equal(JSON.parse((await service.get("/me/", key)).text).user_id, "alice");
 
-  const { stdout: list } = await keys(settings, "list");
+  const { stdout: list } = await runKeys(settings, "list");
   assert.ok(!list.includes(key), "the list does not show the key");
   const row = rowOf(list, key);
   assert.deepEqual([row.USER, row.STAFF, row.NAME, row.STATE], [
@@ -38,16 +38,16 @@ Deno.test("keys command: creates, lists and revokes keys while the embedded serv
   ]);
   assert.notEqual(row["LAST USED"], "never");
 
-  const { stdout: revoked } = await keys(settings, "revoke", key.slice(0, 11));
+  const { stdout: revoked } = await runKeys(settings, "revoke", key.slice(0, 11));
   assert.match(revoked, /Revoked gk_\S{8} of user alice/);
-  await until("it is refused", async () => (await service.get("/me/", key)).status === 401);
-  assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked 20/);
+  await until("the key is rejected", async () => (await service.get("/me/", key)).status === 401);
+  assert.match(rowOf((await runKeys(settings, "list")).stdout, key).STATE!, /^revoked 20/);
 });
 
 Deno.test("keys command: creates a key before the first start of the service", async () => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
-  const created = await keys(settings, "create", "--user", "ops", "--staff");
+  const created = await runKeys(settings, "create", "--user", "ops", "--staff");
   assert.equal(created.code, 0, created.stderr);
   await using service = await startService({ settings });
   const answer = JSON.parse((await service.get("/me/", created.stdout.trim())).text);
@@ -57,7 +57,7 @@ Deno.test("keys command: creates a key before the first start of the service", a
 Deno.test("keys command: several calls at the same time and during a start all succeed", async () => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
-  const creating = ["a", "b", "c"].map((user) => keys(settings, "create", "--user", user));
+  const creating = ["a", "b", "c"].map((user) => runKeys(settings, "create", "--user", user));
   await using service = await startService({ settings });
   for (const { code, stdout, stderr } of await Promise.all(creating)) {
     assert.equal(code, 0, stderr);
@@ -65,16 +65,16 @@ Deno.test("keys command: several calls at the same time and during a start all s
   }
 });
 
-Deno.test("keys command: works with DATABASE_URL, and revokes by the whole key", async () => {
+Deno.test("keys command: works with DATABASE_URL, and revokes a key that is given in full", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
-  const { stdout: key } = await keys(settings, "create", "--user", "alice");
-  assert.equal((await keys(settings, "revoke", key.trim())).code, 0);
-  assert.match(rowOf((await keys(settings, "list")).stdout, key).STATE!, /^revoked/);
+  const { stdout: key } = await runKeys(settings, "create", "--user", "alice");
+  assert.equal((await runKeys(settings, "revoke", key.trim())).code, 0);
+  assert.match(rowOf((await runKeys(settings, "list")).stdout, key).STATE!, /^revoked/);
 });
 
-Deno.test("keys command: wrong arguments print one line or the usage, with exit code 1", async () => {
+Deno.test("keys command: prints one line or the usage for wrong arguments, with exit code 1", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
-  const unknown = await keys(settings, "revoke", "gk_unknown0");
+  const unknown = await runKeys(settings, "revoke", "gk_unknown0");
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /^No key with prefix gk_unknown0\. .*\n$/);
   const wrong = [
@@ -82,7 +82,7 @@ Deno.test("keys command: wrong arguments print one line or the usage, with exit 
     ...[["revoke"], ["revoke", "a", "b"], ["create", "--user", "a", "--admin"]],
   ];
   for (const args of wrong) {
-    const { code, stdout, stderr } = await keys(settings, ...args);
+    const { code, stdout, stderr } = await runKeys(settings, ...args);
     assert.equal(code, 1, args.join(" "));
     assert.equal(stdout, "");
     assert.match(stderr, /^Usage:/);
@@ -92,7 +92,7 @@ Deno.test("keys command: wrong arguments print one line or the usage, with exit 
     "\u202e",
   ]];
   for (const args of [...unprintable, ["--user", "a", "--name", "b\nc"]]) {
-    const { code, stderr } = await keys(settings, "create", ...args);
+    const { code, stderr } = await runKeys(settings, "create", ...args);
     assert.equal(code, 1);
     assert.match(stderr, /^--user and --name must be/);
   }

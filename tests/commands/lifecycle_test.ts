@@ -19,7 +19,7 @@ function untilWritten(service: Service, text: string): Promise<void> {
 }
 
 /** Runs a curl command; without curl, sends the same request. */
-async function paste(curl: string): Promise<string> {
+async function runCurl(curl: string): Promise<string> {
   const { code, stdout } = await new Deno.Command("bash", { args: ["-c", curl] }).output();
   if (code === 0) return new TextDecoder().decode(stdout);
   const [, url] = curl.match(/^curl (\S+)/)!;
@@ -44,7 +44,7 @@ Deno.test("start: the first start prints its steps and a curl command that works
   assert.match(output, new RegExp(`Reference +${service.url}/reference`));
   assert.match(output, new RegExp(`OpenAPI +${service.url}/openapi.json`));
   const curl = output.match(/^ +(curl [^]*?-d '[^']+')/m)![1]!;
-  const payment = PaymentSchema.parse(JSON.parse(await paste(curl)));
+  const payment = PaymentSchema.parse(JSON.parse(await runCurl(curl)));
   assert.equal(payment.transaction_status, "pending");
   assert.ok(payment.va_number);
   const answer = JSON.parse((await service.get("/me/", service.keys.user)).text);
@@ -55,7 +55,7 @@ Deno.test("start: the first start prints its steps and a curl command that works
   assert.equal(new URL(service.url).hostname, "127.0.0.1");
 });
 
-Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop it cleanly, and the next start keeps data and keys", async () => {
+Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop the service cleanly, and the next start keeps data and keys", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys: Service["keys"] | undefined;
@@ -73,7 +73,7 @@ Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop it cleanly, and the next start 
   }
 });
 
-Deno.test("stop: two signals at the same time, as from Ctrl-C, stop it once and cleanly", async () => {
+Deno.test("stop: two signals at the same time, as from Ctrl-C, stop the service cleanly", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pid = await service.pid();
@@ -93,9 +93,9 @@ Deno.test("stop: a request in flight is answered first", async () => {
     HOST: "127.0.0.1",
   };
   await using service = await startService({ settings });
-  const isHeld = proxy.hold("from gateway.api_keys where hash");
+  const held = proxy.hold("from gateway.api_keys where hash");
   const answer = service.get("/me/", settings.BOOTSTRAP_STAFF_KEY);
-  await isHeld;
+  await held;
   service.signal("SIGTERM");
   await untilWritten(service, '"event":"stopping"');
   proxy.restore();
@@ -108,7 +108,7 @@ Deno.test("stop: a request that does not end is cut off after 10 s", async () =>
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
-  // Responses of megabytes that are not read, so they never end.
+  // The responses have megabytes and are not read, so they never end.
   const request = "GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n";
   await connection.write(new TextEncoder().encode(request.repeat(20)));
   await connection.read(new Uint8Array(10));
@@ -117,7 +117,7 @@ Deno.test("stop: a request that does not end is cut off after 10 s", async () =>
   assert.equal(await postgresRuns(folder.path), false);
 });
 
-Deno.test("stop: while it drains, it reports that it is not ready and still answers", async () => {
+Deno.test("stop: while the service drains, it is not ready but still answers requests", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, DRAIN_SECONDS: "1" };
   await using service = await startService({ settings });
@@ -158,7 +158,7 @@ Deno.test("start: of two starts at the same time on a new folder, one serves and
   assert.match(loser.reason.message, /is in use by another instance/);
 });
 
-Deno.test("start: without permissions it prints how to start it", async () => {
+Deno.test("start: without permissions, prints how to start the service", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "main.ts"],
     cwd: PROJECT,
@@ -167,7 +167,7 @@ Deno.test("start: without permissions it prints how to start it", async () => {
   assert.match(new TextDecoder().decode(stderr), /^Permissions are missing\. [^\n]+\n$/);
 });
 
-Deno.test("start: a port in use exits with 1 and one line", async () => {
+Deno.test("start: exits with 1 and one line if the port is in use", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
@@ -180,7 +180,7 @@ Deno.test("start: a port in use exits with 1 and one line", async () => {
   assert.equal(await postgresRuns(folder.path), false);
 });
 
-Deno.test("start: invalid settings exit with 1 and one list without secrets", async () => {
+Deno.test("start: exits with 1 and one list without secrets if settings are invalid", async () => {
   const settings = { PORT: "x", DATABASE_URL: "mysql://u:hunter2@h/d", GATEWAY_SERVER_KEY: "" };
   const { code, stdout, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
@@ -192,11 +192,11 @@ Deno.test("start: invalid settings exit with 1 and one list without secrets", as
   assert.doesNotMatch(stderr, /hunter2/);
 });
 
-for (const absence of ["cut", "closeNewConnections"] as const) {
-  Deno.test(`start: waits for a database that becomes available later (${absence})`, async () => {
+for (const failure of ["cut", "closeNewConnections"] as const) {
+  Deno.test(`start: waits for a database that becomes available later (${failure})`, async () => {
     const { proxy, url } = throughProxy(await createDatabase());
     await using _ = proxy;
-    proxy[absence]();
+    proxy[failure]();
     await using service = await startService({
       settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
       onOutput(output) {
@@ -207,7 +207,7 @@ for (const absence of ["cut", "closeNewConnections"] as const) {
   });
 }
 
-Deno.test("start: a role without DDL rights can serve a migrated database, and gets a message about missing migrations", async () => {
+Deno.test("start: a database role without DDL rights is enough, except if migrations are pending", async () => {
   await using folder = await createDataFolder();
   const migrated = new URL(await createDatabase());
   const empty = new URL(await createDatabase({ template: null }));
@@ -219,7 +219,7 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
     grant usage on schema gateway to ${role};
     grant select, insert, update on all tables in schema gateway to ${role}`,
   );
-  const as = (url: URL) => Object.assign(url, { username: role, password: "x" }).href;
+  const withRole = (url: URL) => Object.assign(url, { username: role, password: "x" }).href;
   const settings = {
     GATEWAY_SERVER_KEY: "Mid-server-x",
     HOST: "127.0.0.1",
@@ -229,11 +229,11 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
   };
   {
     await using service = await startService({
-      settings: { ...settings, DATABASE_URL: as(migrated) },
+      settings: { ...settings, DATABASE_URL: withRole(migrated) },
     });
     assert.equal((await service.get("/health/ready/")).status, 200);
   }
-  const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: as(empty) });
+  const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: withRole(empty) });
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -241,7 +241,7 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
   );
 });
 
-Deno.test("start: a rejected login exits with 1 and one line without the password", async () => {
+Deno.test("start: exits with 1 and one line without the password if the database rejects the login", async () => {
   const url = new URL(await createDatabase());
   const wrongPassword = Object.assign(new URL(url), { password: "hunter2" }).href;
   const wrongDatabase = Object.assign(new URL(url), { pathname: "/nowhere" }).href;
@@ -254,7 +254,7 @@ Deno.test("start: a rejected login exits with 1 and one line without the passwor
   }
 });
 
-Deno.test("start: with DATABASE_URL the embedded database is neither used nor needed", async () => {
+Deno.test("start: with DATABASE_URL, the code of the embedded database is neither used nor needed", async () => {
   await using folder = await createDataFolder();
   const project = join(folder.path, "project");
   await copyProject(project);
@@ -292,7 +292,7 @@ Deno.test("start: a revoked BOOTSTRAP_STAFF_KEY stays revoked", async () => {
   assert.match(service.output(), /bootstrap_key_ignored/);
 });
 
-Deno.test("start: development keys are rejected once there is a real gateway key", async () => {
+Deno.test("start: development keys are rejected once GATEWAY_SERVER_KEY is set", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let keys;

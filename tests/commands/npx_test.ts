@@ -14,7 +14,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     name: `npx: ${signal} stops the service cleanly`,
     ignore: !hasNpx,
     async fn() {
-      // SIGTERM: a first start, as in the README.
+      // The test of SIGTERM includes a first start, as in the README.
       await using folder = signal === "SIGTERM" ? await createDataFolder() : await preparedFolder();
       const settings = { DATA_DIR: folder.path };
       await using service = await startService({ settings, command: START });

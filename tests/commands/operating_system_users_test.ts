@@ -9,13 +9,13 @@ const NOBODY_USER = 65_534;
 
 Deno.test({
   name:
-    "start as root: in a folder that other users cannot enter, the database is created elsewhere and its path printed",
+    "start as root: in a folder that other users cannot enter, creates the database elsewhere and prints its path",
   ignore: !isRoot,
   async fn() {
     const home = await Deno.makeTempDir({ prefix: "payment-gateway-closed home-" });
-    let elsewhere: string | undefined;
+    let databaseFolder: string | undefined;
     try {
-      // Only for its owner, and with a space in its name.
+      // Only its owner can enter it, and its name contains a space.
       await Deno.chmod(home, 0o700);
       const cwd = join(home, "project");
       await copyProject(cwd);
@@ -23,8 +23,9 @@ Deno.test({
       {
         await using service = await startService({ cwd });
         keys = service.keys;
-        elsewhere = service.output().match(/: using (\/var\/lib\/payment-gateway\/\w+)\n/)?.[1];
-        assert.ok(elsewhere, service.output());
+        databaseFolder = service.output().match(/: using (\/var\/lib\/payment-gateway\/\w+)\n/)
+          ?.[1];
+        assert.ok(databaseFolder, service.output());
         assert.equal((await service.get("/me/", keys.user)).status, 200);
       }
       await using service = await startService({ cwd });
@@ -32,13 +33,14 @@ Deno.test({
       assert.equal((await service.get("/me/", keys.user)).status, 200);
     } finally {
       await Deno.remove(home, { recursive: true });
-      if (elsewhere) await Deno.remove(elsewhere, { recursive: true });
+      if (databaseFolder) await Deno.remove(databaseFolder, { recursive: true });
     }
   },
 });
 
 Deno.test({
-  name: "start as an ordinary user: without a Deno cache, all files are created in the data folder",
+  name:
+    "start as an ordinary user: works without a Deno cache, and the database belongs to that user",
   ignore: !isRoot,
   async fn() {
     const home = await Deno.makeTempDir({ prefix: "payment-gateway-user-" });

@@ -102,7 +102,7 @@ Deno.test("permissions: with DATABASE_URL the service cannot write files or star
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), ONLY_SETTINGS);
 });
 
-Deno.test("permissions: with DATABASE_URL and QUEUE=kv it can write only its queue", async () => {
+Deno.test("permissions: with DATABASE_URL and QUEUE=kv the service can write only its queue", async () => {
   await using folder = await createDataFolder();
   const flags = await flagsFor({
     DATABASE_URL: await createDatabase(),
@@ -117,7 +117,7 @@ Deno.test("permissions: with DATABASE_URL and QUEUE=kv it can write only its que
   });
 });
 
-Deno.test("permissions: with the embedded database it can write only its own files and run only the database server", async () => {
+Deno.test("permissions: with the embedded database the service can write only its own files and run only the database server", async () => {
   await using folder = await createDataFolder();
   const flags = await flagsFor({ DATA_DIR: folder.path });
   assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { run as runHere } from "../../commands/run_task.ts";
+import { run as runInProcess } from "../../commands/run_task.ts";
 import { createProgress } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
@@ -26,16 +26,16 @@ async function run(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["run", ...args], settings);
 }
 
-/** Checks the error of a call. It runs in this process, which is faster than starting one. */
+/** Asserts the error of a command. It runs in this process, which is faster than starting one. */
 async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
-  await assert.rejects(runHere(() => parseConfig(settings, "/nowhere"), args), {
+  await assert.rejects(runInProcess(() => parseConfig(settings, "/nowhere"), args), {
     name: "Failure",
     message,
   });
 }
 
-/** Runs the command in this process with a terminal; returns what that shows, and the summary. */
-async function watch(settings: Record<string, string>, ...args: string[]) {
+/** Runs the command in this process; returns the text on the terminal, and the summary. */
+async function runInTerminal(settings: Record<string, string>, ...args: string[]) {
   const { stderr } = Deno;
   const { log } = console;
   const seen = { screen: "", summary: "" };
@@ -48,7 +48,7 @@ async function watch(settings: Record<string, string>, ...args: string[]) {
   });
   console.log = (line) => seen.summary += `${line}\n`;
   try {
-    await runHere(() => parseConfig(settings, "/nowhere"), args);
+    await runInProcess(() => parseConfig(settings, "/nowhere"), args);
   } finally {
     console.log = log;
     // Restores the methods of the prototype.
@@ -64,7 +64,7 @@ interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
   settings: Record<string, string>;
   charge(more?: object, headers?: HeadersInit): Promise<Response>;
-  charged(): Promise<Payment>;
+  createPayment(): Promise<Payment>;
   read(id: string): Promise<Payment>;
   /** Makes all payments due for a check. */
   makeDue(more?: string): Promise<void>;
@@ -97,7 +97,7 @@ async function openInstallation(): Promise<Installation> {
       GATEWAY_SERVER_KEY: serverKey,
     },
     charge,
-    charged: async () => await parsePayment(await charge(), 201),
+    createPayment: async () => await parsePayment(await charge(), 201),
     read: async (id) => await parsePayment(await app.as(key, `/payments/${id}/`), 200),
     makeDue: async (more = "") =>
       void await runSql(databaseUrl, `update gateway.payments set check_at = now() ${more}`),
@@ -106,33 +106,39 @@ async function openInstallation(): Promise<Installation> {
 }
 
 Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", async () => {
-  await using own = await openInstallation();
-  const [paid, waiting, denied] = await Promise.all([own.charged(), own.charged(), own.charged()]);
-  await own.sandbox.control(`transactions/${paid.transaction_id}/pay`);
-  await own.sandbox.control(`transactions/${denied.transaction_id}/deny`);
-  await own.makeDue();
-  const first = await run(own.settings, "check_pending_payments");
+  await using installation = await openInstallation();
+  const [paid, waiting, denied] = await Promise.all([
+    installation.createPayment(),
+    installation.createPayment(),
+    installation.createPayment(),
+  ]);
+  await installation.sandbox.control(`transactions/${paid.transaction_id}/pay`);
+  await installation.sandbox.control(`transactions/${denied.transaction_id}/deny`);
+  await installation.makeDue();
+  const first = await run(installation.settings, "check_pending_payments");
   assert.deepEqual(first, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
-  const payments = await Promise.all([paid, waiting, denied].map(({ id }) => own.read(id)));
+  const payments = await Promise.all(
+    [paid, waiting, denied].map(({ id }) => installation.read(id)),
+  );
   assert.deepEqual(payments.map(({ transaction_status }) => transaction_status), [
     "settlement",
     "pending",
     "deny",
   ]);
-  const again = await watch(own.settings, "check_pending_payments");
+  const again = await runInTerminal(installation.settings, "check_pending_payments");
   assert.deepEqual(again, { screen: "", summary: "0 processed, 0 changed, 0 failed\n" });
 
-  await own.makeDue(
+  await installation.makeDue(
     ", expiry_time = now() - interval '1 hour' where transaction_status = 'pending'",
   );
-  const stale = await watch(own.settings, "expire_stale_payments");
+  const stale = await runInTerminal(installation.settings, "expire_stale_payments");
   assert.equal(stale.summary, "1 processed, 1 changed, 0 failed\n");
-  assert.equal((await own.read(waiting.id)).transaction_status, "expire");
+  assert.equal((await installation.read(waiting.id)).transaction_status, "expire");
 });
 
 Deno.test("run: the sweeps of subscriptions and invoices check their own records", async () => {
-  await using own = await openInstallation();
-  const { app, sandbox, key } = own;
+  await using installation = await openInstallation();
+  const { app, sandbox, key } = installation;
   const post = (path: string, body: object) =>
     app.as(key, path, {
       method: "POST",
@@ -141,7 +147,7 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
     });
   const invoice = await parseInvoice(await post("/invoices/", invoiceDue(Date.now())));
   await sandbox.control(`invoices/${invoice.gateway_invoice_id}/pay`);
-  await runSql(own.settings.DATABASE_URL!, "update gateway.invoices set check_at = now()");
+  await runSql(installation.settings.DATABASE_URL!, "update gateway.invoices set check_at = now()");
   const subscription = await parseSubscription(
     await post("/subscriptions/", {
       name: "coffee-club",
@@ -157,7 +163,7 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
     "POST",
     `/v1/subscriptions/${subscription.gateway_subscription_id}/disable`,
     undefined,
-    { Authorization: `Basic ${btoa(`${own.settings.GATEWAY_SERVER_KEY}:`)}` },
+    { Authorization: `Basic ${btoa(`${installation.settings.GATEWAY_SERVER_KEY}:`)}` },
   );
   assert.equal(disabled.http, 200);
 
@@ -168,109 +174,125 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
       await read(`/subscriptions/${subscription.id}/`),
     ];
   };
-  const { summary } = await watch(own.settings, "sync_subscription_status");
+  const { summary } = await runInTerminal(installation.settings, "sync_subscription_status");
   assert.equal(summary, "1 processed, 1 changed, 0 failed\n");
   assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
-  // What the look at it finds is processed, too.
-  const ofInvoices = await watch(own.settings, "check_overdue_invoices");
+  // The check can enqueue more jobs, which are processed, too.
+  const ofInvoices = await runInTerminal(installation.settings, "check_overdue_invoices");
   assert.match(ofInvoices.summary, /^\d processed, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
 });
 
-Deno.test("run: failures are counted and printed with their reason, with exit code 1", async () => {
-  await using own = await openInstallation();
-  const { id, transaction_id } = await own.charged();
+Deno.test("run: counts failures, prints them with their reason and exits with code 1", async () => {
+  await using installation = await openInstallation();
+  const { id, transaction_id } = await installation.createPayment();
   // As if the sandbox had lost its data.
   await runSql(
-    own.settings.DATABASE_URL!,
+    installation.settings.DATABASE_URL!,
     "update gateway.payments set transaction_id = 'unknown'",
   );
-  const { code, stdout, stderr } = await run(own.settings, "check_payment_status", id);
+  const { code, stdout, stderr } = await run(installation.settings, "check_payment_status", id);
   assert.equal(code, 1);
   assert.equal(stdout, "1 processed, 0 changed, 1 failed\nPayment status: pending\n");
   assert.match(stderr, /^1 × GatewayAPIError: .*doesn't exist.*\n$/);
 
   await runSql(
-    own.settings.DATABASE_URL!,
+    installation.settings.DATABASE_URL!,
     `update gateway.payments set transaction_id = '${transaction_id}'`,
   );
-  const nowhere = { ...own.settings, GATEWAY_BASE_URL: "http://127.0.0.1:2" };
-  await Promise.all([own.charged(), own.charged(), own.charged()]);
-  await own.makeDue();
-  const down = await run(nowhere, "check_pending_payments");
+  const unreachable = { ...installation.settings, GATEWAY_BASE_URL: "http://127.0.0.1:2" };
+  await Promise.all([
+    installation.createPayment(),
+    installation.createPayment(),
+    installation.createPayment(),
+  ]);
+  await installation.makeDue();
+  const down = await run(unreachable, "check_pending_payments");
   assert.equal(down.code, 1);
   assert.match(
     down.stderr,
     /The gateway is down or rate limiting; remaining work was deferred\.\n$/,
   );
-  const [job] = await jobsOf(own.app, id);
+  const [job] = await jobsOf(installation.app, id);
   assert.equal(job!.status, "queued", "the service will continue with the job");
 });
 
-Deno.test("run: process_charge_async makes a queued charge once", async () => {
-  await using own = await openInstallation();
-  const asked = await own.charge({ order_id: "by-hand" }, { Prefer: "respond-async" });
-  assert.equal(asked.status, 202);
-  const { id } = await asked.json();
-  // Even if its next attempt is due later.
+Deno.test("run: process_charge_async executes a queued charge once", async () => {
+  await using installation = await openInstallation();
+  const accepted = await installation.charge({ order_id: "by-hand" }, { Prefer: "respond-async" });
+  assert.equal(accepted.status, 202);
+  const { id } = await accepted.json();
+  // The command runs the job even if its next attempt is due later.
   await runSql(
-    own.settings.DATABASE_URL!,
+    installation.settings.DATABASE_URL!,
     "update gateway.jobs set run_at = now() + interval '1 hour'",
   );
   for (let times = 0; times < 2; times++) {
-    const { summary } = await watch(own.settings, "process_charge_async", id);
+    const { summary } = await runInTerminal(installation.settings, "process_charge_async", id);
     assert.match(summary, /^1 processed, \d changed, 0 failed\n$/);
   }
-  const made = await own.sandbox.control("transactions?order_id=by-hand", undefined, "GET");
-  assert.equal(made.length, 1);
+  const executed = await installation.sandbox.control(
+    "transactions?order_id=by-hand",
+    undefined,
+    "GET",
+  );
+  assert.equal(executed.length, 1);
 
   const refusal = new RegExp(`^Job ${id} of task process_refund_async not found\\.$`);
-  await assertRefused(own.settings, ["process_refund_async", id], refusal);
+  await assertRefused(installation.settings, ["process_refund_async", id], refusal);
   await runSql(
-    own.settings.DATABASE_URL!,
+    installation.settings.DATABASE_URL!,
     "update gateway.jobs set status = 'failed', error = 'No.'",
   );
   const failed = new RegExp(
     `^The job failed: No\\.\nTo retry it, send POST /jobs/${id}/retry/\\.$`,
   );
-  await assertRefused(own.settings, ["process_charge_async", id], failed);
+  await assertRefused(installation.settings, ["process_charge_async", id], failed);
 });
 
-Deno.test("run: process_refund_async makes a queued refund once", async () => {
-  await using own = await openInstallation();
-  const { id, transaction_id } = await own.charged();
-  await own.sandbox.control(`transactions/${transaction_id}/pay`);
-  await own.makeDue();
-  const paid = await watch(own.settings, "check_payment_status", id);
+Deno.test("run: process_refund_async executes a queued refund once", async () => {
+  await using installation = await openInstallation();
+  const { id, transaction_id } = await installation.createPayment();
+  await installation.sandbox.control(`transactions/${transaction_id}/pay`);
+  await installation.makeDue();
+  const paid = await runInTerminal(installation.settings, "check_payment_status", id);
   assert.match(paid.summary, /^1 processed, 1 changed, 0 failed\n.*settlement\n$/);
-  const asked = await own.app.as(own.key, `/payments/${id}/refund/`, {
+  const accepted = await installation.app.as(installation.key, `/payments/${id}/refund/`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Prefer: "respond-async" },
     body: JSON.stringify({ amount: 1_000 }),
   });
-  assert.equal(asked.status, 202);
-  const { id: job } = await asked.json();
+  assert.equal(accepted.status, 202);
+  const { id: job } = await accepted.json();
   for (let times = 0; times < 2; times++) {
-    const { summary } = await watch(own.settings, "process_refund_async", job);
+    const { summary } = await runInTerminal(installation.settings, "process_refund_async", job);
     assert.match(summary, /^1 processed, \d changed, 0 failed\n$/);
   }
-  const made = await own.sandbox.control(`transactions/${transaction_id}`, undefined, "GET");
-  assert.equal(made.refunds.length, 1);
-  const { refunds, refund_amount } = await own.read(id);
+  const executed = await installation.sandbox.control(
+    `transactions/${transaction_id}`,
+    undefined,
+    "GET",
+  );
+  assert.equal(executed.refunds.length, 1);
+  const { refunds, refund_amount } = await installation.read(id);
   assert.deepEqual([refunds.length, refund_amount], [1, "1000.00"]);
 });
 
-Deno.test("run: the progress of a sweep is shown while it runs, and cleared before the summary", async () => {
-  await using own = await openInstallation();
-  await Promise.all([own.charged(), own.charged(), own.charged()]);
-  await own.makeDue();
-  const { screen, summary } = await watch(own.settings, "check_pending_payments");
+Deno.test("run: shows the progress of a sweep while it runs, and clears it before the summary", async () => {
+  await using installation = await openInstallation();
+  await Promise.all([
+    installation.createPayment(),
+    installation.createPayment(),
+    installation.createPayment(),
+  ]);
+  await installation.makeDue();
+  const { screen, summary } = await runInTerminal(installation.settings, "check_pending_payments");
   assert.ok(screen.startsWith("\rcheck_pending_payments: 1 of 3"), screen);
   assert.match(screen, /\r +\r$/);
   assert.equal(summary, "3 processed, 0 changed, 0 failed\n");
 });
 
-Deno.test("run: with the embedded database it works with and without a running service", async () => {
+Deno.test("run: works with the embedded database, with and without a running service", async () => {
   await using folder = await preparedFolder();
   const port = freePort();
   const settings = { DATA_DIR: folder.path, SANDBOX_PORT: String(port) };
@@ -317,7 +339,7 @@ Deno.test("run: with the embedded database it works with and without a running s
   assert.match(alone.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
 });
 
-Deno.test("run: wrong arguments print one line or the usage", async () => {
+Deno.test("run: prints one line or the usage for wrong arguments", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const help = await run(settings, "--help");
   assert.equal(help.code, 0);
@@ -337,7 +359,7 @@ Deno.test("run: wrong arguments print one line or the usage", async () => {
   }
 });
 
-Deno.test("run: progress is updated in place on a terminal, and logged from time to time otherwise", () => {
+Deno.test("run: updates the progress in place on a terminal, and prints a line from time to time otherwise", () => {
   let now = 0;
   const shown = (isTerminal: boolean) => {
     let text = "";

@@ -14,7 +14,7 @@ Deno.test("writer: writes everything in order when writes are partial", async ()
   assert.equal(written, "one\ntwo\nthree\n");
 });
 
-Deno.test("writer: without a reader it does not block, drops lines above its limit, and reports how many bytes", async () => {
+Deno.test("writer: without a reader, does not block, drops lines above its limit and reports the number of dropped bytes", async () => {
   const reader = Promise.withResolvers<void>();
   let written = "";
   const writer = createWriter(async (bytes) => {
@@ -26,9 +26,9 @@ Deno.test("writer: without a reader it does not block, drops lines above its lim
   for (let i = 0; i < 10; i++) writer.write("0123456789\n");
   reader.resolve();
   await writer.drained();
-  const [first, kept, note] = written.trimEnd().split("\n");
+  const [first, kept, report] = written.trimEnd().split("\n");
   assert.deepEqual([first, kept], ["first", "0123456789"]);
-  assert.deepEqual(JSON.parse(note!), { level: "error", event: "log_dropped", dropped: 99 });
+  assert.deepEqual(JSON.parse(report!), { level: "error", event: "log_dropped", dropped: 99 });
 });
 
 Deno.test("writer: continues after a write fails", async () => {

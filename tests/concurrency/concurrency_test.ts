@@ -4,7 +4,7 @@ import { createLane } from "../../concurrency/lane.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 
-/** Lets everything run that does not wait for a timer or the network. */
+/** Runs all pending work that waits neither for a timer nor for the network. */
 const runPending = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 Deno.test("sleep: rejects with the signal's reason and leaves no timer", async () => {
@@ -16,7 +16,7 @@ Deno.test("sleep: rejects with the signal's reason and leaves no timer", async (
   await assert.rejects(sleep(0, AbortSignal.abort(reason)), reason);
 });
 
-Deno.test("waitAtMost: ends with the promise or with the time, and passes on an error", async () => {
+Deno.test("waitAtMost: ends when the promise ends or the time is up, and passes on an error", async () => {
   await waitAtMost(60_000, Promise.resolve());
   await waitAtMost(1, new Promise(() => {}));
   await assert.rejects(waitAtMost(60_000, Promise.reject(new Error("broken"))), /broken/);
@@ -24,8 +24,8 @@ Deno.test("waitAtMost: ends with the promise or with the time, and passes on an 
 
 Deno.test("withTimeLimit: rejects when the time is up and aborts the work's signal", async () => {
   let signal: AbortSignal | undefined;
-  const limited = withTimeLimit(10, (given) => {
-    signal = given;
+  const limited = withTimeLimit(10, (workSignal) => {
+    signal = workSignal;
     return new Promise(() => {});
   });
   await assert.rejects(limited, { message: "Timed out after 0.01 s" });
@@ -33,7 +33,7 @@ Deno.test("withTimeLimit: rejects when the time is up and aborts the work's sign
   assert.equal(await withTimeLimit(60_000, () => Promise.resolve(7)), 7);
 });
 
-Deno.test("limiter: passes a released slot to the first that waits, and skips aborted ones", async () => {
+Deno.test("limiter: passes a released slot to the first waiting caller, and skips aborted callers", async () => {
   const limiter = createLimiter(1);
   const release = await limiter.acquire();
   const order: string[] = [];
@@ -52,7 +52,7 @@ Deno.test("limiter: passes a released slot to the first that waits, and skips ab
   (await limiter.acquire())();
 });
 
-Deno.test("lane: runs a limited number at the same time, and a waiting key only once", async () => {
+Deno.test("lane: runs a limited number of keys at the same time, and a key that is entered twice while it waits only once", async () => {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const lane = createLane(1, (key) => {
@@ -76,7 +76,7 @@ Deno.test("lane: runs a limited number at the same time, and a waiting key only 
   assert.deepEqual(started, ["a", "b"]);
 });
 
-Deno.test("serializeByKey: runs work for a key in order, also after a failure, and other keys at the same time", async () => {
+Deno.test("serializeByKey: runs the work of a key in order, even after a failure, and that of other keys at the same time", async () => {
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();
   const first = serializeByKey("one", async () => {

@@ -28,7 +28,7 @@ Deno.test("config: without settings is the embedded default on a loopback addres
   assert.deepEqual(config.rateLimit, { perSecond: 100, burst: 200 });
 });
 
-Deno.test("config: a gateway key, with or without a database, ends the embedded default", () => {
+Deno.test("config: with GATEWAY_SERVER_KEY is not the embedded default, with or without DATABASE_URL", () => {
   const gateway = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/project");
   assert.equal(gateway.isEmbeddedDefault, false);
   assert.equal(gateway.host, "0.0.0.0");
@@ -179,8 +179,8 @@ Deno.test("config: JWT settings must be complete, with either a JWKS or a secret
   assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL }), []);
   assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL, AUTH_JWT_SECRET }), ["AUTH_JWT_SECRET"]);
   assert.deepEqual(problemsOf({ AUTH_JWKS_URL }), ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"]);
-  const untrusted = { ...rest, AUTH_STAFF_CLAIM: "staff" };
-  assert.deepEqual(problemsOf(untrusted), Object.keys(untrusted));
+  const withoutKey = { ...rest, AUTH_STAFF_CLAIM: "staff" };
+  assert.deepEqual(problemsOf(withoutKey), Object.keys(withoutKey));
   const insecure = { ...rest, AUTH_JWKS_URL: "http://id.example.com/jwks" };
   assert.deepEqual(problemsOf(insecure), ["AUTH_JWKS_URL"]);
 });
@@ -229,7 +229,7 @@ Deno.test("WEBHOOK_ALLOW_PRIVATE: defaults to true in the embedded default only"
   assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
 });
 
-Deno.test("docs/settings.md: has the table of settings", async () => {
+Deno.test("docs/settings.md: its table equals the settings in the code", async () => {
   const guide = await Deno.readTextFile(new URL("../../docs/settings.md", import.meta.url));
   const rows = (text: string) =>
     text.split("\n").filter((line) => line.startsWith("|"))

@@ -8,10 +8,12 @@ import { newKey } from "../support/idempotency.ts";
 import { chargeRequest, openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
-const MANY = 50;
+const CHARGES = 50;
 
 /** A statement that records its batches. */
-function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => Promise.resolve()) {
+function createCountingStatement(
+  run: (sql: Sql, items: number[]) => Promise<unknown> = () => Promise.resolve(),
+) {
   const batches: number[][] = [];
   const statement: Batched<number, number> = {
     name: "count",
@@ -26,9 +28,9 @@ function counting(run: (sql: Sql, items: number[]) => Promise<unknown> = () => P
   return { batches, statement };
 }
 
-async function openCounting(...args: Parameters<typeof counting>) {
+async function openCounter(...args: Parameters<typeof createCountingStatement>) {
   const database = openDatabase({ url: await createDatabase({ template: null }), poolSize: 4 });
-  const { batches, statement } = counting(...args);
+  const { batches, statement } = createCountingStatement(...args);
   return {
     batches,
     count: (item: number) => batched(database, statement, item),
@@ -37,7 +39,7 @@ async function openCounting(...args: Parameters<typeof counting>) {
 }
 
 Deno.test("batched: runs a single item at once, and items that arrive meanwhile in one batch", async () => {
-  await using counter = await openCounting();
+  await using counter = await openCounter();
   const results = await Promise.all([1, 2, 3, 4].map(counter.count));
   assert.deepEqual(results, [10, 20, 30, 40]);
   assert.deepEqual(counter.batches, [[1], [2, 3, 4]]);
@@ -46,13 +48,13 @@ Deno.test("batched: runs a single item at once, and items that arrive meanwhile 
 });
 
 Deno.test("batched: items with the same conflict key run in separate batches, in order", async () => {
-  await using counter = await openCounting();
+  await using counter = await openCounter();
   await Promise.all([1, 2, 3, 2, 2, 4].map(counter.count));
   assert.deepEqual(counter.batches, [[1], [2, 3, 4], [2], [2]]);
 });
 
 Deno.test("batched: limits the size of a batch", async () => {
-  await using counter = await openCounting();
+  await using counter = await openCounter();
   const items = Array.from({ length: 1_000 }, (_, index) => index);
   const results = await Promise.all(items.map(counter.count));
   assert.deepEqual(results, items.map((item) => item * 10));
@@ -61,16 +63,16 @@ Deno.test("batched: limits the size of a batch", async () => {
 });
 
 Deno.test("batched: a failing item does not fail the others of its batch", async () => {
-  await using counter = await openCounting(async (sql, items) => {
+  await using counter = await openCounter(async (sql, items) => {
     if (items.includes(3)) await sql`select 1 / 0`;
   });
-  const ends = await Promise.allSettled([1, 2, 3, 4].map(counter.count));
-  assert.deepEqual(ends.map(({ status }) => status === "fulfilled"), [true, true, false, true]);
+  const results = await Promise.allSettled([1, 2, 3, 4].map(counter.count));
+  assert.deepEqual(results.map(({ status }) => status === "fulfilled"), [true, true, false, true]);
 });
 
 Deno.test("batched: a slow batch does not delay the next one", async () => {
   const release = Promise.withResolvers<void>();
-  await using counter = await openCounting((_sql, items) =>
+  await using counter = await openCounter((_sql, items) =>
     items.includes(1) ? release.promise : Promise.resolve()
   );
   const slow = counter.count(1);
@@ -79,7 +81,7 @@ Deno.test("batched: a slow batch does not delay the next one", async () => {
   assert.equal(await slow, 10);
 });
 
-Deno.test("charge: concurrent charges share statements, and each gets its own result", async () => {
+Deno.test("charge: concurrent charges are combined in few statements, and each gets its own result", async () => {
   const statements = new Map<string, number>();
   await using payments = await openPayments({
     wrapDatabase: (database) => ({
@@ -94,8 +96,8 @@ Deno.test("charge: concurrent charges share statements, and each gets its own re
   statements.clear();
   const body = await chargeRequest(payments.sandbox, "bca");
   const answers = await Promise.all(
-    Array.from({ length: MANY }, (_, index) => {
-      const order_id = `order-${index % (MANY - 5)}`;
+    Array.from({ length: CHARGES }, (_, index) => {
+      const order_id = `order-${index % (CHARGES - 5)}`;
       return payments.post("/charge/", { ...body, order_id }, index % 2 ? newKey() : {});
     }),
   );
@@ -112,9 +114,9 @@ Deno.test("charge: concurrent charges share statements, and each gets its own re
     assert.ok(!orders.has(payment.order_id), "an order is charged once");
     orders.add(payment.order_id);
   }
-  assert.equal(orders.size, MANY - 5);
-  assert.ok(statements.get("insert payment")! < MANY / 2);
-  assert.ok(statements.get("write payment")! < MANY / 2);
+  assert.equal(orders.size, CHARGES - 5);
+  assert.ok(statements.get("insert payment")! < CHARGES / 2);
+  assert.ok(statements.get("write payment")! < CHARGES / 2);
 });
 
 Deno.test("charge: a charge that cannot be stored does not fail others of its batch", async () => {

@@ -11,13 +11,13 @@ const databaseUrl = await createDatabase();
 /** Unknown keys are not cached, so that this always queries the database. */
 const UNKNOWN_KEY = "gk_" + "a".repeat(43);
 
-const LOSSES = {
+const FAILURES = {
   "refuses connections": "cut",
-  "falls silent": "silence",
+  "does not respond": "silence",
 } as const;
 
-for (const [what, how] of Object.entries(LOSSES)) {
-  Deno.test(`database: a request gets 503 while it ${what}, and succeeds once it is back`, async () => {
+for (const [what, failure] of Object.entries(FAILURES)) {
+  Deno.test(`database: requests get 503 while the database ${what}, and work again afterwards`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     await using app = await openApp({ databaseUrl: url });
@@ -25,8 +25,8 @@ for (const [what, how] of Object.entries(LOSSES)) {
     assert.equal((await lookUp()).status, 401);
     assert.equal((await app.request("/health/ready/")).status, 200);
 
-    proxy[how]();
-    // Several times: the first finds broken connections, later ones cannot connect.
+    proxy[failure]();
+    // The first round finds broken connections; later rounds cannot connect.
     for (let i = 0; i < 3; i++) {
       const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(lookUp));
       for (const answer of answers) {
@@ -40,7 +40,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     assert.equal((await app.request("/health/live/")).status, 200);
 
     proxy.restore();
-    await until("it is back", async () => (await lookUp()).status === 401);
+    await until("the database responds", async () => (await lookUp()).status === 401);
     assert.equal((await app.request("/health/ready/")).status, 200);
   });
 }
@@ -56,8 +56,8 @@ Deno.test("transaction: changes nothing if the connection is cut before its comm
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
   proxy.restore();
-  const back = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
-  await until("it is back", back);
+  const responds = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);
+  await until("the database responds", responds);
   const [row] = await runSql(databaseUrl, "select to_regclass('half_way') as table");
   assert.equal(row!.table, null);
 });
@@ -69,7 +69,7 @@ Deno.test("transaction: changes nothing if it ends after its deadline", async ()
     await sql`create table too_late (id int)`;
     await sql`select pg_sleep(1)`;
     await queryOnce(app);
-    // When this ends, the caller has got the error.
+    // The caller gets the error before this statement ends.
     await sql`select pg_sleep(1)`.finally(() => ended.resolve(null));
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
@@ -104,11 +104,11 @@ Deno.test("transaction: releases its connection when a statement times out", asy
   await untilNoTransaction();
 });
 
-Deno.test("database: the deadline is below the 2 seconds in which callers get an error", () => {
+Deno.test("database: the deadline is below 2 seconds, so that callers get an error within 2 seconds", () => {
   assert.ok(DEADLINE_MS < 2_000);
 });
 
-/** Makes the database count as slow, not as unreachable. */
+/** After a successful query, the database counts as slow instead of unreachable. */
 async function queryOnce(app: TestApp): Promise<void> {
   await app.database.query((sql) => sql`select 1`);
 }

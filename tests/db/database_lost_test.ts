@@ -15,7 +15,7 @@ function untilDatabaseResponds({ app }: RelayedPayments): Promise<void> {
 }
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: after the database was lost during the call, a retry completes it once`, async () => {
+  Deno.test(`${operation.name}: if the database connection breaks during the call, a retry completes it once`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -52,7 +52,7 @@ for (const operation of OPERATIONS) {
     );
   });
 
-  Deno.test(`${operation.name}: after the database was lost during the call, the check task completes it without a retry`, async () => {
+  Deno.test(`${operation.name}: if the database connection breaks during the call, the check task completes it without a retry`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -74,7 +74,7 @@ for (const operation of OPERATIONS) {
     const [row] = await payments.app.database.query((sql) =>
       sql`select check_at from gateway.payments where id = ${payment_id!}`
     );
-    assert.ok(row!.check_at.getTime() <= now, "it is due for a check");
+    assert.ok(row!.check_at.getTime() <= now, "the payment is due for a check");
     await payments.check(payment_id!);
     const payment = await payments.read(payment_id!);
     const [transaction] = await payments.transactions(prepared.orderId);

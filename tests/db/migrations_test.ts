@@ -29,7 +29,7 @@ Deno.test("migrate: applies each migration once, in the order of their numbers",
   assert.deepEqual(lines.map(({ line }) => line), ["second", "third"]);
 });
 
-Deno.test("loadMigrations: returns files in order, with the same checksum for any line ends", async () => {
+Deno.test("loadMigrations: returns the files in order, with normalized line endings and a checksum of the content", async () => {
   const migrations = await loadMigrations();
   const names = migrations.map(({ name }) => name);
   assert.deepEqual(names, names.toSorted());
@@ -40,13 +40,13 @@ Deno.test("loadMigrations: returns files in order, with the same checksum for an
     await Deno.writeTextFile(`${folder}/0002_b.sql`, "select\n2");
     await Deno.writeTextFile(`${folder}/0001_a.sql`, "select\r\n1");
     await Deno.writeTextFile(`${folder}/notes.txt`, "not a migration");
-    const unix = await loadMigrations(new URL(`file://${folder}/`));
-    assert.deepEqual(unix.map(({ name }) => name), ["0001_a", "0002_b"]);
-    assert.equal(unix[0]!.sql, "select\n1");
+    const loaded = await loadMigrations(new URL(`file://${folder}/`));
+    assert.deepEqual(loaded.map(({ name }) => name), ["0001_a", "0002_b"]);
+    assert.equal(loaded[0]!.sql, "select\n1");
     await Deno.writeTextFile(`${folder}/0001_a.sql`, "select\n1 ");
     const changed = await loadMigrations(new URL(`file://${folder}/`));
-    assert.notEqual(changed[0]!.checksum, unix[0]!.checksum);
-    assert.equal(changed[1]!.checksum, unix[1]!.checksum);
+    assert.notEqual(changed[0]!.checksum, loaded[0]!.checksum);
+    assert.equal(changed[1]!.checksum, loaded[1]!.checksum);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -26,7 +26,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find a payment": (sql) => findPayment(sql, idOf(7)),
   "find payments of notifications": (sql) =>
     paymentLookups.run(sql, [{ order_id: "o7", transaction_id: "t7", payment_ref: null }]),
-  // Of another version than the stored one: it finds the payment and writes nothing.
+  // With a version that is not the stored one, the statement finds the payment and writes nothing.
   "update a payment": (sql) =>
     paymentWrites.run(sql, [{ ...NO_SIDE_EFFECTS, record: { ...payment(), version: 9 } }]),
   "list payments": (sql) => listPayments(sql, ANY),
@@ -68,7 +68,7 @@ function idOf(number: number): string {
   return `01900000-0000-7000-8000-${number.toString(16).padStart(12, "0")}`;
 }
 
-function fill(from: number, to: number): string {
+function insertRows(from: number, to: number): string {
   const id = "('01900000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid";
   const endpoint = `'${idOf(1)}'::uuid`;
   const rows = `from generate_series(${from}, ${to}) i`;
@@ -94,7 +94,7 @@ function fill(from: number, to: number): string {
     ${rows}`;
 }
 
-/** Index entries and rows that the connection has read and not reported yet. */
+/** Index entries and rows that the connection has read since it last reported its statistics. */
 async function readSoFar(sql: Sql): Promise<number> {
   const [row] = await sql`
     select sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::int
@@ -109,13 +109,13 @@ Deno.test("planner settings: statements that were planned on small tables read f
   for (const table of tables) {
     await runSql(url, `alter table gateway.${table} set (autovacuum_enabled = false)`);
   }
-  await runSql(url, fill(1, 10));
+  await runSql(url, insertRows(1, 10));
   await runSql(url, "analyze");
   const early = openDatabase({ url, poolSize: 1 });
   const late = openDatabase({ url, poolSize: 1 });
   try {
     for (const run of Object.values(STATEMENTS)) await early.query(run);
-    await runSql(url, fill(11, ROWS));
+    await runSql(url, insertRows(11, ROWS));
     for (const [name, run] of Object.entries(STATEMENTS)) {
       for (const [when, database] of Object.entries({ early, late })) {
         const read = await database.transaction(async (sql) => {

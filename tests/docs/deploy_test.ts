@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 const SERVER_KEY = "Mid-server-deploy";
 const STAFF_KEY = "gk_" + "d".repeat(43);
 
-/** What Deno Deploy allows: no KV, no writing of files, no programs. */
+/** The permissions on Deno Deploy: the service cannot write files or run programs. */
 const PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys=homedir"];
 
 /** The project's configuration without the unstable features that Deno Deploy does not have. */
@@ -23,7 +23,7 @@ async function configWithoutKv(folder: string): Promise<string> {
   return path;
 }
 
-Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with its permissions", async () => {
+Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with the permissions that it gets there", async () => {
   await using folder = await createDataFolder();
   const flags = ["--no-prompt", `--config=${await configWithoutKv(folder.path)}`, ...PERMISSIONS];
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
@@ -63,9 +63,9 @@ Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with i
   const paid = PaymentSchema.parse(await read(`/payments/${payment.id}/`));
   assert.equal(paid.transaction_status, "settlement");
 
-  const asked = await charge({ Prefer: "respond-async" });
-  assert.equal(asked.status, 202);
-  const { id } = JobSchema.parse(await asked.json());
+  const accepted = await charge({ Prefer: "respond-async" });
+  assert.equal(accepted.status, 202);
+  const { id } = JobSchema.parse(await accepted.json());
   const job = async () => JobSchema.parse(await read(`/jobs/${id}/`));
   await until("the job has succeeded", async () => (await job()).status === "succeeded");
   assert.equal((await read("/payments/")).length, 2);

@@ -38,10 +38,10 @@ Deno.test("guide blocks: a block of code that is not run needs a reason", () => 
 });
 
 Deno.test("guide output: JSON must have all shown members, and may have more", () => {
-  const answered = '{"id":"01a1","list":[{"a":1},{"b":2}],"none":null,"paid":false}';
+  const printed = '{"id":"01a1","list":[{"a":1},{"b":2}],"none":null,"paid":false}';
   const isShown = (shown: string) => {
     try {
-      assertShown("json", shown, answered);
+      assertShown("json", shown, printed);
       return true;
     } catch {
       return false;
@@ -59,15 +59,15 @@ Deno.test("guide output: JSON must have all shown members, and may have more", (
 });
 
 Deno.test("guide output: text must have all lines; … matches the rest of a line or any number of lines", () => {
-  const answered = "HTTP/1.1 200 OK\r\nlocation: /jobs/1/\r\n\r\ndone \n";
-  assertShown("text", "HTTP/1.1 200 OK\nlocation: /jobs/…/\n\ndone", answered);
-  assertShown("text", "HTTP/1.1 200 OK\n…\ndone\n…", answered);
-  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\ndone", answered));
-  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\n…\ndon", answered));
-  assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", answered));
+  const printed = "HTTP/1.1 200 OK\r\nlocation: /jobs/1/\r\n\r\ndone \n";
+  assertShown("text", "HTTP/1.1 200 OK\nlocation: /jobs/…/\n\ndone", printed);
+  assertShown("text", "HTTP/1.1 200 OK\n…\ndone\n…", printed);
+  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\ndone", printed));
+  assert.throws(() => assertShown("text", "HTTP/1.1 200 OK\n…\ndon", printed));
+  assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", printed));
 });
 
-Deno.test("guide output: an amount with the digits of a status does not announce an error", () => {
+Deno.test("guide output: an amount with the digits of a status does not count as a shown error", () => {
   for (const shown of ['{ "status": 400 }', "HTTP/1.1 400 Bad Request", "It was 400."]) {
     assert.ok(announces(shown, "400"), shown);
   }
@@ -76,21 +76,21 @@ Deno.test("guide output: an amount with the digits of a status does not announce
   }
 });
 
-/** How many blocks of a guide may be skipped; guides that are not listed, none. */
+/** How many blocks of a guide may be skipped. A guide that is not listed may skip none. */
 const NOT_RUN: Record<string, number> = {
   "README.md": 1,
   // The gateway's script runs in a browser.
   "cards.md": 1,
   // tests/docs/moving_over_test.ts runs the Python code.
   "moving-from-django-payment-midtrans.md": 2,
-  // Other tests of this folder run what needs root, systemd or its own database.
+  // Other tests in this folder run the blocks that need root, systemd or their own database.
   "production.md": 10,
   "how-it-works.md": 1,
   "sandbox.md": 1,
   "security.md": 2,
 };
 
-Deno.test("guides: at most the listed number of blocks is not run", async () => {
+Deno.test("guides: each skips at most the listed number of blocks", async () => {
   for (const guide of await guideNames()) {
     const notRun = (await readGuide(guide)).filter(({ block }) => block.kind === "not-run");
     assert.ok(notRun.length <= (NOT_RUN[guide] ?? 0), `docs/${guide}: ${notRun.length} blocks`);

@@ -2,9 +2,9 @@ import { guideNames, runGuide } from "../support/guides/guides.ts";
 import { hasProgram } from "../support/programs.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 
-const hasCurl = await hasProgram("curl", "the tests of the guides' commands are");
+const hasCurl = await hasProgram("curl", "the tests of the commands in the guides are");
 
-// One service for all guides, as for a reader of several; starting one for each would take longer.
+// All guides use one service, because starting one for each guide would take longer.
 let service: Service;
 let folder: Awaited<ReturnType<typeof preparedFolder>>;
 
@@ -22,7 +22,7 @@ Deno.test.afterAll(async () => {
 
 for (const guide of await guideNames()) {
   Deno.test({
-    name: `guides: the commands in docs/${guide} print what it shows`,
+    name: `guides: the commands in docs/${guide} print the output that the guide shows`,
     ignore: !hasCurl,
     // The output of the service is read during the test.
     sanitizeOps: false,

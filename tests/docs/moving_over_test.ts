@@ -17,20 +17,20 @@ const hasPython = await hasProgram(
 );
 
 /** The second column of the table under a heading. */
-function rightHandSide(heading: string): string {
+function readSecondColumn(heading: string): string {
   const section = guide.split(/^## /m).find((text) => text.startsWith(heading))!;
   return [...section.matchAll(/^\|[^|]+\|([^|]+)\|/gm)].map(([, cell]) => cell!).join("\n");
 }
 
-Deno.test("moving guide: every new setting that it names exists", () => {
-  const named = [...rightHandSide("Settings").matchAll(/`([A-Z][A-Z_]+)`/g)].map(([, name]) =>
+Deno.test("moving guide: names only new settings that exist", () => {
+  const named = [...readSecondColumn("Settings").matchAll(/`([A-Z][A-Z_]+)`/g)].map(([, name]) =>
     name
   );
   assert.ok(named.length >= 6);
   for (const name of named) assert.ok((SETTING_NAMES as string[]).includes(name!), name);
 });
 
-Deno.test("moving guide: every path that it names exists, and it names every path that the old package has, too", () => {
+Deno.test("moving guide: names only paths that exist, and every path that the old package also has", () => {
   const named = new Set(
     [...guide.matchAll(/`(GET|POST) (\/[\w/{}-]+\/)`/g)].map(([, method, path]) =>
       `${method!.toLowerCase()} ${path}`
@@ -50,14 +50,14 @@ Deno.test("moving guide: every path that it names exists, and it names every pat
   for (const each of old) assert.ok(named.has(each), each);
 });
 
-Deno.test("moving guide: it names every event that was a signal, and only fields that exist", () => {
+Deno.test("moving guide: names every event that was a signal in the old package, and only fields that exist", () => {
   const signals = (document.components.schemas.EventName.enum as string[])
     .filter((name) => !name.startsWith("webhook_"));
   for (const name of signals) assert.ok(guide.includes(`\`${name}\``), name);
   const { Payment, Invoice, Subscription } = document.components.schemas;
-  const members = (...schemas: { properties: object }[]) =>
+  const fieldsOf = (...schemas: { properties: object }[]) =>
     schemas.flatMap(({ properties }) => Object.keys(properties));
-  const known = members(Payment, Invoice, Subscription);
+  const known = fieldsOf(Payment, Invoice, Subscription);
   for (
     const name of ["refunds", "captured_amount", "acquirer", "qr_url", "gateway_invoice_id"].concat(
       ["payment_link_url", "pdf_url", "gateway_subscription_id", "is_expired"],
@@ -100,8 +100,8 @@ Deno.test({
 import json, sys
 from webhooks import verified
 secret, cases = json.loads(sys.argv[1])
-taken = [verified(secret, each["headers"], each["body"].encode()) for each in cases]
-print(json.dumps([event and event["name"] for event in taken]))`;
+results = [verified(secret, each["headers"], each["body"].encode()) for each in cases]
+print(json.dumps([event and event["name"] for event in results]))`;
     const { stdout, stderr } = await new Deno.Command("python3", {
       args: ["-c", program, JSON.stringify([secret, cases])],
       cwd: folder.path,
@@ -118,7 +118,7 @@ Deno.test({
   name: "moving guide: its view is valid Python",
   ignore: !hasPython,
   async fn() {
-    // It is not run, because that would need Django.
+    // The test does not run the view, because that would need Django.
     const view = blockWith(guide, "python", "def payment_events");
     const { stderr } = await new Deno.Command("python3", {
       args: ["-c", "import sys; compile(sys.argv[1], 'views.py', 'exec')", view],

@@ -19,11 +19,17 @@ const SERVER_KEY = "Mid-server-of-the-backup";
 
 const programs = findPrograms();
 
-async function call(service: Service, method: string, path: string, body?: unknown, more = {}) {
+async function call(
+  service: Service,
+  method: string,
+  path: string,
+  body?: unknown,
+  extraHeaders = {},
+) {
   const headers = { Authorization: `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" };
   const response = await askService(service.url + path, {
     method,
-    headers: { ...headers, ...more },
+    headers: { ...headers, ...extraHeaders },
     body: JSON.stringify(body),
   });
   assert.ok(response.ok, await response.clone().text());
@@ -61,13 +67,13 @@ Deno.test({
       await until("the webhook arrives", () => receiver.received.length === 1);
     }
     const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
-    // A role for the service that does not exist where the dump is restored.
+    // A role that no longer exists when the dump is restored.
     await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
     await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
-    // The API key is in the database.
+    // Without BOOTSTRAP_STAFF_KEY: the dump contains the key.
     const { BOOTSTRAP_STAFF_KEY: _, ...others } = settings;
     await using service = await startService({
       settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
@@ -88,7 +94,7 @@ Deno.test({
     const event = new Webhook(secret).verify(new TextDecoder().decode(body), headers) as Json;
     assert.equal(event.name, "payment_settled");
 
-    // The dump excludes the queue, which the start creates again.
+    // The dump does not contain the job queue; the start creates it again.
     const { id } = await call(service, "POST", "/charge/", charge, { Prefer: "respond-async" });
     await until(
       "the job has succeeded",
@@ -98,7 +104,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "Debian PostgreSQL of the tests: takes another port if the first is in use",
+  name: "Debian PostgreSQL of the tests: uses another port if the first is in use",
   ignore: programs === null,
   async fn() {
     await using folder = await createDataFolder();

@@ -17,7 +17,7 @@ const guide = await readGuide("production.md");
 const BOOTSTRAP_STAFF_KEY = "gk_" + "b".repeat(43);
 
 /** The guide's commands print JSON responses, one after the other. */
-function answersOf(stdout: string): Json[] {
+function parseResponses(stdout: string): Json[] {
   return stdout.split(/(?<=[}\]])\n?(?=[{[])/).map((text) => JSON.parse(text));
 }
 
@@ -71,7 +71,7 @@ Deno.test("production guide: its commands rotate an API key, and a revoked staff
 Deno.test({
   name:
     "production guide: its commands rotate webhook secrets and the server key without losing events",
-  ignore: !await hasProgram("curl", "the guide's changes of secrets are"),
+  ignore: !await hasProgram("curl", "the tests of the guide's secret rotation are"),
   async fn() {
     await using receiver = openWebhookReceiver();
     const base = {
@@ -80,10 +80,10 @@ Deno.test({
       BOOTSTRAP_STAFF_KEY,
       WEBHOOK_ALLOW_PRIVATE: "true",
     };
-    const [withdraw, renew] = ["process_charge_async", '"enabled": true'].map((words) =>
-      blockWith(guide, "sh", words)
+    const [disableBlock, renewBlock] = ["process_charge_async", '"enabled": true'].map((text) =>
+      blockWith(guide, "sh", text)
     );
-    const rotate = guide.match(
+    const rotateBlock = guide.match(
       /^```sh [^\n]+\n(curl -X POST [^\n]+rotate-secret[^\n]+\n)```/m,
     )![1]!;
     const variables = { STAFF_KEY: BOOTSTRAP_STAFF_KEY, API: "", ENDPOINT: "" };
@@ -95,20 +95,24 @@ Deno.test({
         settings: { ...base, GATEWAY_SERVER_KEY: "Mid-server-old", GATEWAY_BASE_URL: sandbox.url },
       });
       variables.API = service.url;
-      const made = await post(`${service.url}/webhook-endpoints/`, BOOTSTRAP_STAFF_KEY, {
+      const created = await post(`${service.url}/webhook-endpoints/`, BOOTSTRAP_STAFF_KEY, {
         url: receiver.url,
       });
-      variables.ENDPOINT = made.id;
+      variables.ENDPOINT = created.id;
 
-      // During the rotation both secrets sign.
-      [{ secret }] = answersOf((await runBlock(rotate, variables)).stdout) as [{ secret: string }];
+      // During the rotation, each webhook is signed with both secrets.
+      [{ secret }] = parseResponses((await runBlock(rotateBlock, variables)).stdout) as [
+        { secret: string },
+      ];
       await post(`${service.url}/charge/`, BOOTSTRAP_STAFF_KEY, CHARGE);
       await until("the webhook arrives", () => receiver.received.length === 1);
-      for (const each of [made.secret, secret]) {
+      for (const each of [created.secret, secret]) {
         assert.ok(isSignedWith(each, receiver.received[0]!));
       }
 
-      const [endpoint, ...waiting] = answersOf((await runBlock(withdraw!, variables)).stdout);
+      const [endpoint, ...waiting] = parseResponses(
+        (await runBlock(disableBlock!, variables)).stdout,
+      );
       assert.equal(endpoint.enabled, false);
       assert.deepEqual(waiting, [[], []]);
       await post(`${service.url}/charge/`, BOOTSTRAP_STAFF_KEY, CHARGE);
@@ -120,10 +124,10 @@ Deno.test({
     });
     variables.API = service.url;
     const address = `${service.url}/webhook-endpoints/${variables.ENDPOINT}`;
-    const untold = await post(`${address}/test/`, BOOTSTRAP_STAFF_KEY);
-    assert.deepEqual([untold.succeeded, untold.status_code], [false, null]);
-    assert.match(untold.error, /Rotate the secret/);
-    const [rotated, enabled] = answersOf((await runBlock(renew!, variables)).stdout);
+    const testDelivery = await post(`${address}/test/`, BOOTSTRAP_STAFF_KEY);
+    assert.deepEqual([testDelivery.succeeded, testDelivery.status_code], [false, null]);
+    assert.match(testDelivery.error, /Rotate the secret/);
+    const [rotated, enabled] = parseResponses((await runBlock(renewBlock!, variables)).stdout);
     assert.equal(enabled.enabled, true);
     await until("the delivery that waited arrives", () => receiver.received.length === 2);
     assert.ok(isSignedWith(rotated.secret, receiver.received[1]!));

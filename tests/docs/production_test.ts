@@ -24,7 +24,7 @@ const security = await readGuide("security.md");
 const isRoot = Deno.uid() === 0;
 const STAFF_KEY = "gk_" + "d".repeat(43);
 
-/** Downloads fail: only this machine can be reached. */
+/** Makes downloads fail: only this machine can be reached. */
 const NO_NETWORK = {
   HTTP_PROXY: "http://127.0.0.1:2",
   HTTPS_PROXY: "http://127.0.0.1:2",
@@ -173,7 +173,7 @@ Deno.test("production guide: its command creates a valid staff key", async () =>
   assert.match(stdout.trimEnd(), API_KEY_PATTERN);
 });
 
-Deno.test("security guide: shows the permissions that the service has", async () => {
+Deno.test("security guide: shows the actual permissions of the service", async () => {
   const settings = { DATABASE_URL: "postgres://h/d", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const { stdout } = await runBlock(blockWith(security, "sh", "prepare"), settings);
   const shown = blockWith(security, "text", "--allow-net").trim();
@@ -188,7 +188,7 @@ Deno.test("production guide: an older version serves a database with newer migra
   assert.equal((await app.request("/health/ready/")).status, 200);
 });
 
-Deno.test("guides: every setting that they name exists", () => {
+Deno.test("guides: name only settings that exist", () => {
   for (const [name, text] of [["production.md", guide], ["security.md", security]] as const) {
     const named = [...text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, each]) => each!);
     const unknown = named.filter((each) => !(SETTING_NAMES as string[]).includes(each));

@@ -3,12 +3,12 @@ import { findPrograms } from "../support/database/debian_postgres.ts";
 import { hasProgram } from "../support/programs.ts";
 
 /** What `work` prints with `console.error`. */
-async function saidBy(act: () => unknown): Promise<string> {
+async function errorOutputOf(work: () => unknown): Promise<string> {
   const { error } = console;
   const lines: string[] = [];
   console.error = (line: string) => void lines.push(line);
   try {
-    await act();
+    await work();
   } finally {
     console.error = error;
   }
@@ -16,18 +16,21 @@ async function saidBy(act: () => unknown): Promise<string> {
 }
 
 Deno.test("programs: a missing program is reported, an installed one is not", async () => {
-  const there = Deno.execPath();
-  assert.equal(await saidBy(() => hasProgram(there, "nothing is")), "");
+  const installed = Deno.execPath();
+  assert.equal(await errorOutputOf(() => hasProgram(installed, "nothing is")), "");
   assert.match(
-    await saidBy(() => hasProgram("no-such-program", "its tests are")),
+    await errorOutputOf(() => hasProgram("no-such-program", "its tests are")),
     /^\*\*\* NO no-such-program: its tests are SKIPPED \*\*\*$/m,
   );
   // Installed, but it fails with these arguments.
-  assert.match(await saidBy(() => hasProgram(there, "all is", ["no-such"])), /all is SKIPPED/);
-  assert.equal(await hasProgram(there, "nothing is"), true);
+  assert.match(
+    await errorOutputOf(() => hasProgram(installed, "all is", ["no-such"])),
+    /all is SKIPPED/,
+  );
+  assert.equal(await hasProgram(installed, "nothing is"), true);
 });
 
 Deno.test("programs: a missing PostgreSQL with pg_dump is reported", async () => {
-  const said = await saidBy(() => assert.equal(findPrograms("/nonexistent"), null));
-  assert.match(said, /^\*\*\* NO pg_dump: .* SKIPPED \*\*\*$/m);
+  const output = await errorOutputOf(() => assert.equal(findPrograms("/nonexistent"), null));
+  assert.match(output, /^\*\*\* NO pg_dump: .* SKIPPED \*\*\*$/m);
 });

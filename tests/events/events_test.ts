@@ -45,13 +45,13 @@ function names(events: EventOf[]): string[] {
 
 /** Runs due jobs, and lets hours pass, until no job is left. */
 async function runAll(app: TestApp, advance: (ms: number) => void): Promise<void> {
-  while (await isOpen(app)) {
+  while (await hasOpenJobs(app)) {
     await runDueJobs(app);
     advance(HOUR_MS);
   }
 }
 
-async function isOpen({ database }: TestApp): Promise<boolean> {
+async function hasOpenJobs({ database }: TestApp): Promise<boolean> {
   const open = await database.query((sql) =>
     sql`select from gateway.jobs where status in ('queued', 'running') limit 1`
   );
@@ -63,7 +63,7 @@ async function refundPart({ post }: TestPayments, id: string, amount = 1_000): P
   assert.equal(response.status, 200, await response.text());
 }
 
-Deno.test("subscriber: gets each event with the resource as it was at commit, as the API shows it", async () => {
+Deno.test("subscriber: gets each event with the resource as it was at the commit, in the format of the API", async () => {
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events });
   const { app } = payments;
@@ -126,7 +126,7 @@ Deno.test("subscriber: several subscribers get their own events independently", 
   ]);
 });
 
-Deno.test("events.on: rejects an invalid or used name, and a subscriber after the service has started", async () => {
+Deno.test("events.on: rejects an invalid name, a name in use, and any subscriber after the service has started", async () => {
   const events = createEvents();
   events.on("payment_settled", () => {});
   assert.throws(() => events.on("payment_settled", () => {}), { message: /already/ });
@@ -144,7 +144,7 @@ Deno.test("events.on: rejects an invalid or used name, and a subscriber after th
   assert.throws(() => events.on("payment_denied", () => {}), { message: /before the service/ });
 });
 
-Deno.test("subscriber: one that throws is retried with growing delays, and others are not affected", async () => {
+Deno.test("subscriber: if it throws, it is retried with growing delays, and others are not affected", async () => {
   const { now, advance } = manualClock();
   const events = createEvents();
   const calls: string[] = [];
@@ -152,7 +152,7 @@ Deno.test("subscriber: one that throws is retried with growing delays, and other
   events.on(["payment_received", "payment_settled"], ({ name }) => {
     calls.push(name);
     // A synchronous error.
-    if (isBroken) throw new Error("out of order");
+    if (isBroken) throw new Error("broken subscriber");
   }, { as: "broken" });
   const others: string[] = [];
   events.on(["payment_received", "payment_settled"], ({ name }) => void others.push(name), {
@@ -170,7 +170,7 @@ Deno.test("subscriber: one that throws is retried with growing delays, and other
       task === "deliver broken" && status === "queued"
     );
   for (let job = await waiting(); delays.length < 15; job = await waiting()) {
-    assert.match(job!.error!, /Error: out of order/);
+    assert.match(job!.error!, /Error: broken subscriber/);
     delays.push((job!.run_at.getTime() - now()) / 1_000);
     advance(job!.run_at.getTime() - now());
     await runDueJobs(app);
@@ -214,7 +214,7 @@ Deno.test("subscriber: an event whose handler crashes every process is skipped, 
   assert.match(first!.error!, /crashed or lost its lease/);
 });
 
-Deno.test("subscriber: one that exceeds the time limit is aborted and retried", async () => {
+Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried", async () => {
   const { now, advance } = manualClock();
   const signals: AbortSignal[] = [];
   const { events, handled } = subscribeToAll((_, { signal }) => {
@@ -234,7 +234,7 @@ Deno.test("subscriber: one that exceeds the time limit is aborted and retried", 
   assert.deepEqual([signals[1]!.aborted, names(handled)], [false, ["received"]]);
 });
 
-Deno.test("subscriber: a slow one delays neither others, nor other jobs, nor requests", async () => {
+Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests are not delayed", async () => {
   const slow = Promise.withResolvers<void>();
   const events = createEvents();
   let called = 0;
@@ -291,7 +291,7 @@ Deno.test("subscriber: gets no event of a change that was rolled back or lost a 
   assert.deepEqual(names(handled), ["settled"]);
 });
 
-Deno.test("subscriber: events during a failure wait for their turn, and none is lost or skipped", async () => {
+Deno.test("subscriber: while a delivery fails, later events wait, and none is lost or skipped", async () => {
   const { now, advance } = manualClock();
   let outcome: Promise<void> = Promise.resolve();
   const calls: string[] = [];
@@ -308,7 +308,7 @@ Deno.test("subscriber: events during a failure wait for their turn, and none is 
   await until("the subscriber is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
-  // Of two jobs at the same time the later one is postponed, however often it runs.
+  // While the first job runs, the second job is postponed each time it runs.
   for (let i = 0; i < 3; i++) {
     await runDueJobs(app);
     advance(2_000);
@@ -322,8 +322,8 @@ Deno.test("subscriber: events during a failure wait for their turn, and none is 
   assert.deepEqual(calls, ["payment_received", "payment_received", "payment_settled"]);
 });
 
-/** Like a worker that is killed right after it claimed the job. */
-async function takeAndDie({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
+/** Claims the job, like a worker that crashes right afterwards. */
+async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
   const now = new Date(deps.clock());
   const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 120_000) };
   assert.ok(await database.query((sql) => claimJob(sql, job.id, times)));
@@ -336,17 +336,17 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
   const { app } = payments;
   const waiting = async (id: string) =>
     (await jobsOf(app, id)).find(({ status }) => status === "queued")!;
-  // One or two workers crash; then a sweep runs their jobs in either order.
+  // One or two workers crash; then another worker runs all jobs, in different orders.
   for (const order of [[0, 1], [1, 0], [0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 0, 1], [2, 1, 0]]) {
     handled.length = 0;
     const { id, transaction_id } = await payments.charge("gopay");
-    await takeAndDie(app, await waiting(id));
+    await claimAndCrash(app, await waiting(id));
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     await payments.refresh(id);
-    if (order.length === 3) await takeAndDie(app, await waiting(id));
+    if (order.length === 3) await claimAndCrash(app, await waiting(id));
     await refundPart(payments, id);
     await runDueJobs(app);
-    assert.deepEqual(handled, [], "the one before is not known to be over");
+    assert.deepEqual(handled, [], "the delivery before may still be running");
     advance(125_000);
     const jobs = await jobsOf(app, id);
     const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
@@ -369,40 +369,40 @@ Deno.test("subscriber: two merged deliveries start with the earlier event", asyn
   };
   const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 1_000) };
   for (const [first, second] of [[1, 2], [2, 1]] as const) {
-    const [waiting, taken] = [randomUUID(), randomUUID()];
-    await insert(waiting, first);
-    await insert(waiting, second);
-    assert.deepEqual(await sequences(waiting), [1]);
+    const [queuedSubject, claimedSubject] = [randomUUID(), randomUUID()];
+    await insert(queuedSubject, first);
+    await insert(queuedSubject, second);
+    assert.deepEqual(await sequences(queuedSubject), [1]);
 
-    const [{ id }] = await insert(taken, first) as [DueJob];
-    const held = await database.query((sql) => claimJob(sql, id, times));
-    assert.equal(await database.query((sql) => handOverJob(sql, held!, now)), null);
-    const [heir] = await insert(taken, second) as [DueJob];
-    assert.equal(await database.query((sql) => handOverJob(sql, held!, now)), heir.id);
-    assert.deepEqual(await sequences(taken), [1]);
-    // A worker that has lost its lease cannot merge the job.
-    assert.equal(await database.query((sql) => handOverJob(sql, held!, now)), null);
+    const [{ id }] = await insert(claimedSubject, first) as [DueJob];
+    const claimed = await database.query((sql) => claimJob(sql, id, times));
+    assert.equal(await database.query((sql) => handOverJob(sql, claimed!, now)), null);
+    const [successor] = await insert(claimedSubject, second) as [DueJob];
+    assert.equal(await database.query((sql) => handOverJob(sql, claimed!, now)), successor.id);
+    assert.deepEqual(await sequences(claimedSubject), [1]);
+    // The job is finished, so it cannot be merged again.
+    assert.equal(await database.query((sql) => handOverJob(sql, claimed!, now)), null);
   }
 });
 
 Deno.test("subscriber: two instances with failures deliver the events of each payment in order", async () => {
   const { now, advance } = manualClock();
-  const underWay = new Set<string>();
+  const inProgress = new Set<string>();
   const handled = new Map<string, string[]>();
-  const broken: string[] = [];
-  let turn = 0;
+  const violations: string[] = [];
+  let calls = 0;
   /** Shared by both instances, like an external system. */
   const handler: EventHandler<PaymentEventName> = async ({ id, name, data }) => {
-    if (underWay.has(data.id)) broken.push(`two at the same time for ${data.id}`);
-    underWay.add(data.id);
+    if (inProgress.has(data.id)) violations.push(`two at the same time for ${data.id}`);
+    inProgress.add(data.id);
     try {
-      await new Promise((resolve) => setTimeout(resolve, turn % 3));
-      if (turn++ % 3 === 0) throw new Error("one of those days");
+      await new Promise((resolve) => setTimeout(resolve, calls % 3));
+      if (calls++ % 3 === 0) throw new Error("every third call fails");
       const messages = handled.get(data.id) ?? [];
       handled.set(data.id, messages);
       messages.push(`${id} ${name}`);
     } finally {
-      underWay.delete(data.id);
+      inProgress.delete(data.id);
     }
   };
   const [one, other] = [subscribeToAll(handler), subscribeToAll(handler)];
@@ -414,12 +414,12 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
     events: other.events,
     now,
   });
-  let isOver = false;
+  let areWritesDone = false;
   const deliveries = (async () => {
-    while (!isOver || await isOpen(second)) {
+    while (!areWritesDone || await hasOpenJobs(second)) {
       await Promise.all([payments.app, second].map(runDueJobs));
-      // Not while a job is running: its lease would expire.
-      advance(isOver ? HOUR_MS : 1_000);
+      // No job is running at this point: otherwise its lease would expire.
+      advance(areWritesDone ? HOUR_MS : 1_000);
     }
   })();
   const ids = await Promise.all(Array.from({ length: 12 }, async () => {
@@ -428,9 +428,9 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
     await refundPart(payments, id, 2_000);
     return id;
   }));
-  isOver = true;
+  areWritesDone = true;
   await deliveries;
-  assert.deepEqual(broken, []);
+  assert.deepEqual(violations, []);
   for (const id of ids) {
     const stored = await payments.app.database.query((sql) =>
       sql`select id, name from gateway.events where resource_id = ${id} order by sequence`
@@ -505,10 +505,10 @@ Deno.test("embedding: a subscriber gets its event again after a kill -9 of the p
   hanging.signal("SIGKILL");
   await hanging.ended;
   await app.database.query((sql) => sql`update gateway.jobs set lease_until = 'epoch'`);
-  await using service = await start("answer");
+  await using service = await start("respond");
   await until(
     "the event is delivered again",
     () => service.output().includes(`handling payment_received ${id}`),
   );
-  await until("no delivery is left", async () => !await isOpen(app));
+  await until("no delivery is left", async () => !await hasOpenJobs(app));
 });

@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null };
 
 /** An app, and separate connections on which a test writes events. */
-async function openBoard(databaseUrl?: string) {
+async function openAppWithWriters(databaseUrl?: string) {
   const url = databaseUrl ?? await createDatabase();
   const app = await openApp({ databaseUrl: url });
   const writers = postgres(url, { max: 10, onnotice: () => {} });
@@ -62,14 +62,17 @@ async function readAll(app: TestApp, filter: Partial<EventFilter> = {}): Promise
   }
 }
 
-/** Transactions of other tests on the same server delay when events settle. */
+/** Transactions of other tests on the same server delay the time when events become stable. */
 async function untilRead(app: TestApp, count: number, filter: Partial<EventFilter> = {}) {
-  await until(`${count} can be read`, async () => (await readAll(app, filter)).length >= count);
+  await until(
+    `${count} events can be read`,
+    async () => (await readAll(app, filter)).length >= count,
+  );
 }
 
-Deno.test("event order: follows the begin of transactions, and no late commit appears before events that were read", async () => {
-  await using board = await openBoard();
-  const { app, writers } = board;
+Deno.test("event order: follows the start of transactions, and a late commit never appears before events that were read", async () => {
+  await using opened = await openAppWithWriters();
+  const { app, writers } = opened;
   const early = await write(writers);
   await untilRead(app, 1);
   const begun = Promise.withResolvers<string>();
@@ -82,7 +85,7 @@ Deno.test("event order: follows the begin of transactions, and no late commit ap
   const quickOne = await write(writers);
   const resources = await writers`select id, resource_id from gateway.events`;
   const { resource_id } = resources.find(({ id }) => id === quickOne)!;
-  // It is committed, but an earlier transaction is not.
+  // `quickOne` is committed, but an earlier transaction is not.
   try {
     for (const order of ["oldest_first", "newest_first"] as const) {
       assert.deepEqual(await readAll(app, { order }), [early]);
@@ -100,9 +103,9 @@ Deno.test("event order: follows the begin of transactions, and no late commit ap
   assert.deepEqual((await page(app, { before: early })).ids, [slowOne, quickOne]);
 });
 
-Deno.test("event order: a transaction that is rolled back delays later events until it ends, and is never read", async () => {
-  await using board = await openBoard();
-  const { app, writers } = board;
+Deno.test("event order: an event of a rolled-back transaction is never read and does not block later events", async () => {
+  await using opened = await openAppWithWriters();
+  const { app, writers } = opened;
   let lost = "";
   await assert.rejects(
     writers.begin(async (sql) => {
@@ -118,9 +121,9 @@ Deno.test("event order: a transaction that is rolled back delays later events un
 });
 
 Deno.test("event order: readers during concurrent writes see each event once, in the same order", async () => {
-  await using board = await openBoard();
-  const { app, writers } = board;
-  let isOver = false;
+  await using opened = await openAppWithWriters();
+  const { app, writers } = opened;
+  let areWritesDone = false;
   let seed = 7;
   const random = (below: number) => (seed = seed * 48_271 % 2_147_483_647) % below;
   const pause = () => new Promise((resolve) => setTimeout(resolve, random(4)));
@@ -138,25 +141,25 @@ Deno.test("event order: readers during concurrent writes see each event once, in
     }
   }
 
-  /** By cursor, forwards only. */
-  async function readAlong(filter: Partial<EventFilter>): Promise<string[]> {
+  /** Continues after the last event until all writes are done. */
+  async function readByCursor(filter: Partial<EventFilter>): Promise<string[]> {
     const ids: string[] = [];
-    for (let wasOver = false;; wasOver = isOver) {
+    for (let wereWritesDone = false;; wereWritesDone = areWritesDone) {
       const read = await page(app, { ...filter, before: ids.at(-1) ?? null, limit: 3 });
       ids.push(...read.ids);
-      if (read.ids.length === 0 && wasOver) return ids;
+      if (read.ids.length === 0 && wereWritesDone) return ids;
     }
   }
 
-  /** Each read starts with the events of the one before. */
-  async function readAgain(): Promise<void> {
+  /** Asserts that each read starts with the events of the previous read. */
+  async function readRepeatedly(): Promise<void> {
     let known: string[] = [];
-    while (!isOver) {
-      const up = await readAll(app, { limit: 7 });
-      assert.deepEqual(up.slice(0, known.length), known);
-      const down = await readAll(app, { order: "newest_first", limit: 7 });
-      assert.deepEqual(down.reverse().slice(0, up.length), up);
-      known = up;
+    while (!areWritesDone) {
+      const oldestFirst = await readAll(app, { limit: 7 });
+      assert.deepEqual(oldestFirst.slice(0, known.length), known);
+      const newestFirst = await readAll(app, { order: "newest_first", limit: 7 });
+      assert.deepEqual(newestFirst.reverse().slice(0, oldestFirst.length), oldestFirst);
+      known = oldestFirst;
     }
   }
 
@@ -167,20 +170,20 @@ Deno.test("event order: readers during concurrent writes see each event once, in
       await untilRead(app, row!.count);
       return row!.count;
     } finally {
-      isOver = true;
+      areWritesDone = true;
     }
   }
 
-  const reading = [readAlong({}), readAlong({ name: "payment_denied" })] as const;
-  const [count, all, denied] = await Promise.all([writeAll(), ...reading, readAgain()]);
+  const reading = [readByCursor({}), readByCursor({ name: "payment_denied" })] as const;
+  const [count, all, denied] = await Promise.all([writeAll(), ...reading, readRepeatedly()]);
   assert.deepEqual(all, await readAll(app));
   assert.deepEqual(denied, await readAll(app, { name: "payment_denied" }));
   assert.equal(new Set(all).size, count);
 });
 
 Deno.test("event list: pages, filters and both orders agree", async () => {
-  await using board = await openBoard();
-  const { app, writers } = board;
+  await using opened = await openAppWithWriters();
+  const { app, writers } = opened;
   const [one, other] = [randomUUID(), randomUUID()];
   const written: { id: string; name: string; resourceId: string }[] = [];
   for (let sequence = 1; sequence <= 6; sequence++) {
@@ -205,10 +208,10 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
         assert.ok((await page(app, filter)).ids.length <= limit);
       }
       assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
-      // The cursor's event was deleted: nothing before it is left; after it the oldest event comes first.
-      const gone = { name, resourceId, before: randomUUID() };
-      assert.deepEqual((await page(app, gone)).ids, expected);
-      assert.deepEqual((await page(app, { ...gone, order: "newest_first" })).ids, []);
+      // Events are deleted from the oldest on: all remaining events are newer than a deleted cursor.
+      const deletedCursor = { name, resourceId, before: randomUUID() };
+      assert.deepEqual((await page(app, deletedCursor)).ids, expected);
+      assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
     }
   }
 });
@@ -232,14 +235,14 @@ Deno.test("event order: events of one transaction are read in the order in which
 });
 
 Deno.test("event list: requires staff", async () => {
-  await using board = await openBoard();
-  const asked = listEvents(board.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
-  await assert.rejects(asked, { code: "forbidden", status: 403 });
+  await using opened = await openAppWithWriters();
+  const listing = listEvents(opened.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
+  await assert.rejects(listing, { code: "forbidden", status: 403 });
 });
 
-Deno.test("event order: survives moving the database to another server", async () => {
-  await using board = await openBoard();
-  const { app, writers, url } = board;
+Deno.test("event order: is kept when the database moves to another server", async () => {
+  await using opened = await openAppWithWriters();
+  const { app, writers, url } = opened;
   const migrations = await loadMigrations();
   const generations = async () =>
     (await runSql(url, "select distinct generation from gateway.events order by 1"))
@@ -247,15 +250,15 @@ Deno.test("event order: survives moving the database to another server", async (
   const low = await write(writers);
   await migrateDatabase(url, migrations, "kv");
   const old = [low, await write(writers), await write(writers)];
-  assert.deepEqual(await generations(), [0], "nothing was moved yet");
+  assert.deepEqual(await generations(), [0], "the database was not moved yet");
 
-  // As if they came from a server with higher transaction ids.
+  // As if these events came from a server with higher transaction ids.
   for (const [index, id] of old.slice(1).entries()) {
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
   }
   await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations, "kv")));
-  assert.deepEqual(await readAll(app), old, "they can be read at once");
+  assert.deepEqual(await readAll(app), old, "old events can be read at once");
   const fresh = [await write(writers), await write(writers)];
   await untilRead(app, 5);
   assert.deepEqual(await readAll(app), [...old, ...fresh]);
@@ -266,5 +269,5 @@ Deno.test("event order: survives moving the database to another server", async (
   assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [...old, ...fresh]);
   await migrateDatabase(url, migrations, "kv");
   await write(writers);
-  assert.deepEqual(await generations(), [0, 1], "once is enough");
+  assert.deepEqual(await generations(), [0, 1], "the generation grows only once");
 });

@@ -11,22 +11,22 @@ async function openSkipped() {
   const broken = new Set(["received"]);
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, ({ name }) => {
-    const short = name.replace("payment_", "");
-    if (broken.has(short)) throw new Error("out of order");
-    handled.push(short);
+    const shortName = name.replace("payment_", "");
+    if (broken.has(shortName)) throw new Error("broken subscriber");
+    handled.push(shortName);
   }, { as: "test" });
   const payments = await openPayments({ events, now: () => Date.now() + ahead });
   const { app, post } = payments;
   const { id } = await payments.paid("gopay");
   const staff = await app.createKey({ isStaff: true });
   const statuses = async () => (await jobsOf(app, id)).map(({ status }) => status);
-  const given = {
+  const skipped = {
     ...payments,
     id,
     handled,
     broken,
     statuses,
-    /** Lets days pass until no job is left. */
+    /** Runs due jobs, and lets hours pass, until no job is queued. */
     async runAll() {
       while ((await statuses()).includes("queued")) {
         await runDueJobs(app);
@@ -43,37 +43,37 @@ async function openSkipped() {
       assert.equal(response.status, 200, await response.text());
     },
   };
-  await given.runAll();
+  await skipped.runAll();
   assert.deepEqual(handled, ["settled"]);
   handled.length = 0;
-  return given;
+  return skipped;
 }
 
 Deno.test("skipped event: a retry delivers it alone, without the later events", async () => {
-  await using given = await openSkipped();
-  given.broken.clear();
-  await given.retry();
-  await given.runAll();
-  assert.deepEqual(given.handled, ["received"]);
-  await given.refund();
-  await given.runAll();
-  assert.deepEqual(given.handled, ["received", "refunded"]);
+  await using skipped = await openSkipped();
+  skipped.broken.clear();
+  await skipped.retry();
+  await skipped.runAll();
+  assert.deepEqual(skipped.handled, ["received"]);
+  await skipped.refund();
+  await skipped.runAll();
+  assert.deepEqual(skipped.handled, ["received", "refunded"]);
 });
 
 Deno.test("skipped event: skipping it again repeats no later event", async () => {
-  await using given = await openSkipped();
-  await given.retry();
-  await given.runAll();
-  assert.deepEqual(given.handled, []);
-  assert.equal((await given.statuses()).filter((status) => status === "failed").length, 1);
+  await using skipped = await openSkipped();
+  await skipped.retry();
+  await skipped.runAll();
+  assert.deepEqual(skipped.handled, []);
+  assert.equal((await skipped.statuses()).filter((status) => status === "failed").length, 1);
 });
 
-Deno.test("skipped event: an event that happens before its retry is not lost", async () => {
-  await using given = await openSkipped();
-  given.broken.clear();
-  await given.retry();
-  await given.refund();
-  await given.runAll();
-  assert.equal(given.handled[0], "received");
-  assert.equal(given.handled.at(-1), "refunded");
+Deno.test("skipped event: an event that happens before the retry runs is not lost", async () => {
+  await using skipped = await openSkipped();
+  skipped.broken.clear();
+  await skipped.retry();
+  await skipped.refund();
+  await skipped.runAll();
+  assert.equal(skipped.handled[0], "received");
+  assert.equal(skipped.handled.at(-1), "refunded");
 });

@@ -18,7 +18,7 @@ interface Hold {
 /** A database that holds a query back before it is sent, or its result before it is returned. */
 function createHolds() {
   const holds = new Map<string, { arrive(): void; released: Promise<void> }>();
-  async function pass(what: string): Promise<void> {
+  async function waitWhileHeld(what: string): Promise<void> {
     const hold = holds.get(what);
     holds.delete(what);
     hold?.arrive();
@@ -28,14 +28,14 @@ function createHolds() {
     wrapDatabase: (database: Database): Database => ({
       ...database,
       async query(work, name = "") {
-        await pass(`question ${name}`);
-        const answer = await database.query(work, name);
-        await pass(`answer ${name}`);
-        return answer;
+        await waitWhileHeld(`query ${name}`);
+        const result = await database.query(work, name);
+        await waitWhileHeld(`result ${name}`);
+        return result;
       },
     }),
-    /** Holds the next query of this name. */
-    hold(what: "question" | "answer", name: string): Hold {
+    /** Holds the next query of this name, or its result. */
+    hold(what: "query" | "result", name: string): Hold {
       const arrived = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
       holds.set(`${what} ${name}`, { arrive: arrived.resolve, released: released.promise });
@@ -44,7 +44,7 @@ function createHolds() {
   };
 }
 
-async function openSeam() {
+async function openCatchUp() {
   const databaseUrl = await createDatabase();
   const { wrapDatabase, hold } = createHolds();
   const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { pollMs: 10 } });
@@ -72,71 +72,71 @@ function idsOf({ messages }: Follower): string[] {
 }
 
 Deno.test("catch-up: an event pushed before the page was read is not sent twice", async () => {
-  await using seam = await openSeam();
-  const reading = seam.hold("question", READING);
-  const resuming = seam.resume();
+  await using setup = await openCatchUp();
+  const reading = setup.hold("query", READING);
+  const resuming = setup.resume();
   await reading.arrived;
-  const both = await seam.write();
-  await seam.other.untilReceived(2);
+  const event = await setup.write();
+  await setup.other.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
-  const next = await seam.write();
+  const next = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [both, next]);
+  assert.deepEqual(idsOf(resumed), [event, next]);
 });
 
 Deno.test("catch-up: an event pushed after the page was read is not sent twice", async () => {
-  await using seam = await openSeam();
-  const reading = seam.hold("question", READING);
-  const resuming = seam.resume();
+  await using setup = await openCatchUp();
+  const reading = setup.hold("query", READING);
+  const resuming = setup.resume();
   await reading.arrived;
-  const following = seam.hold("question", FOLLOWING);
+  const following = setup.hold("query", FOLLOWING);
   await following.arrived;
-  const both = await seam.write();
+  const event = await setup.write();
   reading.release();
   await using resumed = await resuming;
   following.release();
   await resumed.untilReceived(1);
-  const next = await seam.write();
+  const next = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [both, next]);
+  assert.deepEqual(idsOf(resumed), [event, next]);
 });
 
 Deno.test("catch-up: an event pushed during the read that is not in the page is not lost", async () => {
-  await using seam = await openSeam();
-  const reading = seam.hold("answer", READING);
-  const resuming = seam.resume();
+  await using setup = await openCatchUp();
+  const reading = setup.hold("result", READING);
+  const resuming = setup.resume();
   await reading.arrived;
-  const meanwhile = await seam.write();
-  await seam.other.untilReceived(2);
+  const meanwhile = await setup.write();
+  await setup.other.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
-  const next = await seam.write();
+  const next = await setup.write();
   await resumed.untilReceived(2);
   assert.deepEqual(idsOf(resumed), [meanwhile, next]);
 });
 
 Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {
-  await using seam = await openSeam();
-  const looking = seam.hold("question", FOLLOWING);
-  await looking.arrived;
-  const found = seam.hold("answer", FOLLOWING);
-  const one = await seam.write();
-  looking.release();
-  await found.arrived;
-  await seam.other.close();
-  await using resumed = await seam.resume();
-  const two = await seam.write();
+  await using setup = await openCatchUp();
+  const polling = setup.hold("query", FOLLOWING);
+  await polling.arrived;
+  const polled = setup.hold("result", FOLLOWING);
+  const one = await setup.write();
+  polling.release();
+  await polled.arrived;
+  await setup.other.close();
+  await using resumed = await setup.resume();
+  const two = await setup.write();
   await resumed.untilReceived(2);
-  found.release();
-  const three = await seam.write();
+  polled.release();
+  const three = await setup.write();
   await resumed.untilReceived(3);
   assert.deepEqual(idsOf(resumed), [one, two, three]);
 });
 
-Deno.test("event stream: a client that leaves before the stream is open leaves no stream behind", async () => {
+Deno.test("event stream: a client that disconnects before the stream is open leaves no stream behind", async () => {
   const { wrapDatabase, hold } = createHolds();
   await using app = await openApp({
     databaseUrl: await createDatabase(),
@@ -145,16 +145,16 @@ Deno.test("event stream: a client that leaves before the stream is open leaves n
   });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
-  const opening = hold("question", "find stable events");
-  const leaving = new AbortController();
-  const asked = askService(`${server.url}/events/stream/`, {
+  const opening = hold("query", "find stable events");
+  const disconnecting = new AbortController();
+  const request = askService(`${server.url}/events/stream/`, {
     headers: { Authorization: `Bearer ${staff}` },
-    signal: leaving.signal,
+    signal: disconnecting.signal,
   });
   await opening.arrived;
   assert.equal(app.streams.count(), 1);
-  leaving.abort();
-  await assert.rejects(asked, { name: "AbortError" });
+  disconnecting.abort();
+  await assert.rejects(request, { name: "AbortError" });
   opening.release();
   await until("no stream is open", () => app.streams.count() === 0);
 });

@@ -16,7 +16,7 @@ const UNLIMITED = {
 };
 
 /** Opens the stream, reads its beginning, and then reads nothing more. */
-async function readNothing(url: string, key: string): Promise<Deno.TcpConn> {
+async function openWithoutReading(url: string, key: string): Promise<Deno.TcpConn> {
   const { hostname, port } = new URL(url);
   const connection = await Deno.connect({ hostname, port: Number(port) });
   const request = "GET /events/stream/ HTTP/1.1\r\nHost: x\r\n" +
@@ -33,14 +33,14 @@ Deno.test("event stream: a reader that does not read is disconnected, and others
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
   await using follower = await follow(server.url, staff);
-  using _slow = await readNothing(server.url, staff);
+  using _slow = await openWithoutReading(server.url, staff);
   await until("both streams are open", () => app.streams.count() === 2);
   const written = [];
-  // First the large socket buffers of the system fill up.
+  // The stream's buffer fills up only after the large socket buffers of the operating system.
   while (app.streams.count() === 2) {
     written.push(await writeEvent(sql, { bytes: 200_000 }));
     await follower.untilReceived(written.length);
-    assert.ok(written.length < 500, "the stream is aborted at some point");
+    assert.ok(written.length < 500, "the stream was not aborted");
   }
   written.push(await writeEvent(sql));
   await follower.untilReceived(written.length);
@@ -50,9 +50,9 @@ Deno.test("event stream: a reader that does not read is disconnected, and others
 });
 
 Deno.test("bounded stream: limits the buffer by number and size, and an empty buffer accepts any chunk", async () => {
-  let gone = 0;
+  let closedCount = 0;
   const fill = (bytes: number) => {
-    const stream = createBoundedStream({ onIdle() {}, onClosed: () => gone++ });
+    const stream = createBoundedStream({ onIdle() {}, onClosed: () => closedCount++ });
     let count = 0;
     while (stream.write(new Uint8Array(bytes))) count++;
     return { count, stream };
@@ -72,13 +72,13 @@ Deno.test("bounded stream: limits the buffer by number and size, and an empty bu
   const broken = large.stream.readable.getReader().read();
   assert.match(await broken.then(() => "", String), /aborted: the reader is too slow/);
   await huge.stream.readable.cancel();
-  assert.equal(gone, 3);
+  assert.equal(closedCount, 3);
   for (const { stream } of [small, large, huge]) {
     stream.end();
     stream.abort();
     assert.equal(stream.write(new Uint8Array(1)), false);
   }
-  assert.equal(gone, 3);
+  assert.equal(closedCount, 3);
 });
 
 Deno.test("event stream: a reader that is far behind gets large events in pages that fit the buffer", async () => {
@@ -98,11 +98,11 @@ Deno.test("event stream: a reader that is far behind gets large events in pages 
 });
 
 Deno.test("event stream: a thousand streams get an event that is read from the database once", async () => {
-  let reads = 0;
+  let catchUpReads = 0;
   const counting = (database: Database): Database => ({
     ...database,
     query(work, name) {
-      if (name === "catch up with events") reads++;
+      if (name === "catch up with events") catchUpReads++;
       return database.query(work, name);
     },
   });
@@ -118,23 +118,23 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
   assert.equal(app.streams.count(), 1_000);
   const { id } = await payments.charge();
   for (const follower of followers) {
-    const [messages] = await follower.untilReceived(1);
-    assert.equal(JSON.parse(messages!.data).data.id, id);
+    const [message] = await follower.untilReceived(1);
+    assert.equal(JSON.parse(message!.data).data.id, id);
   }
-  assert.equal(reads, 0);
+  assert.equal(catchUpReads, 0);
   await Promise.all(followers.map((follower) => follower.close()));
   await until("all streams are closed", () => app.streams.count() === 0);
 });
 
 Deno.test("event stream: hundreds of readers that reconnect at the same time catch up a few at a time", async () => {
   const databaseUrl = await createDatabase();
-  let [underWay, most] = [0, 0];
+  let [running, maxRunning] = [0, 0];
   const counting = (database: Database): Database => ({
     ...database,
     async query(work, name) {
       const isReading = name === "catch up with events" || name === "find last event";
-      if (isReading) most = Math.max(most, ++underWay);
-      return await database.query(work, name).finally(() => isReading && underWay--);
+      if (isReading) maxRunning = Math.max(maxRunning, ++running);
+      return await database.query(work, name).finally(() => isReading && running--);
     },
   });
   await using app = await openApp({ databaseUrl, env: UNLIMITED, wrapDatabase: counting });
@@ -150,6 +150,6 @@ Deno.test("event stream: hundreds of readers that reconnect at the same time cat
     assert.deepEqual(messages.map(({ id }) => id), written.slice(1));
     await follower.close();
   }
-  assert.ok(most > 0 && most <= 3, `${most} at the same time`);
+  assert.ok(maxRunning > 0 && maxRunning <= 3, `${maxRunning} at the same time`);
   await sql.end();
 });

@@ -36,8 +36,8 @@ function idsOf(messages: readonly StreamMessage[]): string[] {
   return messages.map(({ id }) => id);
 }
 
-/** Repeatable random numbers. */
-function chance(seed: number): (below: number) => number {
+/** Random numbers that are the same in each run. */
+function createRandom(seed: number): (below: number) => number {
   return (below) => (seed = seed * 48_271 % 2_147_483_647) % below;
 }
 
@@ -47,14 +47,14 @@ async function readInPieces(
   key: string,
   options: { query?: string; seed: number; isAll: (received: StreamMessage[]) => boolean },
 ): Promise<StreamMessage[]> {
-  const random = chance(options.seed);
+  const random = createRandom(options.seed);
   const received: StreamMessage[] = [];
   while (!options.isAll(received)) {
-    const most = 1 + random(6);
+    const count = 1 + random(6);
     await using follower = await follow(where, key, { ...options, after: received.at(-1)?.id });
     await until(
       "enough events have arrived",
-      () => follower.messages.length >= most || options.isAll(received.concat(follower.messages)),
+      () => follower.messages.length >= count || options.isAll(received.concat(follower.messages)),
     );
     // Events that arrived before the stream was closed count, too.
     received.push(...follower.messages);
@@ -80,7 +80,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   const { app, key } = payments;
   const staff = await createStaffKey(app);
   await using server = serveApp(app);
-  // An event to start after.
+  // The readers start after this event.
   await payments.charge();
   await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
   let count = Infinity;
@@ -92,7 +92,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
     readInPieces(app, key, { seed: 5, isAll }),
     readInPieces(app, staff, { seed: 7, isAll: isAllSettled, query: "?name=payment_settled" }),
   ]);
-  await using stays = await follow(server.url, staff, { after });
+  await using permanent = await follow(server.url, staff, { after });
   await makeManyEvents(payments);
   count = 1 + 6 * 6 * 2;
   await payments.charge();
@@ -102,11 +102,12 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
     async () => (await listAll(app, staff)).length === count + 1,
   );
   const listed = (await listAll(app, staff)).map(({ id, name }) => ({ id, name }));
-  await stays.untilReceived(count + 1);
-  assert.deepEqual(idsOf(stays.messages), listed.map(({ id }) => id));
-  const begin = (messages: StreamMessage[]) => listed.findIndex(({ id }) => id === messages[0]!.id);
+  await permanent.untilReceived(count + 1);
+  assert.deepEqual(idsOf(permanent.messages), listed.map(({ id }) => id));
+  const startOf = (messages: StreamMessage[]) =>
+    listed.findIndex(({ id }) => id === messages[0]!.id);
   for (const messages of [all, own]) {
-    const expected = listed.slice(begin(messages)).map(({ id }) => id);
+    const expected = listed.slice(startOf(messages)).map(({ id }) => id);
     assert.deepEqual(idsOf(messages), expected.slice(0, messages.length));
     assert.ok(messages.length >= count);
   }
@@ -114,20 +115,20 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   assert.deepEqual(idsOf(settled), expected);
 });
 
-Deno.test("event stream: a reader disconnected before its first event resumes there, with its own events only", async () => {
+Deno.test("event stream: a reader disconnected before its first event resumes at the start id, with its own events only", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];
   await payments.charge();
   await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
   const first = (await listAll(app, staff))[0]!.id;
-  const cutOff = async (key: string) => {
+  const readStartId = async (key: string) => {
     await using follower = await follow(app, key);
     await until("the start id has arrived", () => follower.lastId() !== null);
     return follower.lastId()!;
   };
-  const places = await Promise.all([payments.key, staff, bob].map(cutOff));
-  assert.deepEqual(places, [first, first, NIL]);
+  const startIds = await Promise.all([payments.key, staff, bob].map(readStartId));
+  assert.deepEqual(startIds, [first, first, NIL]);
 
   const { id } = await payments.charge();
   const bobs = await (await payments.post("/charge/", CHARGE, {}, bob)).json();
@@ -136,9 +137,9 @@ Deno.test("event stream: a reader disconnected before its first event resumes th
     const messages = await follower.untilReceived(count);
     return messages.map(({ data }) => JSON.parse(data).data.id);
   };
-  assert.deepEqual(await received(payments.key, places[0]!, 1), [id]);
-  assert.deepEqual(new Set(await received(staff, places[1]!, 2)), new Set([id, bobs.id]));
-  assert.deepEqual(await received(bob, places[2]!, 1), [bobs.id]);
+  assert.deepEqual(await received(payments.key, startIds[0]!, 1), [id]);
+  assert.deepEqual(new Set(await received(staff, startIds[1]!, 2)), new Set([id, bobs.id]));
+  assert.deepEqual(await received(bob, startIds[2]!, 1), [bobs.id]);
 });
 
 Deno.test("event stream: an event committed late arrives in its place, before later ones", async () => {
@@ -155,13 +156,13 @@ Deno.test("event stream: an event committed late arrives in its place, before la
   });
   const slowOne = await begun.promise;
   const quickOne = await writeEvent(writers.sql);
-  // Opening a stream polls once: the committed event is found.
+  // Opening a stream polls once; `quickOne` is committed, but not stable.
   await using later = await follow(app, staff);
   assert.deepEqual(follower.messages, []);
   commit.resolve();
   await slow;
   assert.deepEqual(idsOf(await follower.untilReceived(2)), [slowOne, quickOne]);
-  // One was committed after the stream was opened; the other was not settled then.
+  // `slowOne` was committed after this stream was opened.
   assert.ok(idsOf(await later.untilReceived(1)).includes(slowOne));
   await using resumed = await follow(app, staff, { after: slowOne });
   assert.deepEqual(idsOf(await resumed.untilReceived(1)), [quickOne]);
@@ -254,8 +255,8 @@ Deno.test("event stream: the listening connection reconnects by itself and finds
   await until("no connection is listening", async () => (await listeners()).length === 0);
 });
 
-for (const how of ["cut", "silence"] as const) {
-  Deno.test(`event stream: stays open while the database is unavailable (${how}), and continues afterwards`, async () => {
+for (const failure of ["cut", "silence"] as const) {
+  Deno.test(`event stream: stays open while the database is unavailable (${failure}), and continues afterwards`, async () => {
     const databaseUrl = await createDatabase();
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
@@ -268,9 +269,9 @@ for (const how of ["cut", "silence"] as const) {
     const written = [await writeEvent(writers.sql)];
     await using live = await follow(app, staff, { after: randomUUID() });
     await live.untilReceived(1);
-    proxy[how]();
+    proxy[failure]();
     await until(
-      "it is noticed",
+      "the follower has failed",
       () => app.logged().some(({ event }) => event === "event_follower_failed"),
     );
     for (let i = 0; i < 3; i++) written.push(await writeEvent(writers.sql));
@@ -282,13 +283,13 @@ for (const how of ["cut", "silence"] as const) {
     assert.equal(live.messages.length, 1);
     proxy.restore();
     assert.deepEqual(idsOf(await live.untilReceived(4)), written);
-    await using back = await follow(app, staff, { after: written[0] });
-    assert.deepEqual(idsOf(await back.untilReceived(3)), written.slice(1));
+    await using resumed = await follow(app, staff, { after: written[0] });
+    assert.deepEqual(idsOf(await resumed.untilReceived(3)), written.slice(1));
     assert.equal(app.logged().filter(({ event }) => event === "event_stream_failed").length, 0);
   });
 }
 
-Deno.test("event stream: a database outage while it catches up loses no event", async () => {
+Deno.test("event stream: no event is lost if the database is unavailable while a reader catches up", async () => {
   const databaseUrl = await createDatabase();
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
@@ -303,7 +304,7 @@ Deno.test("event stream: a database outage while it catches up loses no event", 
   // The first page was sent and is not read yet.
   proxy.cut();
   const restored = until(
-    "it is noticed",
+    "the follower has failed",
     () => app.logged().some(({ event }) => event === "event_follower_failed"),
   ).then(proxy.restore);
   const decoder = new TextDecoder();

@@ -119,7 +119,7 @@ Deno.test("event stream: filters by names and resource apply to missed and new e
   }
 });
 
-Deno.test("event stream: an invalid id, name or resource is a 400 and opens no stream", async () => {
+Deno.test("event stream: an invalid id, name or resource returns 400 and opens no stream", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const wrong = {
@@ -224,7 +224,7 @@ Deno.test("event stream: all streams end at shutdown, and no more are opened", a
   await assertProblem(response, 503, "unavailable");
 });
 
-Deno.test("event stream: SIGTERM ends it without an error for the client", async () => {
+Deno.test("event stream: ends without an error for the client after SIGTERM", async () => {
   await using folder = await createDataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   await using follower = await follow(service.url, service.keys.user);
@@ -240,7 +240,7 @@ Deno.test("event stream: SIGTERM ends it without an error for the client", async
   const [message] = await follower.untilReceived(1);
   assert.equal(parseMessage(message!).data.id, id);
   service.signal("SIGTERM");
-  // If it were cut off after the grace period, the client would get an error.
+  // If the stream were cut off after the grace period, the client would get an error.
   assert.equal(await follower.ended, "ended");
   assert.equal((await service.ended).code, 0);
 });

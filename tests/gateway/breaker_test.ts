@@ -13,22 +13,22 @@ import {
 } from "../support/gateway/gateway.ts";
 import { until } from "../support/until.ts";
 
-const NOWHERE = "http://127.0.0.1:2";
+const UNREACHABLE_URL = "http://127.0.0.1:2";
 const OK = { status_code: "200" };
 
 function createTestBreaker() {
   let now = 0;
   const breaker = createCircuitBreaker({ clock: () => now });
-  return { breaker, pass: (ms: number) => now += ms };
+  return { breaker, advance: (ms: number) => now += ms };
 }
 
-/** Five consecutive calls without a response. */
-function open(breaker: ReturnType<typeof createCircuitBreaker>) {
+/** Opens the breaker with five consecutive calls without a response. */
+function openBreaker(breaker: ReturnType<typeof createCircuitBreaker>) {
   for (let count = 0; count < 5; count++) breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
 }
 
-function failure(promise: Promise<unknown>): Promise<GatewayError> {
+function errorOf(promise: Promise<unknown>): Promise<GatewayError> {
   return promise.then(() => assert.fail("The call did not fail"), (error) => error);
 }
 
@@ -44,36 +44,36 @@ Deno.test("breaker: opens after five consecutive calls without a response, and n
 });
 
 Deno.test("breaker: admits one probe after ten seconds and closes on its response", () => {
-  const { breaker, pass } = createTestBreaker();
-  open(breaker);
-  pass(9_999);
+  const { breaker, advance } = createTestBreaker();
+  openBreaker(breaker);
+  advance(9_999);
   assert.equal(breaker.admit(), null);
-  pass(1);
+  advance(1);
   assert.equal(breaker.state(), "half_open");
   const probe = breaker.admit()!;
   assert.equal(breaker.admit(), null);
   assert.equal(breaker.state(), "open", "no other call is admitted");
   probe.responded();
   assert.equal(breaker.state(), "closed");
-  open(breaker);
+  openBreaker(breaker);
 });
 
 Deno.test("breaker: stays open for another ten seconds if the probe fails", () => {
-  const { breaker, pass } = createTestBreaker();
-  open(breaker);
-  pass(10_000);
+  const { breaker, advance } = createTestBreaker();
+  openBreaker(breaker);
+  advance(10_000);
   breaker.admit()!.failed();
   assert.equal(breaker.state(), "open");
-  pass(9_999);
+  advance(9_999);
   assert.equal(breaker.admit(), null);
-  pass(1);
+  advance(1);
   assert.notEqual(breaker.admit(), null);
 });
 
 Deno.test("breaker: admits another probe after an abandoned one", () => {
-  const { breaker, pass } = createTestBreaker();
-  open(breaker);
-  pass(10_000);
+  const { breaker, advance } = createTestBreaker();
+  openBreaker(breaker);
+  advance(10_000);
   breaker.admit()!.abandoned();
   assert.equal(breaker.state(), "half_open");
   breaker.admit()!.responded();
@@ -81,12 +81,12 @@ Deno.test("breaker: admits another probe after an abandoned one", () => {
 });
 
 Deno.test("breaker: ignores results of calls that started before it opened", () => {
-  const { breaker, pass } = createTestBreaker();
+  const { breaker, advance } = createTestBreaker();
   const early = Array.from({ length: 3 }, () => breaker.admit()!);
-  open(breaker);
+  openBreaker(breaker);
   early[0]!.responded();
   assert.equal(breaker.state(), "open");
-  pass(10_000);
+  advance(10_000);
   const probe = breaker.admit()!;
   early[1]!.failed();
   early[2]!.abandoned();
@@ -96,17 +96,17 @@ Deno.test("breaker: ignores results of calls that started before it opened", () 
 });
 
 Deno.test("breaker: does not stay open longer after the clock was set back", () => {
-  const { breaker, pass } = createTestBreaker();
-  open(breaker);
-  pass(-3_600_000);
+  const { breaker, advance } = createTestBreaker();
+  openBreaker(breaker);
+  advance(-3_600_000);
   assert.equal(breaker.state(), "half_open");
 });
 
 Deno.test("client: sends nothing while the breaker is open, and calls again after a successful probe", async () => {
-  const { breaker, pass } = createTestBreaker();
-  const gateway = clientFor(NOWHERE, { breaker });
+  const { breaker, advance } = createTestBreaker();
+  const gateway = clientFor(UNREACHABLE_URL, { breaker });
   for (let count = 0; count < 5; count++) {
-    const error = await failure(gateway.cancel("order-101"));
+    const error = await errorOf(gateway.cancel("order-101"));
     assert.equal(error.outcome, "unknown");
     assert.equal(error.failure, "unreachable");
   }
@@ -115,14 +115,14 @@ Deno.test("client: sends nothing while the breaker is open, and calls again afte
   await using fake = openFakeGateway(respondWith(OK));
   const shared = clientFor(fake.url, { breaker });
   for (const call of [shared.cancel, shared.getStatus]) {
-    const error = await failure(call("order-101"));
+    const error = await errorOf(call("order-101"));
     assert.equal(error.name, "GatewayAPIError");
     assert.equal(error.failure, "unreachable");
     assert.equal(error.outcome, "refused");
   }
   assert.equal(fake.received.length, 0);
 
-  pass(10_000);
+  advance(10_000);
   assert.equal(shared.breakerState(), "half_open");
   await shared.cancel("order-101");
   assert.equal(shared.breakerState(), "closed");
@@ -134,7 +134,9 @@ Deno.test("client: stops retrying a read once the breaker is open", async () => 
   const { breaker } = createTestBreaker();
   for (let count = 0; count < 3; count++) breaker.admit()!.failed();
   const waits = createWaits();
-  const error = await failure(clientFor(NOWHERE, { breaker, wait: waits.wait }).getStatus("id"));
+  const error = await errorOf(
+    clientFor(UNREACHABLE_URL, { breaker, wait: waits.wait }).getStatus("id"),
+  );
   assert.equal(error.failure, "unreachable");
   assert.equal(waits.pauses.length, 1);
   assert.equal(breaker.state(), "open");
@@ -143,7 +145,7 @@ Deno.test("client: stops retrying a read once the breaker is open", async () => 
 Deno.test("client: error responses do not open the breaker", async () => {
   await using fake = openFakeGateway(() => new Response("Bad Gateway", { status: 502 }));
   const gateway = clientFor(fake.url);
-  for (let count = 0; count < 10; count++) await failure(gateway.cancel("order-101"));
+  for (let count = 0; count < 10; count++) await errorOf(gateway.cancel("order-101"));
   assert.equal(gateway.breakerState(), "closed");
 });
 
@@ -157,14 +159,14 @@ Deno.test("client: timeouts open the breaker, aborts by the caller do not", asyn
   const gateway = clientFor(server.url, { wait: waits.wait });
   for (let count = 1; count <= 6; count++) {
     const caller = new AbortController();
-    const call = failure(gateway.cancel("order-101", { signal: caller.signal }));
+    const call = errorOf(gateway.cancel("order-101", { signal: caller.signal }));
     await until("the request has arrived", () => arrived === count);
     caller.abort();
     assert.equal((await call).failure, "aborted");
   }
   assert.equal(gateway.breakerState(), "closed");
   for (let count = 7; count <= 11; count++) {
-    const call = failure(gateway.cancel("order-101"));
+    const call = errorOf(gateway.cancel("order-101"));
     await until("the request has arrived", () => arrived === count);
     waits.passDeadlines();
     assert.equal((await call).failure, "timeout");
@@ -172,7 +174,7 @@ Deno.test("client: timeouts open the breaker, aborts by the caller do not", asyn
   assert.equal(gateway.breakerState(), "open");
 });
 
-Deno.test("client: with the breaker open, a call fails at once although every slot is in use", async () => {
+Deno.test("client: a call fails at once while the breaker is open, even if every slot is in use", async () => {
   const { breaker } = createTestBreaker();
   let arrived = 0;
   await using server = openRawServer(async (connection) => {
@@ -181,24 +183,24 @@ Deno.test("client: with the breaker open, a call fails at once although every sl
   });
   const waits = createWaits();
   const gateway = clientFor(server.url, { breaker, maxInFlight: 1, wait: waits.wait });
-  const first = failure(gateway.cancel("first"));
+  const first = errorOf(gateway.cancel("first"));
   await until("the only slot is in use", () => arrived === 1);
-  open(breaker);
-  assert.equal((await failure(gateway.cancel("second"))).outcome, "refused");
+  openBreaker(breaker);
+  assert.equal((await errorOf(gateway.cancel("second"))).outcome, "refused");
   waits.passDeadlines();
   await first;
 });
 
 Deno.test("readiness: shows the gateway as down while the breaker is open, and stays ready", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
-  const ready = async () => {
+  const gatewayState = async () => {
     const response = await app.request("/health/ready/");
     assert.equal(response.status, 200);
     return (await response.json()).checks.gateway;
   };
-  assert.equal(await ready(), "ok");
-  for (let count = 0; count < 5; count++) await failure(app.gateway.cancel("order-101"));
-  assert.equal(await ready(), "down");
+  assert.equal(await gatewayState(), "ok");
+  for (let count = 0; count < 5; count++) await errorOf(app.gateway.cancel("order-101"));
+  assert.equal(await gatewayState(), "down");
 });
 
 Deno.test("client: a timeout after waiting for a slot does not count as a failure of the gateway", async () => {
@@ -214,8 +216,8 @@ Deno.test("client: a timeout after waiting for a slot does not count as a failur
   const client = clientFor(gateway.url, { maxInFlight: SLOTS, clock: () => now, wait });
   const first = Array.from({ length: SLOTS }, () => client.cancel("first"));
   await until("the first calls have arrived", () => gateway.received.length === SLOTS);
-  // These get their slot after most of their time has passed, and then time out.
-  const others = Array.from({ length: SLOTS }, () => failure(client.cancel("later")));
+  // These calls get a slot when most of their deadline has passed, and then time out.
+  const others = Array.from({ length: SLOTS }, () => errorOf(client.cancel("later")));
   now = 9_000;
   early.resolve();
   await Promise.all(first);

@@ -16,7 +16,7 @@ const CHARGE = {
   transaction_details: { order_id: "order-101", gross_amount: 44_000 },
 };
 
-function failure(promise: Promise<unknown>): Promise<GatewayError> {
+function errorOf(promise: Promise<unknown>): Promise<GatewayError> {
   return promise.then(() => assert.fail("The call did not fail"), (error) => error);
 }
 
@@ -31,16 +31,16 @@ function openSlowGateway() {
   return {
     url: fake.url,
     received: fake.received,
-    isWaiting: (count: number) => until("requests are waiting", () => waiting.length >= count),
-    respondToAll: () => waiting.splice(0).forEach((answer) => answer(OK)),
+    untilWaiting: (count: number) => until("requests are waiting", () => waiting.length >= count),
+    respondToAll: () => waiting.splice(0).forEach((respond) => respond(OK)),
     async [Symbol.asyncDispose]() {
-      waiting.splice(0).forEach((answer) => answer(OK));
+      waiting.splice(0).forEach((respond) => respond(OK));
       await fake[Symbol.asyncDispose]();
     },
   };
 }
 
-Deno.test("deadline: is 10 seconds, 15 for a charge, or the caller's", async () => {
+Deno.test("deadline: is 10 seconds, 15 seconds for a charge, or the value that the caller sets", async () => {
   await using fake = openFakeGateway(respondWith(OK));
   const waits = createWaits();
   const gateway = clientFor(fake.url, { wait: waits.wait });
@@ -69,8 +69,8 @@ for (const [what, bytes] of Object.entries(STALLS)) {
     const waits = createWaits();
     const gateway = clientFor(server.url, { wait: waits.wait });
     const failures = [
-      failure(gateway.cancel("order-101")),
-      failure(gateway.getStatus("order-101")),
+      errorOf(gateway.cancel("order-101")),
+      errorOf(gateway.getStatus("order-101")),
     ];
     await until("both requests have arrived", () => served === 2);
     waits.passDeadlines();
@@ -95,7 +95,7 @@ for (const [what, respond] of Object.entries(TEMPORARY)) {
     await using fake = openFakeGateway(respond);
     const waits = createWaits();
     const gateway = clientFor(fake.url, { wait: waits.wait, random: () => 0.5 });
-    await failure(gateway.getStatus("order-101"));
+    await errorOf(gateway.getStatus("order-101"));
     assert.equal(fake.received.length, 4);
     assert.deepEqual(waits.pauses, [50, 100, 200]);
 
@@ -109,7 +109,7 @@ for (const [what, respond] of Object.entries(TEMPORARY)) {
       () => gateway.getCardToken("4811111111111114", 1, 2030, "123"),
       () => gateway.registerCard("4811111111111114", 1, 2030),
     ];
-    for (const write of writes) await failure(write());
+    for (const write of writes) await errorOf(write());
     assert.equal(fake.received.length, writes.length);
   });
 }
@@ -127,11 +127,11 @@ Deno.test("retry: repeats a read after a broken connection", async () => {
 Deno.test("retry: does not repeat a read after a definite error", async () => {
   for (const body of [{ status_code: "404" }, { status_code: "401" }, { status_code: "412" }]) {
     await using fake = openFakeGateway(respondWith(body));
-    await failure(clientFor(fake.url).getStatus("order-101"));
+    await errorOf(clientFor(fake.url).getStatus("order-101"));
     assert.equal(fake.received.length, 1);
   }
   await using unreadable = openFakeGateway(() => new Response("<html>"));
-  await failure(clientFor(unreadable.url).getStatus("order-101"));
+  await errorOf(clientFor(unreadable.url).getStatus("order-101"));
   assert.equal(unreadable.received.length, 1);
 });
 
@@ -154,7 +154,7 @@ Deno.test("retry: waits as long as Retry-After says", async () => {
 Deno.test("retry: does not wait beyond the deadline", async () => {
   const headers = { "Retry-After": "10" };
   await using fake = openFakeGateway(() => Response.json({ status_code: "429" }, { headers }));
-  const error = await failure(clientFor(fake.url).getStatus("order-101"));
+  const error = await errorOf(clientFor(fake.url).getStatus("order-101"));
   assert.equal(error.name, "GatewayRateLimitError");
   assert.equal(error.retryAfterSeconds, 10);
   assert.equal(fake.received.length, 1);
@@ -172,24 +172,24 @@ Deno.test("write: is sent once when a reused connection breaks", async () => {
   });
   const gateway = clientFor(server.url);
   await gateway.getStatus("order-101");
-  const error = await failure(gateway.charge(CHARGE));
+  const error = await errorOf(gateway.charge(CHARGE));
   assert.equal(error.outcome, "unknown");
   assert.equal(requests, 2);
   assert.equal(server.connections(), 1);
 });
 
-Deno.test("abort: ends the call at once, before, while waiting for and after getting a slot", async () => {
+Deno.test("abort: ends the call at once, whether it has not started, waits for a slot or is sent", async () => {
   await using slow = openSlowGateway();
   const gateway = clientFor(slow.url, { maxInFlight: 1 });
-  const early = await failure(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
+  const early = await errorOf(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
   assert.equal(early.failure, "aborted");
   assert.equal(early.outcome, "refused");
   assert.equal(slow.received.length, 0);
 
   const [sent, queued] = [new AbortController(), new AbortController()];
-  const first = failure(gateway.cancel("order-101", { signal: sent.signal }));
-  await slow.isWaiting(1);
-  const second = failure(gateway.cancel("order-102", { signal: queued.signal }));
+  const first = errorOf(gateway.cancel("order-101", { signal: sent.signal }));
+  await slow.untilWaiting(1);
+  const second = errorOf(gateway.cancel("order-102", { signal: queued.signal }));
   queued.abort();
   assert.equal((await second).outcome, "refused");
   sent.abort(new Error("secret reasons"));
@@ -203,7 +203,7 @@ Deno.test("limit: runs maxInFlight calls at the same time, the others in order o
   const gateway = clientFor(slow.url, { maxInFlight: 2 });
   const calls = ["a", "b", "c", "d", "e"].map((id) => gateway.cancel(id));
   for (const count of [2, 2, 1]) {
-    await slow.isWaiting(count);
+    await slow.untilWaiting(count);
     slow.respondToAll();
   }
   await Promise.all(calls);
@@ -213,12 +213,12 @@ Deno.test("limit: runs maxInFlight calls at the same time, the others in order o
 
 Deno.test("limit: a call that times out while waiting is not sent and does not count for the breaker", async () => {
   await using slow = openSlowGateway();
-  const held = createWaits();
-  const gateway = clientFor(slow.url, { maxInFlight: 1, wait: held.wait });
-  const first = failure(gateway.cancel("first"));
-  await slow.isWaiting(1);
-  const others = Array.from({ length: 5 }, (_, index) => failure(gateway.cancel(`other-${index}`)));
-  held.passDeadlines();
+  const waits = createWaits();
+  const gateway = clientFor(slow.url, { maxInFlight: 1, wait: waits.wait });
+  const first = errorOf(gateway.cancel("first"));
+  await slow.untilWaiting(1);
+  const others = Array.from({ length: 5 }, (_, index) => errorOf(gateway.cancel(`other-${index}`)));
+  waits.passDeadlines();
   assert.equal((await first).outcome, "unknown");
   for (const error of await Promise.all(others)) {
     assert.equal(error.failure, "timeout");
@@ -228,14 +228,14 @@ Deno.test("limit: a call that times out while waiting is not sent and does not c
   assert.equal(gateway.breakerState(), "closed");
 
   const next = gateway.cancel("next");
-  await slow.isWaiting(2);
+  await slow.untilWaiting(2);
   slow.respondToAll();
   await next;
 });
 
 Deno.test("call: leaves no timer and no listener behind", async () => {
   await using fake = openFakeGateway(respondWith(OK));
-  // With real timers, one that is left behind fails the test.
+  // Real timers: the test fails if one of them is left behind.
   const gateway = clientFor(fake.url, { wait: undefined });
   const { signal } = new AbortController();
   let listeners = 0;
@@ -260,7 +260,7 @@ Deno.test("retry: works with real timers", async () => {
   assert.equal(fake.received.length, 2);
 });
 
-Deno.test("exchange log: an error in it does not fail the call", async () => {
+Deno.test("exchange log: an error in onExchange does not fail the call", async () => {
   await using gateway = openFakeGateway(respondWith({ status_code: "201", transaction_id: "1" }));
   const client = clientFor(gateway.url, {
     onExchange: () => {

@@ -27,8 +27,8 @@ interface Pair extends AsyncDisposable {
   /** A bank transfer, unless `more` says otherwise. */
   charge(orderId: string, more?: Record<string, unknown>): ReturnType<GatewayClient["charge"]>;
   chargeCard(orderId: string, card: string, more?: object): ReturnType<GatewayClient["charge"]>;
-  /** Makes a settled card payment and returns its transaction id. */
-  settleCard(orderId: string, amount?: number): Promise<string>;
+  /** Charges a card, settles the payment and returns its transaction id. */
+  settleCard(orderId: string): Promise<string>;
 }
 
 async function openPair(
@@ -112,7 +112,7 @@ Deno.test("client and sandbox: charge every payment type and read its status", a
     category: "drinks",
     url: "https://shop.example.com/1",
   }];
-  const kinds: Record<string, [request: Record<string, unknown>, shows: string]> = {
+  const kinds: Record<string, [request: Record<string, unknown>, shownField: string]> = {
     bca: [{ bank_transfer: { bank: "bca" } }, "va_numbers"],
     bni: [{ bank_transfer: { bank: "bni" } }, "va_numbers"],
     bri: [{ bank_transfer: { bank: "bri" } }, "va_numbers"],
@@ -140,14 +140,14 @@ Deno.test("client and sandbox: charge every payment type and read its status", a
       customer_details: customer,
     }, "redirect_url"],
   };
-  for (const [kind, [request, shows]] of Object.entries(kinds)) {
+  for (const [kind, [request, shownField]] of Object.entries(kinds)) {
     const { statusCode, body } = await pair.charge(kind, request);
     assert.equal(statusCode, "201", kind);
     assert.equal(body.transaction_status, "pending", kind);
     assert.equal(body.gross_amount, "44000.00", kind);
     assert.match(body.expiry_time!, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, kind);
-    const shown = body[shows];
-    assert.ok(Array.isArray(shown) ? shown.length > 0 : shown, `${kind} has no ${shows}`);
+    const shown = body[shownField];
+    assert.ok(Array.isArray(shown) ? shown.length > 0 : shown, `${kind} has no ${shownField}`);
     const status = await pair.client.getStatus(body.transaction_id!);
     assert.equal(status.body.transaction_status, "pending", kind);
     assert.equal(status.body.order_id, kind);
@@ -340,7 +340,7 @@ Deno.test("client and sandbox: create, read, pay and void an invoice", async () 
   assert.ok(wrong instanceof GatewayValidationError);
 });
 
-Deno.test("client and sandbox: each refusal has its error class", async () => {
+Deno.test("client and sandbox: the client throws a specific error class for each kind of refusal", async () => {
   await using pair = await openPair();
   const { client } = pair;
   await pair.charge("taken");
@@ -380,31 +380,31 @@ Deno.test("client and sandbox: each refusal has its error class", async () => {
   }
 });
 
-/** For each fault of a charge: the client's error, and whether the charge was made. */
+/** For each fault of a charge: the client's error, and whether the sandbox executes the charge. */
 const FAULTS: Record<string, {
   kind: new (...args: never[]) => GatewayError;
   failure: GatewayError["failure"];
   statusCode: string | null;
-  isDone: boolean;
+  isCharged: boolean;
 }> = {
-  no_answer: { kind: GatewayAPIError, failure: "timeout", statusCode: null, isDone: false },
-  reset: { kind: GatewayAPIError, failure: "unreachable", statusCode: null, isDone: false },
-  error_500: { kind: GatewayAPIError, failure: "answered", statusCode: "500", isDone: false },
-  error_503: { kind: GatewayAPIError, failure: "answered", statusCode: "503", isDone: false },
-  hidden_500: { kind: GatewayAPIError, failure: "answered", statusCode: "500", isDone: false },
+  no_answer: { kind: GatewayAPIError, failure: "timeout", statusCode: null, isCharged: false },
+  reset: { kind: GatewayAPIError, failure: "unreachable", statusCode: null, isCharged: false },
+  error_500: { kind: GatewayAPIError, failure: "answered", statusCode: "500", isCharged: false },
+  error_503: { kind: GatewayAPIError, failure: "answered", statusCode: "503", isCharged: false },
+  hidden_500: { kind: GatewayAPIError, failure: "answered", statusCode: "500", isCharged: false },
   rate_limit: {
     kind: GatewayRateLimitError,
     failure: "answered",
     statusCode: "429",
-    isDone: false,
+    isCharged: false,
   },
-  html: { kind: GatewayAPIError, failure: "answered", statusCode: "502", isDone: false },
-  broken_json: { kind: GatewayAPIError, failure: "answered", statusCode: "200", isDone: true },
-  answer_lost: { kind: GatewayAPIError, failure: "unreachable", statusCode: null, isDone: true },
+  html: { kind: GatewayAPIError, failure: "answered", statusCode: "502", isCharged: false },
+  broken_json: { kind: GatewayAPIError, failure: "answered", statusCode: "200", isCharged: true },
+  answer_lost: { kind: GatewayAPIError, failure: "unreachable", statusCode: null, isCharged: true },
 };
 
 for (const [fault, expected] of Object.entries(FAULTS)) {
-  Deno.test(`charge: with the fault ${fault} fails with the expected error and outcome`, async () => {
+  Deno.test(`charge: with the fault ${fault}, fails with the expected error and outcome`, async () => {
     await using pair = await openPair();
     await pair.fault("charge", fault, { retry_after: 3 });
     const charged = errorOf(pair.charge("one"));
@@ -417,7 +417,7 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
     if (fault === "rate_limit") assert.equal(error.retryAfterSeconds, 3);
     // The client never repeats a charge, so the sandbox has at most one transaction.
     const list = await (await fetch(`${pair.url}/_sandbox/transactions`)).json();
-    assert.equal(list.length, expected.isDone ? 1 : 0);
+    assert.equal(list.length, expected.isCharged ? 1 : 0);
   });
 
   const isTemporary = expected.failure === "unreachable" || expected.statusCode !== "200";
@@ -426,27 +426,27 @@ for (const [fault, expected] of Object.entries(FAULTS)) {
     : isTemporary
     ? "is retried"
     : "is not retried";
-  Deno.test(`status: with the fault ${fault} ${ending}`, async () => {
+  Deno.test(`status: with the fault ${fault}, the read ${ending}`, async () => {
     await using pair = await openPair();
     await pair.charge("one");
     await pair.fault("status", fault);
-    const asked = pair.client.getStatus("one");
+    const reading = pair.client.getStatus("one");
     if (expected.failure === "timeout") {
-      const error = errorOf(asked);
+      const error = errorOf(reading);
       await passDeadline(pair);
       assert.equal((await error).failure, "timeout");
     } else if (isTemporary) {
-      assert.equal((await asked).body.order_id, "one");
+      assert.equal((await reading).body.order_id, "one");
     } else {
-      assert.equal((await errorOf(asked)).statusCode, expected.statusCode);
+      assert.equal((await errorOf(reading)).statusCode, expected.statusCode);
     }
   });
 }
 
-/** Ends the call's deadline once the sandbox has used the fault. */
+/** Lets the call's deadline pass once the sandbox has used the fault. */
 async function passDeadline(pair: Pair): Promise<void> {
-  const armed = async () => await (await fetch(`${pair.url}/_sandbox/faults`)).json();
-  await until("the fault is used", async () => (await armed()).length === 0);
+  const unusedFaults = async () => await (await fetch(`${pair.url}/_sandbox/faults`)).json();
+  await until("the fault is used", async () => (await unusedFaults()).length === 0);
   pair.waits.passDeadlines();
 }
 
@@ -454,8 +454,8 @@ Deno.test("charge: succeeds after a delay", async () => {
   await using pair = await openPair();
   await pair.fault("charge", "delay", { delay_ms: 50 });
   assert.equal((await pair.charge("late")).statusCode, "201");
-  const armed = await (await fetch(`${pair.url}/_sandbox/faults`)).json();
-  assert.deepEqual(armed, []);
+  const unused = await (await fetch(`${pair.url}/_sandbox/faults`)).json();
+  assert.deepEqual(unused, []);
 });
 
 Deno.test("charge: a second call with the key of a running call creates no transaction", async () => {
@@ -469,7 +469,10 @@ Deno.test("charge: a second call with the key of a running call creates no trans
   const options = { idempotencyKey: "key", signal: abort.signal };
   const first = errorOf(pair.client.charge(payload("one"), options));
   const list = async () => await (await fetch(`${pair.url}/_sandbox/transactions`)).json();
-  await until("it is charged", async () => (await list()).length === 1);
+  await until(
+    "the first call has created its transaction",
+    async () => (await list()).length === 1,
+  );
   const second = await pair.client.charge(payload("two"), { idempotencyKey: "key" });
   assert.ok(isEarlierCallInProgress(second));
   assert.equal((await list()).length, 1);
@@ -495,8 +498,8 @@ Deno.test("notification: can arrive before the response of the charge, with a va
   hasResponse = true;
   assert.equal(notified.length, 1);
   const { order_id, status_code, gross_amount, signature_key } = notified[0]!;
-  const isOurs = pair.client.verifySignature(order_id, status_code, gross_amount, signature_key);
-  assert.equal(isOurs, true);
+  const isValid = pair.client.verifySignature(order_id, status_code, gross_amount, signature_key);
+  assert.equal(isValid, true);
 });
 
 Deno.test("embedded default: starts a sandbox, and the client calls it", async () => {
@@ -515,7 +518,7 @@ Deno.test("embedded default: starts a sandbox, and the client calls it", async (
   assert.ok((await client.getCardToken(GOOD_CARD, 12, 2030, "123")).body.token_id);
 });
 
-Deno.test("GATEWAY_SERVER_KEY: no sandbox is started with it", async () => {
+Deno.test("GATEWAY_SERVER_KEY: if it is set, no sandbox is started", async () => {
   const config = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/nowhere");
   await using gateway = await openGateway(config, createLog(() => {}));
   assert.equal(gateway.sandbox, null);

@@ -8,8 +8,8 @@ import {
   sendBytes,
 } from "../support/gateway/gateway.ts";
 
-/** The error of a write with this response; a read with the same response must fail alike. */
-async function failuresOf(respond: () => Response) {
+/** The error of a write with this response. Asserts that a read fails with the same error class. */
+async function writeErrorOf(respond: () => Response) {
   await using fake = openFakeGateway(respond);
   const gateway = clientFor(fake.url);
   const [write, read] = await Promise.all([
@@ -36,7 +36,7 @@ const KINDS = {
 for (const [code, name] of Object.entries(KINDS)) {
   Deno.test(`error: ${code} is a ${name} with the outcome refused`, async () => {
     const body = { status_code: code, status_message: "No, thank you.", id: "some-id" };
-    // With HTTP 200, as the gateway sends it, with the same HTTP status, and without a body code.
+    // With HTTP 200, as the gateway sends it; with the same HTTP status; and without a body code.
     for (
       const respond of [
         () => Response.json(body),
@@ -45,7 +45,7 @@ for (const [code, name] of Object.entries(KINDS)) {
         () => Response.json({ status_message: "No, thank you." }, { status: Number(code) }),
       ]
     ) {
-      const error = await failuresOf(respond);
+      const error = await writeErrorOf(respond);
       assert.ok(error instanceof errors[name]);
       assert.equal(Object.getPrototypeOf(errors[name]), errors.GatewayError);
       assert.equal(error.name, name);
@@ -60,26 +60,26 @@ for (const [code, name] of Object.entries(KINDS)) {
 
 Deno.test("error: the body code takes precedence over the HTTP status", async () => {
   assert.equal(
-    await failuresOf(() => Response.json({ status_code: "200" }, { status: 500 })),
+    await writeErrorOf(() => Response.json({ status_code: "200" }, { status: 500 })),
     null,
   );
-  const error = await failuresOf(() => Response.json({ status_code: "406" }, { status: 401 }));
+  const error = await writeErrorOf(() => Response.json({ status_code: "406" }, { status: 401 }));
   assert.ok(error instanceof errors.GatewayDuplicateOrderError);
 });
 
 Deno.test("error: the HTTP status counts if the body code is invalid", async () => {
   for (const status_code of ["", "abc", "20", "2000", null, {}, ["200"], true, 2.5]) {
-    assert.equal(await failuresOf(() => Response.json({ status_code })), null);
-    const error = await failuresOf(() => Response.json({ status_code }, { status: 401 }));
+    assert.equal(await writeErrorOf(() => Response.json({ status_code })), null);
+    const error = await writeErrorOf(() => Response.json({ status_code }, { status: 401 }));
     assert.ok(error instanceof errors.GatewayAuthenticationError);
   }
 });
 
 Deno.test("error: 2xx and a body code of 407 are results, HTTP 407 is an error", async () => {
   for (const status_code of ["200", "201", "202", "204", "407", 407]) {
-    assert.equal(await failuresOf(() => Response.json({ status_code })), null);
+    assert.equal(await writeErrorOf(() => Response.json({ status_code })), null);
   }
-  const error = await failuresOf(() => Response.json({}, { status: 407 }));
+  const error = await writeErrorOf(() => Response.json({}, { status: 407 }));
   assert.equal(error?.name, "GatewayAPIError");
 });
 
@@ -91,7 +91,7 @@ Deno.test("error: 5xx in body or HTTP status leaves the outcome of a write unkno
       () => Response.json({ status_message: message }, { status: 500 }),
     ]
   ) {
-    const error = await failuresOf(respond);
+    const error = await writeErrorOf(respond);
     assert.ok(error instanceof errors.GatewayAPIError);
     assert.equal(error.statusCode, "500");
     assert.equal(error.message, message);
@@ -99,13 +99,13 @@ Deno.test("error: 5xx in body or HTTP status leaves the outcome of a write unkno
   }
 });
 
-Deno.test("error: a proxy timeout leaves the outcome of a write unknown", async () => {
+Deno.test("error: HTTP 408 or 499 of a proxy leaves the outcome of a write unknown, 408 in the body does not", async () => {
   for (const status of [408, 499]) {
-    const error = await failuresOf(() => new Response("Timeout", { status }));
+    const error = await writeErrorOf(() => new Response("Timeout", { status }));
     assert.equal(error?.outcome, "unknown");
   }
-  const wrongType = await failuresOf(() => Response.json({ status_code: "408" }));
-  assert.equal(wrongType?.outcome, "refused");
+  const inBody = await writeErrorOf(() => Response.json({ status_code: "408" }));
+  assert.equal(inBody?.outcome, "refused");
 });
 
 const NO_JSON: Record<string, string> = {
@@ -122,13 +122,13 @@ const NO_JSON: Record<string, string> = {
 for (const [what, body] of Object.entries(NO_JSON)) {
   Deno.test(`error: ${what} is not a result, and leaves the outcome of a write unknown`, async () => {
     for (const status of [200, 201, 202, 404, 502]) {
-      const error = await failuresOf(() => new Response(body, { status }));
+      const error = await writeErrorOf(() => new Response(body, { status }));
       assert.equal(error?.name, "GatewayAPIError");
       assert.equal(error?.statusCode, String(status));
       assert.equal(error?.data, null);
       assert.equal(error?.outcome, "unknown");
     }
-    const unauthorized = await failuresOf(() => new Response(body, { status: 401 }));
+    const unauthorized = await writeErrorOf(() => new Response(body, { status: 401 }));
     assert.ok(unauthorized instanceof errors.GatewayAuthenticationError);
     assert.equal(unauthorized.outcome, "unknown");
   });
@@ -136,17 +136,17 @@ for (const [what, body] of Object.entries(NO_JSON)) {
 
 Deno.test("error: a 4xx without the gateway's fields leaves the outcome of a write unknown", async () => {
   for (const status of [400, 401, 403, 404, 406, 429]) {
-    const error = await failuresOf(() => Response.json({ message: "Forbidden" }, { status }));
+    const error = await writeErrorOf(() => Response.json({ message: "Forbidden" }, { status }));
     assert.equal(error?.outcome, "unknown", String(status));
   }
 });
 
 Deno.test("error: a body of exactly the size limit is read", async () => {
   const body = '{"status_code":"200"}'.padEnd(262_144);
-  assert.equal(await failuresOf(() => new Response(body)), null);
+  assert.equal(await writeErrorOf(() => new Response(body)), null);
 });
 
-Deno.test("error: has the validation messages, under each name the gateway uses", async () => {
+Deno.test("error: has the validation messages from each field that the gateway uses for them", async () => {
   const cases = [
     { status_code: "400", validation_messages: ["amount is required", 7, null, "name is, too"] },
     { error_messages: ["amount is required", "name is, too"] },
@@ -155,14 +155,14 @@ Deno.test("error: has the validation messages, under each name the gateway uses"
     },
   ];
   for (const body of cases) {
-    const error = await failuresOf(() => Response.json(body, { status: 400 }));
+    const error = await writeErrorOf(() => Response.json(body, { status: 400 }));
     assert.ok(error instanceof errors.GatewayValidationError);
     assert.deepEqual(error.validationMessages, ["amount is required", "name is, too"]);
     assert.equal(error.message, "amount is required; name is, too");
   }
 });
 
-Deno.test("error: has the seconds of a Retry-After in seconds or as a date", async () => {
+Deno.test("error: has the seconds of a Retry-After header that is a number or a date", async () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
   const headers = {
     "7": 7,
@@ -182,7 +182,7 @@ Deno.test("error: has the seconds of a Retry-After in seconds or as a date", asy
   }
 });
 
-Deno.test("error: any response is a result or a GatewayError", async () => {
+Deno.test("error: every response becomes a result or a GatewayError", async () => {
   const codes = ["200", "201", "407", "400", "500", 200, "x", null];
   const objects = fc.record({ status_code: fc.constantFrom(...codes), more: fc.anything() })
     .map((body) => new TextEncoder().encode(toJson(body)));
@@ -216,9 +216,9 @@ function toJson(value: unknown): string {
 
 Deno.test("error: an extremely nested body does not crash the client", async () => {
   const deep = `{"status_code":"400","deep":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
-  const error = await failuresOf(() => new Response(deep));
+  const error = await writeErrorOf(() => new Response(deep));
   assert.ok(error instanceof errors.GatewayValidationError);
-  assert.equal(await failuresOf(() => new Response(deep.replace("400", "200"))), null);
+  assert.equal(await writeErrorOf(() => new Response(deep.replace("400", "200"))), null);
 });
 
 Deno.test("error: masks a body with thousands of secrets in reasonable time", async () => {
@@ -226,7 +226,7 @@ Deno.test("error: masks a body with thousands of secrets in reasonable time", as
     { length: 7_000 },
     (_, index) => ({ token: `secret-token-${index}` }),
   );
-  const error = await failuresOf(() => Response.json({ status_code: "400", secrets }));
+  const error = await writeErrorOf(() => Response.json({ status_code: "400", secrets }));
   assert.ok(error instanceof errors.GatewayValidationError);
   assert.doesNotMatch(JSON.stringify(error.data), /secret-token/);
 });
@@ -262,7 +262,7 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
       assert.equal(error.failure, "unreachable");
       assert.equal(error.outcome, "unknown");
       assert.equal(error.statusCode, null);
-      // Deno would have sent it again by itself.
+      // Deno must not send the request again by itself (denoland/deno#35610).
       assert.equal(server.connections(), number + 1);
     }
   });

@@ -13,7 +13,7 @@ import {
   SERVER_KEY,
 } from "../support/gateway/gateway.ts";
 
-const NOWHERE = "http://127.0.0.1:2";
+const UNREACHABLE_URL = "http://127.0.0.1:2";
 const CARD = "4811111111111114";
 
 const SECRET_FIELDS = [
@@ -76,8 +76,8 @@ Deno.test("mask: hides 3-D Secure tokens and credentials", () => {
 
 Deno.test("mask: hides known secrets anywhere and in every encoding", () => {
   const token = 'a/b+c="d e';
-  const spelled = [token, encodeURIComponent(token), JSON.stringify(token), 'a\\/b+c=\\"d e'];
-  for (const text of spelled) assert.equal(maskText(`<${text}>`, [token]).includes("d"), false);
+  const encodings = [token, encodeURIComponent(token), JSON.stringify(token), 'a\\/b+c=\\"d e'];
+  for (const text of encodings) assert.equal(maskText(`<${text}>`, [token]).includes("d"), false);
   assert.equal(maskText("x abcdefghij", ["abcdefgh", "abcdefghij"]), "x [secret]");
   assert.equal(
     maskText("CVV 123 is wrong, 1234 is not it", ["123"]),
@@ -142,9 +142,9 @@ Deno.test("exchange: has the exact text of request and response, and the attempt
   ]);
 });
 
-Deno.test("exchange: is reported without a response, too", async () => {
+Deno.test("exchange: is also reported for a call without a response", async () => {
   const exchanges: Exchange[] = [];
-  const gateway = clientFor(NOWHERE, { onExchange: (each) => exchanges.push(each) });
+  const gateway = clientFor(UNREACHABLE_URL, { onExchange: (each) => exchanges.push(each) });
   await assert.rejects(gateway.cancel("order-101"));
   assert.equal(exchanges.length, 1);
   assert.equal(exchanges[0]!.failure, "unreachable");
@@ -170,7 +170,7 @@ Deno.test("exchange: is logged as gateway_exchange with secrets masked", async (
   assert.equal(line.attempt, 1);
 });
 
-/** Everything of an error that could reach a log or a caller. */
+/** All text of an error that could appear in a log or a response. */
 function textOf(error: GatewayError): string {
   let text = JSON.stringify(error.data) + JSON.stringify(error.validationMessages);
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
@@ -179,9 +179,9 @@ function textOf(error: GatewayError): string {
   return text + Deno.inspect(error, { depth: 10 });
 }
 
-Deno.test("error: of an unreachable gateway does not contain the card", async () => {
+Deno.test("error: does not contain the card if the gateway is unreachable", async () => {
   for (const secrets of [[CARD, "987"], ["4811 1111 1111 1114", "9876"]] as const) {
-    const error = await clientFor(NOWHERE).getCardToken(secrets[0], 1, 2030, secrets[1])
+    const error = await clientFor(UNREACHABLE_URL).getCardToken(secrets[0], 1, 2030, secrets[1])
       .catch((error) => error);
     const text = textOf(error);
     for (const secret of [...secrets, secrets[0].replaceAll(" ", "+"), CLIENT_KEY, SERVER_KEY]) {
@@ -269,8 +269,8 @@ Deno.test("mask: no secret of a request or a response appears in an exchange or 
       for (
         const value of [...Object.values(made), SERVER_KEY, CLIENT_KEY, btoa(`${SERVER_KEY}:`)]
       ) {
-        const spelled = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
-        for (const each of spelled) {
+        const encodings = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
+        for (const each of encodings) {
           assert.ok(!text.includes(each), `leaked ${each}: ${text}`);
           for (const error of errors) assert.ok(!error.includes(each), `leaked ${each}: ${error}`);
         }

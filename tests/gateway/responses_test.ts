@@ -48,7 +48,7 @@ Deno.test("response: converts fields of other types and leaves the raw body unch
   assert.deepEqual(raw, sent);
 });
 
-Deno.test("response: reads an amount exactly, or as null if that is not possible", async () => {
+Deno.test("response: reads an amount exactly, or as null if it has no exact value", async () => {
   const exact = { "44000.00": "44000.00", "44000": "44000.00", "5.5": "5.50", "5.500": "5.50" };
   const numbers = [[0, "0.00"], [44_000, "44000.00"], [44_000.25, "44000.25"]];
   const inexact = [9_007_199_254_740_993, 1e300, 0.001, "1e3", "44,000.00", "5.001", "-1", {}, ""];
@@ -88,7 +88,7 @@ Deno.test("response: reads absent, null and invalid fields as null and keeps the
   assert.equal(body.transaction_id, "transaction-1");
 });
 
-Deno.test("response: reads expiry_time, and expire_time if that is missing", async () => {
+Deno.test("response: reads expire_time only if expiry_time is missing", async () => {
   const both = await statusOf({ status_code: "200", expiry_time: "a", expire_time: "b" });
   assert.equal(both.body.expiry_time, "a");
   const onlyExpireTime = await statusOf({
