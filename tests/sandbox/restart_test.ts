@@ -238,7 +238,7 @@ Deno.test("restart: repeats a webhook that was being delivered at shutdown", asy
     webhooks.map(({ event, state, attempts }) => [event, state, attempts.length]),
     [["settlement", "waiting", 1], ["pending", "waiting", 1]],
   );
-  // The stored attempt is from the second run; the first run aborted its attempt without storing it.
+  // The stored attempt is from the second run; the first run did not store its aborted attempt.
   for (const { attempts } of webhooks) assert.doesNotMatch(attempts[0].answer, /timed out/);
 });
 
