@@ -12,7 +12,8 @@ import { PROJECT } from "../support/project.ts";
 
 const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
 
-type Change = [line: string, make: (document: Json, schemas: Json) => void];
+/** The expected report of a breaking change, or the name of a compatible one; and the change. */
+type Change = [text: string, make: (document: Json, schemas: Json) => void];
 
 const list = (document: Json) => document.paths["/orders/"].get;
 const create = (document: Json) => document.paths["/orders/"].post;
@@ -21,8 +22,8 @@ const refused = ({ components }: Json) =>
   components.responses.Refused.content["application/problem+json"];
 const paid = (document: Json) => document.webhooks.order_paid.post;
 
-/** Adds further constraints on members of a component by `allOf`. */
-function composeBefore(schemas: Json, name: string, properties: Json): void {
+/** Adds constraints to members of a component, by `allOf`. */
+function addConstraints(schemas: Json, name: string, properties: Json): void {
   schemas[`Any${name}`] = schemas[name];
   schemas[name] = { allOf: [{ properties }, { $ref: `#/components/schemas/Any${name}` }] };
 }
@@ -79,7 +80,10 @@ const BREAKING: Change[] = [
     "GET /orders/ header x-request-id: was written as simple, is as simple, exploded",
     (document) => document.components.parameters.RequestId.explode = true,
   ],
-  ["POST /orders/ request: required now", (d) => create(d).requestBody.required = true],
+  [
+    "POST /orders/ request: required now",
+    (document) => create(document).requestBody.required = true,
+  ],
   ["GET /ping/ request: new and required", (document) => {
     ping(document).requestBody = { required: true, content: {} };
   }],
@@ -172,38 +176,38 @@ const BREAKING: Change[] = [
   ],
   [
     "POST /orders/ request CardOrder.digits: maxLength was 16, is 12",
-    (_, schemas) => composeBefore(schemas, "CardOrder", { digits: { maxLength: 12 } }),
+    (_, schemas) => addConstraints(schemas, "CardOrder", { digits: { maxLength: 12 } }),
   ],
   [
     'POST /orders/ request CardOrder.token: only "a" now',
-    (_, schemas) => composeBefore(schemas, "CardOrder", { token: { const: "a" } }),
+    (_, schemas) => addConstraints(schemas, "CardOrder", { token: { const: "a" } }),
   ],
   [
     'POST /orders/ request CashOrder.shop: "south" removed',
-    (_, schemas) => composeBefore(schemas, "CashOrder", { shop: { enum: ["north", "west"] } }),
+    (_, schemas) => addConstraints(schemas, "CashOrder", { shop: { enum: ["north", "west"] } }),
   ],
   [
     "POST /orders/ request CashOrder.amount: type was number, is integer",
-    (_, schemas) => composeBefore(schemas, "CashOrder", { amount: { type: "integer" } }),
+    (_, schemas) => addConstraints(schemas, "CashOrder", { amount: { type: "integer" } }),
   ],
   [
     "POST /orders/ request CashOrder.note: may not be null now",
-    (_, schemas) => composeBefore(schemas, "CashOrder", { note: { type: "string" } }),
+    (_, schemas) => addConstraints(schemas, "CashOrder", { note: { type: "string" } }),
   ],
   [
     'POST /orders/ request CashOrder.note: pattern was "^[a-z]*$", is ["^[a-z]*$","^a"]',
-    (_, schemas) => composeBefore(schemas, "CashOrder", { note: { pattern: "^a" } }),
+    (_, schemas) => addConstraints(schemas, "CashOrder", { note: { pattern: "^a" } }),
   ],
   [
     "POST /orders/ request CardOrder.marks[]: maxLength was none, is 3",
-    (_, schemas) => composeBefore(schemas, "CardOrder", { marks: { items: { maxLength: 3 } } }),
+    (_, schemas) => addConstraints(schemas, "CardOrder", { marks: { items: { maxLength: 3 } } }),
   ],
   ["POST /orders/ request CardOrder.extra.*: maxLength was none, is 3", (_, schemas) => {
     const additionalProperties = { maxLength: 3 };
-    composeBefore(schemas, "CardOrder", { extra: { additionalProperties } });
+    addConstraints(schemas, "CardOrder", { extra: { additionalProperties } });
   }],
   ["POST /orders/ request CardOrder.extra: no other members now", (_, schemas) => {
-    composeBefore(schemas, "CardOrder", { extra: { additionalProperties: false } });
+    addConstraints(schemas, "CardOrder", { extra: { additionalProperties: false } });
   }],
   // Responses.
   ["GET /ping/ 204: removed", (document) => ping(document).responses = { 200: {} }],
@@ -292,22 +296,28 @@ const BREAKING: Change[] = [
   }],
 ];
 
-const HARMLESS: Change[] = [
+const COMPATIBLE: Change[] = [
   ["a new path", (document) => document.paths["/refunds/"] = document.paths["/ping/"]],
   ["a new operation", (document) => document.paths["/ping/"].post = ping(document)],
   ["a new webhook", (document) => document.webhooks.order_sent = document.webhooks.order_paid],
   ["a new server", (document) => document.servers.push({ url: "https://example.com" })],
-  ["other words", (document, { Order }) => {
+  ["another summary, description and example", (document, { Order }) => {
     create(document).summary = Order.description = "New";
     Order.properties.id.example = "x";
   }],
-  ["another way in", (document) => create(document).security = [{ bearer: [] }, { key: [] }]],
-  ["a credential that is not asked for any more", (document) => create(document).security = []],
+  [
+    "another accepted credential",
+    (document) => create(document).security = [{ bearer: [] }, { key: [] }],
+  ],
+  ["a credential that is no longer required", (document) => create(document).security = []],
   ["a new optional parameter", (document) => {
     list(document).parameters.push({ name: "shop", in: "query", schema: { type: "string" } });
   }],
-  ["a wider parameter", (document) => list(document).parameters[0].schema.maximum = 1000],
-  ["what goes without saying of a parameter, said", (document) => {
+  [
+    "a parameter with a higher maximum",
+    (document) => list(document).parameters[0].schema.maximum = 1000,
+  ],
+  ["default values of a parameter, written explicitly", (document) => {
     Object.assign(list(document).parameters[0], { style: "form", explode: true });
     document.components.parameters.RequestId.style = "simple";
   }],
@@ -323,72 +333,75 @@ const HARMLESS: Change[] = [
   ["a new optional member in a request", (_, { CashOrder }) => {
     CashOrder.properties.till = { type: "string" };
   }],
-  ["a member of a request that need not be sent any more", (_, { CashOrder }) => {
+  ["a request member that is no longer required", (_, { CashOrder }) => {
     CashOrder.required = [];
   }],
-  ["a request that takes more", (_, { CashOrder, CardOrder }) => {
+  ["a request with weaker constraints", (_, { CashOrder, CardOrder }) => {
     Object.assign(CashOrder.properties.note, { maxLength: 100, pattern: undefined });
     Object.assign(CashOrder.properties.amount, { minimum: 0, type: ["number", "null"] });
     delete CashOrder.properties.shop.enum;
     CardOrder.properties.token.type = ["string", "integer"];
   }],
-  ["a new value in a request", (_, { CashOrder }) => CashOrder.properties.shop.enum.push("west")],
-  ["a bound that another one is stricter than", (_, { CardOrder }) => {
+  [
+    "a new enum value in a request",
+    (_, { CashOrder }) => CashOrder.properties.shop.enum.push("west"),
+  ],
+  ["a bound that changes but stays weaker than another bound", (_, { CardOrder }) => {
     CardOrder.properties.digits.allOf[1].maxLength = 17;
   }],
-  ["what is put before a component and asks for no more than it", (_, schemas) => {
-    composeBefore(schemas, "CashOrder", {
+  ["added constraints that the component already implies", (_, schemas) => {
+    addConstraints(schemas, "CashOrder", {
       amount: { type: ["number", "null"], minimum: 0 },
       note: { type: ["null", "string"], maxLength: 60, pattern: "^[a-z]*$" },
       shop: { enum: ["south", "west", "north"] },
     });
-    composeBefore(schemas, "CardOrder", { marks: { items: { type: "string" } }, extra: {} });
+    addConstraints(schemas, "CardOrder", { marks: { items: { type: "string" } }, extra: {} });
   }],
-  ["an answer that has no members but those that are named", (_, { Order }) => {
+  ["a response without additional members", (_, { Order }) => {
     Order.additionalProperties = false;
   }],
-  ["an answer that is said in its place now", (document) => {
+  ["a referenced response that is now inline", (document) => {
     create(document).responses[400] = document.components.responses.Refused;
   }],
-  ["a new member with a default", (_, { CashOrder }) => {
+  ["a new request member with a default", (_, { CashOrder }) => {
     CashOrder.properties.till = { type: "string", default: "1" };
   }],
   ["a new kind of request", (_, schemas) => {
     schemas.GiftOrder = { type: "object" };
     schemas.OrderRequest.oneOf.push({ $ref: "#/components/schemas/GiftOrder" });
   }],
-  ["several kinds of request, of which one is the old", (_, { CardOrder }) => {
+  ["oneOf that includes the previous type", (_, { CardOrder }) => {
     CardOrder.properties.token = { oneOf: [{ type: "integer" }, { type: "string" }] };
   }],
-  ["a type that is no longer declared next to the kinds of request", (_, { OrderRequest }) => {
+  ["a type that is no longer declared next to oneOf", (_, { OrderRequest }) => {
     delete OrderRequest.type;
   }],
-  ["an object of a request, or something else in its place", (_, schemas) => {
+  ["a request object, or a string instead", (_, schemas) => {
     schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
   }],
-  ["several kinds of what might be null, and may be still", (_, { CashOrder }) => {
+  ["oneOf that still allows null", (_, { CashOrder }) => {
     const { type: _type, ...note } = CashOrder.properties.note;
     const kinds = [{ type: "string", ...note }, { type: "integer" }, { type: "null" }];
     CashOrder.properties.note = { oneOf: kinds };
   }],
-  ["a new member in an answer", (_, { Order }) => {
+  ["a new response member", (_, { Order }) => {
     Order.properties.total = { type: "number" };
     Order.required.push("total");
   }],
-  ["a member that is always there now", (_, { Order }) => Order.required.push("note")],
-  ["an answer that may be less", (_, { Order }) => {
+  ["a response member that is now required", (_, { Order }) => Order.required.push("note")],
+  ["a response with stronger constraints", (_, { Order }) => {
     Order.properties.note = { type: "string", maxLength: 10, pattern: "^x$", enum: ["x"] };
     Order.properties.id.maxLength = 20;
     Order.properties.payer = Order.properties.payer.anyOf[0];
   }],
-  ["a new value in an answer", (_, { Order }) => Order.properties.state.enum.push("sent")],
-  ["what was in its place is a component now", (_, schemas) => {
+  ["a new enum value in a response", (_, { Order }) => Order.properties.state.enum.push("sent")],
+  ["an inline schema that is now a component", (_, schemas) => {
     schemas.State = schemas.Order.properties.state;
     schemas.Order.properties.state = { $ref: "#/components/schemas/State" };
   }],
 ];
 
-function changed(make: Change[1]): Json {
+function applyChange(make: Change[1]): Json {
   const document = smallDocument();
   make(document, document.components.schemas);
   return document;
@@ -400,56 +413,58 @@ Deno.test("compatibility: the document has no breaking change since the last rel
 
 Deno.test("compatibility: each breaking change is reported", () => {
   for (const [line, make] of BREAKING) {
-    assert.deepEqual(breakingChanges(smallDocument(), changed(make)), [line]);
+    assert.deepEqual(breakingChanges(smallDocument(), applyChange(make)), [line]);
   }
 });
 
 Deno.test("compatibility: compatible changes are not reported", () => {
-  for (const [name, make] of HARMLESS) {
-    const document = changed(make);
+  for (const [name, make] of COMPATIBLE) {
+    const document = applyChange(make);
     assert.notDeepEqual(document, smallDocument(), name);
     assert.deepEqual(breakingChanges(smallDocument(), document), [], name);
   }
 });
 
-Deno.test("compatibility: a recursive schema that becomes one of several is compared once", () => {
-  const holder = (document: Json) => {
+Deno.test("compatibility: a recursive schema that moves into oneOf is compared once", () => {
+  const withRecursiveOrder = (document: Json) => {
     const properties = { nested: { $ref: "#/components/schemas/CardOrder" } };
     document.components.schemas.CardOrder = { type: "object", properties };
     return document;
   };
-  const current = holder(smallDocument());
+  const current = withRecursiveOrder(smallDocument());
   const { schemas } = current.components;
   schemas.CardOrder = { oneOf: [schemas.CardOrder, { type: "string" }] };
-  assert.deepEqual(breakingChanges(holder(smallDocument()), current), []);
+  assert.deepEqual(breakingChanges(withRecursiveOrder(smallDocument()), current), []);
 });
 
-Deno.test("compatibility: a schema composed of a recursive one is compared once", () => {
-  const holding = (name: string) => {
+Deno.test("compatibility: a schema composed with a recursive schema is compared once", () => {
+  const recursiveSchema = (name: string) => {
     const items = { $ref: `#/components/schemas/${name}` };
     return { type: "object", properties: { nested: { type: "array", items } } };
   };
-  const composed = changed((_, schemas) => {
-    schemas.Box = holding("Box");
-    schemas.CardOrder = { allOf: [holding("CardOrder"), { $ref: "#/components/schemas/Box" }] };
+  const composed = applyChange((_, schemas) => {
+    schemas.Box = recursiveSchema("Box");
+    schemas.CardOrder = {
+      allOf: [recursiveSchema("CardOrder"), { $ref: "#/components/schemas/Box" }],
+    };
   });
   assert.deepEqual(breakingChanges(composed, structuredClone(composed)), []);
 });
 
-Deno.test("compatibility: parameters of a whole path, which are not compared, are an error", () => {
-  const unseen = changed((document) => document.paths["/ping/"].parameters = []);
+Deno.test("compatibility: parameters of a whole path are an error, because they are not compared", () => {
+  const withPathParameters = applyChange((document) => document.paths["/ping/"].parameters = []);
   assert.throws(
-    () => breakingChanges(smallDocument(), unseen),
+    () => breakingChanges(smallDocument(), withPathParameters),
     /\/ping\/: declare the parameters at/,
   );
   assert.throws(
-    () => breakingChanges(unseen, smallDocument()),
+    () => breakingChanges(withPathParameters, smallDocument()),
     /\/ping\/: declare the parameters at/,
   );
 });
 
 Deno.test("compatibility: a breaking change needs a new major version", () => {
-  const broken = changed((document) => delete document.paths["/ping/"]);
+  const broken = applyChange((document) => delete document.paths["/ping/"]);
   for (const version of ["1.4.2", "1.5.0", "0.9.0"]) {
     broken.info.version = version;
     assert.throws(() => assertCompatible(smallDocument(), broken), /GET \/ping\/: removed/);
@@ -473,7 +488,7 @@ Deno.test("compatibility: the version must not decrease", () => {
   }
 });
 
-Deno.test("compatibility: a removal in the real document is reported where it is first reached", () => {
+Deno.test("compatibility: a removal in the real document is reported once, with the number of other places", () => {
   const narrowed = structuredClone(current);
   delete narrowed.components.schemas.Payment.properties.va_number;
   delete narrowed.paths["/me/"];

@@ -23,7 +23,7 @@ interface ResponseChanges {
   body?: Json;
 }
 
-/** A response to `GET /me/` with the given differences. */
+/** Checks a response to `GET /me/` that has these changes, and returns it. */
 async function check(changes: ResponseChanges = {}): Promise<Response> {
   const { url = "/me/", method = "GET", status = 200, body = caller } = changes;
   const isProblem = status >= 400;
@@ -35,54 +35,54 @@ async function check(changes: ResponseChanges = {}): Promise<Response> {
 
 Deno.test("response check: a response that matches the document passes and can still be read", async () => {
   assert.deepEqual(await (await check()).json(), caller);
-  assert.equal((await check(refused)).status, 401);
-  await check({ url: "/no/", status: 404, body: nowhere });
+  assert.equal((await check(unauthenticated)).status, 401);
+  await check({ url: "/no/", status: 404, body: notFound });
   await check({ url: "/me" });
   await check({ url: "/me/?verbose=1" });
 });
 
-const refused = { status: 401, body: problem, headers: { "WWW-Authenticate": "Bearer" } };
+const unauthenticated = { status: 401, body: problem, headers: { "WWW-Authenticate": "Bearer" } };
 
-const nowhere = { ...problem, status: 404, code: "not_found" };
+const notFound = { ...problem, status: 404, code: "not_found" };
 
-const REFUSED: Record<string, [ResponseChanges, RegExp]> = {
+const UNDECLARED: Record<string, [ResponseChanges, RegExp]> = {
   "a field of a response for an unknown path": [
-    { url: "/no/", status: 404, body: { ...nowhere, stack: "at …" } },
+    { url: "/no/", status: 404, body: { ...notFound, stack: "at …" } },
     /stack/,
   ],
   "a header of a response for an unknown path": [
-    { url: "/no/", status: 404, body: nowhere, headers: { "X-Powered-By": "us" } },
+    { url: "/no/", status: 404, body: notFound, headers: { "X-Powered-By": "us" } },
     /the header x-powered-by is not/,
   ],
   "a content type of a response for an unknown path": [
-    { url: "/no/", status: 404, body: nowhere, type: "text/html" },
+    { url: "/no/", status: 404, body: notFound, type: "text/html" },
     /is not a problem document/,
   ],
   "a status": [{ status: 201 }, /201 of GET \/me\/: the status is not in the document/],
   "a header": [{ headers: { "X-Powered-By": "us" } }, /the header x-powered-by is not/],
   "a field": [{ body: { ...caller, shoe_size: 42 } }, /shoe_size/],
-  "a field of a problem": [{ ...refused, body: { ...problem, stack: "at …" } }, /stack/],
+  "a field of a problem": [{ ...unauthenticated, body: { ...problem, stack: "at …" } }, /stack/],
   "a content type": [{ type: "text/html" }, /has the content type text\/html/],
   "a type of a field": [{ body: { ...caller, is_staff: "no" } }, /\/is_staff must be boolean/],
   "a code": [
-    { ...refused, body: { ...problem, code: "not_found" } },
+    { ...unauthenticated, body: { ...problem, code: "not_found" } },
     /not_found is not in the document/,
   ],
   "a code that no error has": [
-    { ...refused, body: { ...problem, code: "on_fire" } },
+    { ...unauthenticated, body: { ...problem, code: "on_fire" } },
     /\/code must be equal to one of the allowed values/,
   ],
   "a route": [{ url: "/secret/" }, /200 of GET \/secret\//],
   "a method": [{ method: "PUT" }, /200 of PUT \/me\//],
 };
 
-for (const [what, [changes, why]] of Object.entries(REFUSED)) {
+for (const [what, [changes, message]] of Object.entries(UNDECLARED)) {
   Deno.test(`response check: ${what} that is not declared fails`, async () => {
-    await assert.rejects(check(changes), why);
+    await assert.rejects(check(changes), message);
   });
 }
 
-Deno.test("response check: a missing member fails, and so does a value of the wrong format", async () => {
+Deno.test("response check: a missing member or header fails, and so does a value in the wrong format", async () => {
   const { user_id: _, ...withoutUser } = caller;
   await assert.rejects(check({ body: withoutUser }), /must have required property 'user_id'/);
   await assert.rejects(
@@ -100,10 +100,10 @@ Deno.test("response check: a missing member fails, and so does a value of the wr
 
 const unavailable = { ...problem, status: 503, code: "unavailable" };
 const limited = { ...problem, status: 429, code: "rate_limited" };
-const TOO_OFTEN = { "Retry-After": "1", "RateLimit": "r=0", "RateLimit-Policy": "q=1" };
+const RATE_LIMIT_HEADERS = { "Retry-After": "1", "RateLimit": "r=0", "RateLimit-Policy": "q=1" };
 
-/** Responses without a required header, and its name. */
-const LACKING: [string, ResponseChanges][] = [
+/** The name of a required header, and a response without it. */
+const MISSING_HEADERS: [string, ResponseChanges][] = [
   ["WWW-Authenticate", { status: 401, body: problem }],
   ["Retry-After", { status: 503, body: unavailable }],
   ["Retry-After", { url: "/health/ready/", status: 503, body: unavailable }],
@@ -113,8 +113,8 @@ const LACKING: [string, ResponseChanges][] = [
     status: 409,
     body: { ...problem, status: 409, code: "idempotency_in_progress" },
   }],
-  ...Object.keys(TOO_OFTEN).map((name): [string, ResponseChanges] => {
-    const rest = Object.entries(TOO_OFTEN).filter(([other]) => other !== name);
+  ...Object.keys(RATE_LIMIT_HEADERS).map((name): [string, ResponseChanges] => {
+    const rest = Object.entries(RATE_LIMIT_HEADERS).filter(([other]) => other !== name);
     return [name, { status: 429, body: limited, headers: Object.fromEntries(rest) }];
   }),
   ["Location", { url: "/charge/", method: "POST", status: 201 }],
@@ -138,12 +138,13 @@ const LACKING: [string, ResponseChanges][] = [
 ];
 
 Deno.test("response check: a response without a required header fails", async () => {
-  for (const [name, changes] of LACKING) {
+  for (const [name, changes] of MISSING_HEADERS) {
     await assert.rejects(check(changes), new RegExp(`lacks the header ${name}$`), name);
   }
 });
 
-const ALLOWED_TO_LACK = new Set([
+/** Status and name of each header that a response may omit. */
+const OPTIONAL_HEADERS = new Set([
   // No Link on the last page.
   "2XX Link",
   // No Idempotency-Replayed on the first response.
@@ -167,7 +168,7 @@ Deno.test("response check: only headers whose absence has a meaning are optional
       }
     }
   }
-  assert.deepEqual(optional, ALLOWED_TO_LACK);
+  assert.deepEqual(optional, OPTIONAL_HEADERS);
 });
 
 Deno.test("response check: a composed schema allows the members of its parts and no others", async () => {
@@ -191,11 +192,11 @@ Deno.test("response check: a composed schema allows the members of its parts and
 });
 
 Deno.test("response check: an undeclared member of an event fails", () => {
-  const changes = EVENTS.payment_settled.value;
-  checkEvent(changes);
-  assert.throws(() => checkEvent({ ...changes, shoe_size: 42 }), /shoe_size/);
+  const event = EVENTS.payment_settled.value;
+  checkEvent(event);
+  assert.throws(() => checkEvent({ ...event, shoe_size: 42 }), /shoe_size/);
   assert.throws(
-    () => checkEvent({ ...changes, data: { ...changes.data, shoe_size: 42 } }),
+    () => checkEvent({ ...event, data: { ...event.data, shoe_size: 42 } }),
     /shoe_size/,
   );
 });

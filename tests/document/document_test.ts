@@ -12,8 +12,8 @@ import { runTask } from "../support/service.ts";
 
 const databaseUrl = await createDatabase();
 
-/** The only routes that need no credential. */
-const OPEN = ["GET /health/live/", "GET /health/ready/", "POST /notification/"];
+/** The only operations that need no credential. */
+const OPEN_ROUTES = ["GET /health/live/", "GET /health/ready/", "POST /notification/"];
 
 /** An operation id is a verb and a noun. */
 const OPERATION_ID = new RegExp(
@@ -35,7 +35,7 @@ function operations(document: { paths?: unknown }) {
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
-      // Any value for a path parameter: the credential is checked first.
+      // Any value works for a path parameter, because the credential is checked first.
       path: path.replaceAll(/\{\w+\}/g, "00000000-0000-7000-8000-000000000000"),
       operation,
     }))
@@ -45,10 +45,14 @@ function operations(document: { paths?: unknown }) {
 Deno.test("document: every route except the open ones responds 401 without a key and with a wrong one", async () => {
   await using app = await openApp({ databaseUrl });
   const all = operations(app.document());
-  assert.ok(all.length > OPEN.length);
+  assert.ok(all.length > OPEN_ROUTES.length);
   for (const { name, method, path, operation } of all) {
-    const isOpen = OPEN.includes(name);
-    assert.equal(operation.security?.length === 0, isOpen, `${name} is declared as it is`);
+    const isOpen = OPEN_ROUTES.includes(name);
+    assert.equal(
+      operation.security?.length === 0,
+      isOpen,
+      `${name}: the document declares whether it needs a credential`,
+    );
     const body = method === "GET" ? undefined : "{}";
     for (const key of [null, generateApiKey()]) {
       const headers = new Headers({ "Content-Type": "application/json" });
@@ -59,7 +63,7 @@ Deno.test("document: every route except the open ones responds 401 without a key
         assert.equal(response.status, method === "GET" ? 200 : 400, name);
         continue;
       }
-      assert.ok(operation.responses["401"], `${name} declares its 401`);
+      assert.ok(operation.responses["401"], `${name}: the document declares 401`);
       await assertProblem(response, 401, "unauthenticated");
     }
   }
@@ -77,7 +81,7 @@ Deno.test("document: each operation has a unique id and one tag, and its path en
   }
 });
 
-Deno.test("document: each event is a webhook with its headers and its data", async () => {
+Deno.test("document: declares each event as a webhook with its headers and data", async () => {
   await using app = await openApp({ databaseUrl });
   const { webhooks, components } = JSON.parse(JSON.stringify(app.document()));
   const { gateway_notification, ...events } = webhooks;
@@ -85,11 +89,11 @@ Deno.test("document: each event is a webhook with its headers and its data", asy
   assert.deepEqual(Object.keys(events), [...EVENT_NAMES, "webhook_endpoint_tested"]);
   for (const [name, { post }] of Object.entries<Json>(events)) {
     const { $ref } = post.requestBody.content["application/json"].schema;
-    const { name: named, data } = components.schemas[$ref.split("/").at(-1)].properties;
-    assert.ok(named.enum.includes(name), `${$ref} can be ${name}`);
-    const held = components.schemas[data.$ref.split("/").at(-1)];
-    assert.match(JSON.stringify(held), /"notification_id"/, name);
-    assert.deepEqual(post.parameters.map((each: Json) => `${each.in} ${each.name}`), [
+    const { name: nameSchema, data } = components.schemas[$ref.split("/").at(-1)].properties;
+    assert.ok(nameSchema.enum.includes(name), `${$ref} can be ${name}`);
+    const dataSchema = components.schemas[data.$ref.split("/").at(-1)];
+    assert.match(JSON.stringify(dataSchema), /"notification_id"/, name);
+    assert.deepEqual(post.parameters.map(({ in: place, name }: Json) => `${place} ${name}`), [
       "header webhook-id",
       "header webhook-timestamp",
       "header webhook-signature",
@@ -102,12 +106,12 @@ Deno.test("document: has an example of a charge for each payment type", async ()
   await using app = await openApp({ databaseUrl });
   const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   const { examples } = paths["/charge/"].post.requestBody.content["application/json"];
-  const shown = Object.values<Json>(examples).map((each) =>
+  const shownTypes = Object.values<Json>(examples).map((each) =>
     (each.$ref ? components.examples[each.$ref.split("/").at(-1)] : each).value.payment_type
   );
   const { mapping } = components.schemas.ChargeRequest.discriminator;
-  assert.deepEqual(new Set(shown), new Set(Object.keys(mapping)));
-  assert.deepEqual(new Set(shown), new Set(PAYMENT_TYPES));
+  assert.deepEqual(new Set(shownTypes), new Set(Object.keys(mapping)));
+  assert.deepEqual(new Set(shownTypes), new Set(PAYMENT_TYPES));
 });
 
 Deno.test("document: has license, contact, server, security scheme and the introduction", async () => {
@@ -149,7 +153,7 @@ Deno.test("document: every list in a request has a maximum length", async () => 
     }
     if ("type" in value && value.type === "array") {
       count++;
-      assert.ok("maxItems" in value && value.maxItems, `${where} is bounded`);
+      assert.ok("maxItems" in value && value.maxItems, `${where} has no maxItems`);
     }
     for (const [name, part] of Object.entries(value)) {
       if (name !== "examples") check(part, `${where} ${name}`, seen);
@@ -164,9 +168,9 @@ Deno.test("document: a request that the server cannot parse gets 400 without a b
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using server = Deno.serve(options, (request) => app.fetch(request));
   using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
-  const many = Array.from({ length: 300 }, (_, number) => `X-${number}: a\r\n`).join("");
+  const manyHeaders = Array.from({ length: 300 }, (_, number) => `X-${number}: a\r\n`).join("");
   await connection.write(
-    new TextEncoder().encode(`GET /health/live/ HTTP/1.1\r\nHost: x\r\n${many}\r\n`),
+    new TextEncoder().encode(`GET /health/live/ HTTP/1.1\r\nHost: x\r\n${manyHeaders}\r\n`),
   );
   const answer = await new Response(connection.readable).text();
   assert.match(answer, /^HTTP\/1\.1 400 /);
@@ -197,7 +201,7 @@ Deno.test("document: is built once and does not change afterwards", async () => 
   assert.equal(await (await app.request("/openapi.json")).text(), first);
 });
 
-Deno.test("document: `deno task openapi` writes it independently of the settings", async () => {
+Deno.test("document: `deno task openapi` writes the same file with any settings", async () => {
   await using folder = await createDataFolder();
   await copyProject(folder.path);
   const path = join(folder.path, "openapi/openapi.json");

@@ -9,10 +9,10 @@ Deno.test("document examples: everything is described and has valid examples", (
   assert.deepEqual(complaintsAbout(JSON.parse(written)), []);
 });
 
-type Loss = [what: string, lose: (document: Json) => void, complaint: RegExp];
+type Mistake = [what: string, make: (document: Json) => void, complaint: RegExp];
 
-/** The parts that schemas add to a referenced schema. */
-const ADDED = [
+/** Composed schemas, and a member that each adds to the schema it refers to. */
+const ADDED_MEMBERS = [
   ["AkulakuItemDetails", "id"],
   ["OvoCustomerDetails", "phone"],
   ["PaymentEventData", "notification_id"],
@@ -20,26 +20,26 @@ const ADDED = [
 ] as const;
 
 /** Changes to the document, and the complaint that each must cause. */
-const LOSSES: Loss[] = [
-  ["an answer without examples", ({ paths }) => {
+const MISTAKES: Mistake[] = [
+  ["a response without examples", ({ paths }) => {
     delete paths["/charge/"].post.responses[201].content["application/json"].examples;
   }, /createCharge: 201 has no examples/],
   ["a request without examples", ({ paths }) => {
     delete paths["/invoices/"].post.requestBody.content["application/json"].examples;
   }, /createInvoice: its request has no examples/],
-  ["an example that is not as its schema", ({ components }) => {
+  ["an example that does not match its schema", ({ components }) => {
     components.examples.sent_invoice.value.total_amount = 150000;
   }, /sent_invoice: \/total_amount must be string/],
   ["an example with a member that is not declared", ({ components }) => {
     components.examples.sent_invoice.value.colour = "blue";
   }, /sent_invoice:.*colour/],
-  ["a webhook's example that is another event's", ({ webhooks }) => {
+  ["a webhook with the example of another event", ({ webhooks }) => {
     const [example] = Object.values<Json>(
       webhooks.invoice_paid.post.requestBody.content["application/json"].examples,
     );
     example.value.name = "payment_settled";
   }, /onInvoicePaid: its request: invoice_paid: \/name/],
-  ["an error without its example", ({ paths }) => {
+  ["an error without an example", ({ paths }) => {
     paths["/me/"].get.responses[401].content["application/problem+json"].examples = {};
   }, /getCaller: 401 has no examples/],
   ["a parameter without a description", ({ paths }) => {
@@ -52,14 +52,14 @@ const LOSSES: Loss[] = [
     delete components.schemas.Status.properties.jobs.properties.by_task.items.properties.task
       .description;
   }, /Status\.jobs\.by_task\.task has no description/],
-  ...ADDED.map(([name, member]): Loss => [
-    `${member}, which ${name} adds, without a description`,
+  ...ADDED_MEMBERS.map(([name, member]): Mistake => [
+    `the member ${member} that ${name} adds, without a description`,
     ({ components }) => {
       delete components.schemas[name].allOf[1].properties[member].description;
     },
     new RegExp(`^${name}\\.${member} has no description$`, "m"),
   ]),
-  ["a member of one of several without a description", ({ components }) => {
+  ["a member of oneOf, anyOf or additionalProperties without a description", ({ components }) => {
     const undescribed = (name: string) => [{ properties: { [name]: { type: "string" } } }];
     Object.assign(components.schemas.Readiness, {
       oneOf: undescribed("either"),
@@ -67,33 +67,33 @@ const LOSSES: Loss[] = [
     });
     components.schemas.Liveness.additionalProperties = undescribed("other")[0];
   }, /Liveness\.other has no[^]*Readiness\.either has no[^]*Readiness\.any has no/],
-  ["what is composed without a description", ({ components }) => {
+  ["a composed schema without a description", ({ components }) => {
     delete components.schemas.InvoiceEventData.description;
   }, /^InvoiceEventData has no description$/m],
-  ["an operation that is hardly described", ({ paths }) => {
-    paths["/me/"].get.description = "Who is it.";
+  ["an operation with a description that is too short", ({ paths }) => {
+    paths["/me/"].get.description = "Returns the caller.";
   }, /getCaller hardly has a description/],
-  ["an operation that does not tell what can go wrong", ({ paths }) => {
-    paths["/jobs/"].get.description = "Tells what is to be done. That is all.";
+  ["an operation whose description mentions no error", ({ paths }) => {
+    paths["/jobs/"].get.description = "Lists the jobs. The newest is first.";
   }, /listJobs does not tell what can go wrong/],
-  ["an operation that tells of an error it does not have", ({ paths }) => {
-    paths["/status/"].get.description += " Else it is `duplicate_order`.";
+  ["an operation whose description mentions an error that it does not declare", ({ paths }) => {
+    paths["/status/"].get.description += " Otherwise the error is `duplicate_order`.";
   }, /getStatus tells of duplicate_order, which it does not declare/],
-  ["a code that is not in the table", ({ paths }) => {
+  ["an error code that is not in the table of codes", ({ paths }) => {
     const { examples } = paths["/status/"].get.responses[401].content["application/problem+json"];
     examples.on_holiday = examples.unauthenticated;
   }, /getStatus declares on_holiday, which is not in the table/],
-  ["a code that problems do not have", ({ components }) => {
+  ["an error code that the Problem schema does not allow", ({ components }) => {
     components.schemas.Problem.properties.code.enum.pop();
   }, /gateway_timeout is no code of a problem/],
 ];
 
-Deno.test("document examples: each removed description or example is reported", () => {
+Deno.test("document examples: each mistake in a description or example is reported", () => {
   const document = JSON.parse(written);
   // All changes at once, because checking a document is slow.
-  for (const [, lose] of LOSSES) lose(document);
+  for (const [, make] of MISTAKES) make(document);
   const complaints = complaintsAbout(document).join("\n");
-  for (const [what, , complaint] of LOSSES) assert.match(complaints, complaint, what);
+  for (const [what, , complaint] of MISTAKES) assert.match(complaints, complaint, what);
 });
 
 Deno.test("document examples: the reference page sends no optional parameter by default", () => {

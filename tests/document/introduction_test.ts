@@ -19,7 +19,7 @@ const SECTIONS = [
 /** The code blocks in a language. */
 function snippets(language: string): string[] {
   const blocks = INTRODUCTION.matchAll(/```(\w+)\n(.*?)```/gs);
-  return [...blocks].filter(([, each]) => each === language).map(([, , text]) => text!);
+  return [...blocks].filter(([, found]) => found === language).map(([, , text]) => text!);
 }
 
 Deno.test("introduction: each section has a code block", () => {
@@ -28,12 +28,12 @@ Deno.test("introduction: each section has a code block", () => {
   for (const section of sections) assert.match(section, /```\w+\n/);
 });
 
-Deno.test("introduction: its example of a problem is valid", () => {
+Deno.test("introduction: its example of a problem document matches the schema", () => {
   const [problem] = snippets("json").map((text) => JSON.parse(text));
   assert.deepEqual(ProblemSchema.parse(problem), problem);
 });
 
-Deno.test("introduction: its requests succeed", async () => {
+Deno.test("introduction: its curl commands succeed", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const values: Record<string, string> = {
@@ -45,17 +45,19 @@ Deno.test("introduction: its requests succeed", async () => {
   for (const text of snippets("sh")) {
     const command = text.replace(/^export .*\n/, "").replaceAll(
       /\$(\w+)/g,
-      (_, name) => values[name] ?? assert.fail(`the introduction does not explain ${name}`),
+      (_, name) =>
+        values[name] ??
+          assert.fail(`the introduction uses $${name}, but this test has no value for it`),
     );
-    const response = await sent(command);
+    const response = await sendCurl(command);
     statuses.push(response.status);
     await response.body?.cancel();
   }
   assert.deepEqual(statuses, [200, 201, 201, 202, 201]);
 });
 
-/** Sends the request of a curl command; not every machine has curl. */
-async function sent(command: string): Promise<Response> {
+/** Sends the request of a curl command without curl, because not every machine has it. */
+async function sendCurl(command: string): Promise<Response> {
   const [, url] = command.match(/^curl (?:-i )?(\S+)/)!;
   const headers = [...command.matchAll(/-H "([^:]+): ([^"]+)"/g)]
     .map(([, name, value]) => [name!, value!] as [string, string]);

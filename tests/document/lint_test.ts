@@ -38,7 +38,7 @@ Deno.test("document lint: Spectral reports nothing", async () => {
   assert.deepEqual(await lintBySpectral(text), []);
 });
 
-Deno.test("document lint: both report mistakes", async () => {
+Deno.test("document lint: both linters report each mistake", async () => {
   await using folder = await createDataFolder();
   const broken = JSON.parse(text);
   for (const { make } of MISTAKES) make(broken);

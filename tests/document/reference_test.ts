@@ -28,7 +28,7 @@ Deno.test("reference page: page and script are served by the service with a stri
   assert.ok((await script.text()).length > 1_000_000);
 });
 
-Deno.test("reference page: contains the development key only for requests to this machine", async () => {
+Deno.test("reference page: contains the development key only if the Host header names this machine", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { port } = new URL(service.url);
@@ -41,7 +41,7 @@ Deno.test("reference page: contains the development key only for requests to thi
   for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
     assert.ok((await page(host)).includes(service.keys.user));
   }
-  // DNS rebinding: a page of that host could read the response.
+  // After DNS rebinding, a page of such a host could read the response.
   const foreignHosts = [`rebound.example.com:${port}`, "example.com", "localhost.example.com"];
   for (
     const host of [...foreignHosts, "evil@localhost", "localhost#x", "localhost/x", "a b", "["]
@@ -75,9 +75,11 @@ Deno.test({
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
     };
     const send = async (page: Json, path: string) => {
-      const answered = page.waitForResponse((response: Json) => response.url().endsWith(path));
+      const responseArrived = page.waitForResponse((response: Json) =>
+        response.url().endsWith(path)
+      );
       await page.getByRole("button", { name: /^Send/ }).first().click();
-      return await answered;
+      return await responseArrived;
     };
 
     try {
@@ -101,7 +103,7 @@ Deno.test({
           await page.getByText("201 Created").waitFor();
           await screenshot(page, "sent");
 
-          // Example values of headers are not sent: with the same key this would replay the first charge.
+          // Example headers are not sent; the example Idempotency-Key would replay the first charge.
           const again = await send(page, "/charge/");
           assert.equal(again.status(), 201);
           assert.notEqual(PaymentSchema.parse(await again.json()).id, first.id);

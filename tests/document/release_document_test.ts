@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createDataFolder, PROJECT } from "../support/project.ts";
 import { environment } from "../support/service.ts";
 
-Deno.test("release-document: keeps the document of a version once; a changed document needs a new version", async () => {
+Deno.test("release-document task: stores the document of a version, and rejects a change without a new version", async () => {
   await using folder = await createDataFolder();
   const inside = (path: string) => join(folder.path, path);
   await Deno.mkdir(inside("openapi/released"), { recursive: true });

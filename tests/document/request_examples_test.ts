@@ -2,51 +2,54 @@ import assert from "node:assert/strict";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { ACCEPTED_CARD, type Json, linkedAccount, savedCard } from "../support/gateway/sandbox.ts";
 
-interface World extends TestPayments {
-  /** Whether the request needs a staff key. */
+interface Setup extends TestPayments {
+  /** A staff key. */
   staff: string;
 }
 
 interface Case {
-  /** The path for each example; by default the path of the operation. */
-  prepare?: (world: World) => Promise<string[]>;
+  /** Creates a resource, and returns the paths for each example; by default the operation's path. */
+  prepare?: (setup: Setup) => Promise<string[]>;
   /** Replaces made-up tokens in the example with tokens of the gateway. */
-  inPlace?: (world: World, example: Json) => Promise<Json>;
+  insertTokens?: (setup: Setup, example: Json) => Promise<Json>;
+  /** Whether the request needs a staff key. */
   isForStaff?: boolean;
 }
 
 /** The amount that the examples refund or capture in total. */
 const AMOUNT = { gross_amount: 150_000 };
 
-/** Every operation with a body. */
+/** How to send the examples of each operation with a body. */
 const CASES: Record<string, Case> = {
   receiveNotification: {},
   createCharge: {
     // A card token can be used once, at the gateway that issued it.
-    inPlace: async ({ sandbox }, example) =>
+    insertTokens: async ({ sandbox }, example) =>
       example.token_id ? { ...example, token_id: await sandbox.token(ACCEPTED_CARD) } : example,
   },
   cancelPayment: {
-    prepare: async (world) => [`/payments/${(await world.charge("bca")).id}/cancel/`],
+    prepare: async (setup) => [`/payments/${(await setup.charge("bca")).id}/cancel/`],
   },
   expirePayment: {
-    prepare: async (world) => [`/payments/${(await world.charge("bca")).id}/expire/`],
+    prepare: async (setup) => [`/payments/${(await setup.charge("bca")).id}/expire/`],
   },
   refundPayment: {
-    prepare: async (world) => [`/payments/${(await world.paid("gopay", AMOUNT)).id}/refund/`],
+    prepare: async (setup) => [`/payments/${(await setup.paid("gopay", AMOUNT)).id}/refund/`],
   },
   capturePayment: {
     prepare: async (
-      world,
-    ) => [`/payments/${(await world.charge("card_auth", AMOUNT)).id}/capture/`],
+      setup,
+    ) => [`/payments/${(await setup.charge("card_auth", AMOUNT)).id}/capture/`],
   },
   createInvoice: {},
   voidInvoice: {
-    prepare: async (world) => [`/invoices/${await made(world, "createInvoice")}/void/`],
+    prepare: async (
+      setup,
+    ) => [`/invoices/${await createFromExample(setup, "createInvoice")}/void/`],
   },
   createSubscription: {
     // Tokens of saved cards and linked accounts are issued by the gateway, too.
-    async inPlace({ sandbox }, example) {
+    async insertTokens({ sandbox }, example) {
       if (example.payment_type === "credit_card") {
         return { ...example, token: await savedCard(sandbox) };
       }
@@ -55,15 +58,17 @@ const CASES: Record<string, Case> = {
     },
   },
   changeSubscription: {
-    async prepare(world) {
-      const id = await made(world, "createSubscription");
+    async prepare(setup) {
+      const id = await createFromExample(setup, "createSubscription");
       return ["disable", "enable", "cancel"].map((action) => `/subscriptions/${id}/${action}/`);
     },
   },
   createWebhookEndpoint: { isForStaff: true },
   updateWebhookEndpoint: {
     isForStaff: true,
-    prepare: async (world) => [`/webhook-endpoints/${await made(world, "createWebhookEndpoint")}/`],
+    prepare: async (
+      setup,
+    ) => [`/webhook-endpoints/${await createFromExample(setup, "createWebhookEndpoint")}/`],
   },
 };
 
@@ -75,7 +80,7 @@ interface Operation {
 }
 
 /** The operations of the document with a body. */
-function operationsOf({ app }: World): Operation[] {
+function operationsOf({ app }: Setup): Operation[] {
   const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   return Object.entries<Json>(paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).filter(([, { requestBody }]) => requestBody)
@@ -92,48 +97,48 @@ function operationsOf({ app }: World): Operation[] {
   );
 }
 
-/** The id of the resource that the first example of an operation creates. */
-async function made(world: World, id: string): Promise<string> {
-  const operation = operationsOf(world).find((each) => each.id === id)!;
-  const answer = await send(world, operation, operation.path, operation.examples[0]![1]);
+/** Sends the first example of an operation, and returns the id of the created resource. */
+async function createFromExample(setup: Setup, id: string): Promise<string> {
+  const operation = operationsOf(setup).find((operation) => operation.id === id)!;
+  const answer = await send(setup, operation, operation.path, operation.examples[0]![1]);
   return (await answer.json()).id;
 }
 
 async function send(
-  world: World,
+  setup: Setup,
   { id, method }: Operation,
   path: string,
   example: Json,
 ): Promise<Response> {
-  const { inPlace = (_, example) => example, isForStaff } = CASES[id]!;
-  return await world.app.as(isForStaff ? world.staff : world.key, path, {
+  const { insertTokens = (_, example) => example, isForStaff } = CASES[id]!;
+  return await setup.app.as(isForStaff ? setup.staff : setup.key, path, {
     method,
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(await inPlace(world, example)),
+    body: JSON.stringify(await insertTokens(setup, example)),
   });
 }
 
-/** By how many seconds the clocks of the app and the gateway are ahead. */
-async function openWorld(ahead: number): Promise<World> {
-  const payments = await openPayments({ now: () => Date.now() + ahead * 1_000 });
-  await payments.sandbox.advance(ahead);
+/** Opens the app and the gateway with clocks that are this many seconds ahead. */
+async function openSetup(aheadSeconds: number): Promise<Setup> {
+  const payments = await openPayments({ now: () => Date.now() + aheadSeconds * 1_000 });
+  await payments.sandbox.advance(aheadSeconds);
   return { ...payments, staff: await payments.app.createKey({ userId: "ops", isStaff: true }) };
 }
 
 const TEN_YEARS = 10 * 365 * 86_400;
 
 // Future dates in examples must stay in the future for years, because readers copy them.
-for (const [when, ahead] of [["today", 0], ["in ten years", TEN_YEARS]] as const) {
+for (const [when, aheadSeconds] of [["today", 0], ["in ten years", TEN_YEARS]] as const) {
   Deno.test(`document examples: the service accepts every request, ${when}`, async () => {
-    await using world = await openWorld(ahead);
-    const operations = operationsOf(world);
+    await using setup = await openSetup(aheadSeconds);
+    const operations = operationsOf(setup);
     assert.deepEqual(operations.map(({ id }) => id).sort(), Object.keys(CASES).sort());
     for (const operation of operations) {
       const { id, path, examples } = operation;
       assert.ok(examples.length > 0, id);
       for (const [name, example] of examples) {
-        for (const target of await CASES[id]!.prepare?.(world) ?? [path]) {
-          const answer = await send(world, operation, target, example);
+        for (const target of await CASES[id]!.prepare?.(setup) ?? [path]) {
+          const answer = await send(setup, operation, target, example);
           assert.ok(answer.ok, `${id}, ${name}: ${answer.status} ${await answer.text()}`);
         }
       }

@@ -7,8 +7,8 @@ import { environment } from "../support/service.ts";
 /** No request here uses the database. */
 const databaseUrl = "postgres://127.0.0.1/none";
 
-/** The two paths that are served the same way: the document, and the script of the reference page. */
-const FIXED = [
+/** Both are served the same way: the document, and the script of the reference page. */
+const SERVED_FILES = [
   { path: "/openapi.json", type: "application/json", cacheControl: "no-cache" },
   {
     path: "/reference/scalar.js",
@@ -17,14 +17,26 @@ const FIXED = [
   },
 ];
 
-function ask(app: TestApp, path: string, headers: Record<string, string> = {}, method = "GET") {
+function requestFile(
+  app: TestApp,
+  path: string,
+  headers: Record<string, string> = {},
+  method = "GET",
+) {
   return app.request(path, { method, headers });
 }
 
 Deno.test("served document: is compressed only for clients that accept gzip", async () => {
   await using app = await openApp({ databaseUrl });
-  const takers = ["gzip", "GZIP", "br, gzip", "gzip;q=0.5", "deflate, gzip;q=1.0, *;q=0.5", "*"];
-  const others = [
+  const gzipHeaders = [
+    "gzip",
+    "GZIP",
+    "br, gzip",
+    "gzip;q=0.5",
+    "deflate, gzip;q=1.0, *;q=0.5",
+    "*",
+  ];
+  const otherHeaders = [
     "",
     "br",
     "identity",
@@ -34,12 +46,12 @@ Deno.test("served document: is compressed only for clients that accept gzip", as
     "xgzip",
     "gzip;q=x",
   ];
-  for (const { path, type } of FIXED) {
-    const plain = new Uint8Array(await (await ask(app, path)).arrayBuffer());
-    for (const header of [...takers, ...others]) {
-      const answer = await ask(app, path, { "Accept-Encoding": header });
+  for (const { path, type } of SERVED_FILES) {
+    const plain = new Uint8Array(await (await requestFile(app, path)).arrayBuffer());
+    for (const header of [...gzipHeaders, ...otherHeaders]) {
+      const answer = await requestFile(app, path, { "Accept-Encoding": header });
       const bytes = new Uint8Array(await answer.arrayBuffer());
-      const isGzip = takers.includes(header);
+      const isGzip = gzipHeaders.includes(header);
       assert.equal(answer.headers.get("content-encoding"), isGzip ? "gzip" : null, header);
       assert.ok(plain.length === (isGzip ? gunzipSync(bytes) : bytes).length, header);
       assert.ok(!isGzip || bytes.length < plain.length / 3);
@@ -51,25 +63,25 @@ Deno.test("served document: is compressed only for clients that accept gzip", as
 
 Deno.test("served document: a client with the current version gets 304 without a body", async () => {
   await using app = await openApp({ databaseUrl });
-  for (const { path, cacheControl } of FIXED) {
+  for (const { path, cacheControl } of SERVED_FILES) {
     for (const encoding of ["gzip", "identity"]) {
       const accept = { "Accept-Encoding": encoding };
-      const first = await ask(app, path, accept);
+      const first = await requestFile(app, path, accept);
       const tag = first.headers.get("etag") ?? "";
       assert.match(tag, /^"[\w-]{22}"$/);
       for (const known of [tag, `"old", ${tag}`, `W/${tag}`, `"old",W/${tag}`, "*"]) {
-        const again = await ask(app, path, { ...accept, "If-None-Match": known });
+        const again = await requestFile(app, path, { ...accept, "If-None-Match": known });
         assert.equal(again.status, 304, known);
         assert.equal(await again.text(), "");
         assert.equal(again.headers.get("etag"), tag);
       }
       for (const other of ['"old"', tag.slice(0, -2) + '"', tag.slice(1, -1), ""]) {
-        const again = await ask(app, path, { ...accept, "If-None-Match": other });
+        const again = await requestFile(app, path, { ...accept, "If-None-Match": other });
         assert.equal(again.status, 200, other);
-        assert.equal(await again.text(), await (await ask(app, path, accept)).text());
+        assert.equal(await again.text(), await (await requestFile(app, path, accept)).text());
       }
       for (const known of ["", tag]) {
-        const answer = await ask(app, path, { ...accept, "If-None-Match": known });
+        const answer = await requestFile(app, path, { ...accept, "If-None-Match": known });
         assert.equal(answer.headers.get("vary"), "Accept-Encoding");
         assert.equal(answer.headers.get("cache-control"), cacheControl);
       }
@@ -81,7 +93,7 @@ Deno.test("served document: the ETag differs by encoding and is the same on each
   await using app = await openApp({ databaseUrl });
   await using other = await openApp({ databaseUrl });
   const tag = async (app: TestApp, encoding: string) =>
-    (await ask(app, "/openapi.json", { "Accept-Encoding": encoding })).headers.get("etag");
+    (await requestFile(app, "/openapi.json", { "Accept-Encoding": encoding })).headers.get("etag");
   const tags = [await tag(app, "gzip"), await tag(app, "identity")];
   assert.notEqual(tags[0], tags[1]);
   assert.deepEqual([await tag(other, "gzip"), await tag(other, "identity")], tags);
@@ -89,18 +101,18 @@ Deno.test("served document: the ETag differs by encoding and is the same on each
     databaseUrl,
     env: { DATABASE_URL: "postgres://x/y", GATEWAY_SERVER_KEY: "Mid-server-x", BASE_PATH: "/pay" },
   });
-  const response = await ask(changed, "/pay/openapi.json", { "If-None-Match": tags[1]! });
+  const response = await requestFile(changed, "/pay/openapi.json", { "If-None-Match": tags[1]! });
   assert.equal(response.status, 200);
   assert.ok(!tags.includes(response.headers.get("etag")));
 });
 
-Deno.test("served document: over HTTP, HEAD has the headers of GET", async () => {
+Deno.test("served document: HEAD over HTTP has the headers of GET and no body", async () => {
   await using app = await openApp({ databaseUrl });
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request) => app.fetch(request),
   );
-  const raw = async (method: string, path: string, headers: string) => {
+  const sendRaw = async (method: string, path: string, headers: string) => {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
     const request = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n`;
     await connection.write(new TextEncoder().encode(`${request}${headers}\r\n`));
@@ -110,16 +122,16 @@ Deno.test("served document: over HTTP, HEAD has the headers of GET", async () =>
     const head = text.slice(0, end).replaceAll(/^(date|x-request-id): .*\r\n/gm, "");
     return { head: head.split("\r\n").toSorted(), length: bytes.length - end };
   };
-  for (const { path } of FIXED) {
+  for (const { path } of SERVED_FILES) {
     for (const accept of ["Accept-Encoding: gzip, br\r\n", ""]) {
-      const get = await raw("GET", path, accept);
-      const head = await raw("HEAD", path, accept);
+      const get = await sendRaw("GET", path, accept);
+      const head = await sendRaw("HEAD", path, accept);
       assert.deepEqual(head.head, get.head);
       assert.equal(head.length, 0);
       assert.ok(get.head.includes(`content-length: ${get.length}`), `${get.head}`);
       const tag = get.head.find((line) => line.startsWith("etag: "))!.slice("etag: ".length);
       assert.match(tag, /^"/);
-      const known = await raw("HEAD", path, `${accept}If-None-Match: ${tag}\r\n`);
+      const known = await sendRaw("HEAD", path, `${accept}If-None-Match: ${tag}\r\n`);
       assert.ok(known.head.includes("HTTP/1.1 304 Not Modified"));
     }
   }
@@ -137,24 +149,27 @@ Deno.test("served document: ten thousand requests leak no memory", async () => {
     stdin: "null",
   }).output();
   assert.equal(code, 0, new TextDecoder().decode(stderr));
-  const held: number[] = JSON.parse(new TextDecoder().decode(stdout));
-  assert.equal(held.length, 10);
-  const left = leftBehind(held);
-  assert.ok(left < 100, `${left} bytes a request: ${held}`);
+  const heapBytes: number[] = JSON.parse(new TextDecoder().decode(stdout));
+  assert.equal(heapBytes.length, 10);
+  const growth = growthPerRequest(heapBytes);
+  assert.ok(growth < 100, `${growth} bytes per request: ${heapBytes}`);
 });
 
 Deno.test("served document: the leak check ignores late compilation and finds small leaks", () => {
   const steady = Array.from({ length: 10 }, () => 50_000_000);
-  assert.equal(leftBehind(steady), 0);
-  assert.equal(leftBehind(steady.with(9, 52_000_000)), 0);
-  assert.equal(leftBehind(steady.with(1, 48_000_000).with(8, 48_000_000)), 0);
-  assert.equal(leftBehind(steady.map((bytes, thousand) => bytes + thousand * 1000 * 120)), 120);
+  assert.equal(growthPerRequest(steady), 0);
+  assert.equal(growthPerRequest(steady.with(9, 52_000_000)), 0);
+  assert.equal(growthPerRequest(steady.with(1, 48_000_000).with(8, 48_000_000)), 0);
+  assert.equal(
+    growthPerRequest(steady.map((bytes, thousand) => bytes + thousand * 1000 * 120)),
+    120,
+  );
 });
 
 /**
  * The growth in bytes per request. The first thousand requests are a warm-up. Code that is compiled
  * later adds temporary memory, so the minimum of three measurements is taken at both ends.
  */
-function leftBehind(held: number[]): number {
-  return (Math.min(...held.slice(-3)) - Math.min(...held.slice(1, 4))) / 6000;
+function growthPerRequest(heapBytes: number[]): number {
+  return (Math.min(...heapBytes.slice(-3)) - Math.min(...heapBytes.slice(1, 4))) / 6000;
 }

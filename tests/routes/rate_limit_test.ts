@@ -5,16 +5,19 @@ import { createDatabase } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
-const SMALL = { ...REAL_INSTALLATION, RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
+const SMALL_LIMIT = { ...REAL_INSTALLATION, RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
 
-async function statuses(times: number, ask: () => Response | Promise<Response>): Promise<number[]> {
+async function statuses(
+  times: number,
+  send: () => Response | Promise<Response>,
+): Promise<number[]> {
   const result: number[] = [];
-  for (let i = 0; i < times; i++) result.push((await ask()).status);
+  for (let i = 0; i < times; i++) result.push((await send()).status);
   return result;
 }
 
-/** Sends a wrong key from an address, or through a proxy that reports one. */
-function refusedFrom(app: TestApp, hostname: string, forwardedFor?: string) {
+/** Sends a wrong key from this address, with the client addresses that a proxy reports. */
+function sendWrongKey(app: TestApp, hostname: string, forwardedFor?: string) {
   const request = new Request("http://localhost/me/", {
     headers: {
       Authorization: "Bearer wrong",
@@ -26,20 +29,20 @@ function refusedFrom(app: TestApp, hostname: string, forwardedFor?: string) {
 
 Deno.test("rate limit: a caller can burst, then continues at the steady rate; others are not affected", async () => {
   let now = 1_000_000;
-  await using app = await openApp({ databaseUrl, env: SMALL, now: () => now });
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => now });
   const [ada, bob] = [
     await app.createKey({ userId: "ada" }),
     await app.createKey({ userId: "bob" }),
   ];
-  const ask = () => app.as(ada, "/me/");
-  assert.deepEqual(await statuses(5, ask), [200, 200, 200, 429, 429]);
+  const send = () => app.as(ada, "/me/");
+  assert.deepEqual(await statuses(5, send), [200, 200, 200, 429, 429]);
   assert.equal((await app.as(bob, "/me/")).status, 200);
   now += 1_000;
-  assert.deepEqual(await statuses(3, ask), [200, 200, 429]);
+  assert.deepEqual(await statuses(3, send), [200, 200, 429]);
 });
 
 Deno.test("rate limit: two keys of one user share a limit", async () => {
-  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   const keys = [await app.createKey({ userId: "eve" }), await app.createKey({ userId: "eve" })];
   let turn = 0;
   assert.deepEqual(await statuses(4, () => app.as(keys[turn++ % 2]!, "/me/")), [
@@ -50,8 +53,8 @@ Deno.test("rate limit: two keys of one user share a limit", async () => {
   ]);
 });
 
-Deno.test("rate limit: 429 has Retry-After", async () => {
-  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+Deno.test("rate limit: 429 has Retry-After and the RateLimit headers", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   const key = await app.createKey({ userId: "hasty" });
   await statuses(3, () => app.as(key, "/me/"));
   const response = await app.as(key, "/me/");
@@ -61,11 +64,11 @@ Deno.test("rate limit: 429 has Retry-After", async () => {
   await assertProblem(response, 429, "rate_limited");
 });
 
-Deno.test("rate limit: wrong credentials are limited by address, which does not affect valid callers there", async () => {
-  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
-  const refused = () => refusedFrom(app, "203.0.113.1");
+Deno.test("rate limit: wrong credentials are limited by address; valid callers at this address are not affected", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
+  const refused = () => sendWrongKey(app, "203.0.113.1");
   assert.deepEqual(await statuses(4, refused), [401, 401, 401, 429]);
-  assert.equal((await refusedFrom(app, "203.0.113.2")).status, 401);
+  assert.equal((await sendWrongKey(app, "203.0.113.2")).status, 401);
   const key = await app.createKey({ userId: "neighbour" });
   const request = new Request("http://localhost/me/", {
     headers: { Authorization: `Bearer ${key}` },
@@ -74,28 +77,28 @@ Deno.test("rate limit: wrong credentials are limited by address, which does not 
   assert.equal((await app.fetch(request, { remoteAddr })).status, 200);
 });
 
-Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies, up to the first other address", async () => {
-  const env = { ...SMALL, TRUST_PROXY: "127.0.0.1, 10.0.0.0/8, ::1" };
+Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies; its last untrusted address counts", async () => {
+  const env = { ...SMALL_LIMIT, TRUST_PROXY: "127.0.0.1, 10.0.0.0/8, ::1" };
   await using app = await openApp({ databaseUrl, env, now: () => 1_000_000 });
   let n = 0;
   // From an untrusted address the header is ignored: the connection's address counts.
-  const fromUntrusted = () => refusedFrom(app, "198.51.100.1", `192.0.2.${n++}`);
+  const fromUntrusted = () => sendWrongKey(app, "198.51.100.1", `192.0.2.${n++}`);
   assert.deepEqual(await statuses(4, fromUntrusted), [401, 401, 401, 429]);
   // From a proxy each client has its own limit; addresses that the client sent itself do not count.
   const client = (address: string) => () =>
-    refusedFrom(app, "127.0.0.1", `192.0.2.${n++}, ${address}, 10.1.2.3`);
+    sendWrongKey(app, "127.0.0.1", `192.0.2.${n++}, ${address}, 10.1.2.3`);
   assert.deepEqual(await statuses(4, client("203.0.113.7")), [401, 401, 401, 429]);
   assert.deepEqual(await statuses(4, client("2001:db8::7")), [401, 401, 401, 429]);
   // An IPv4-mapped IPv6 address is the same proxy.
-  const mapped = () => refusedFrom(app, "::ffff:127.0.0.1", "203.0.113.8");
+  const mapped = () => sendWrongKey(app, "::ffff:127.0.0.1", "203.0.113.8");
   assert.deepEqual(await statuses(4, mapped), [401, 401, 401, 429]);
-  // An invalid address is skipped: the last valid one counts.
-  const rubbish = () => refusedFrom(app, "10.9.9.9", `rubbish-${n++}, `);
-  assert.deepEqual(await statuses(4, rubbish), [401, 401, 401, 429]);
+  // The search stops at an invalid entry; here the address of the proxy itself counts.
+  const invalid = () => sendWrongKey(app, "10.9.9.9", `invalid-${n++}, `);
+  assert.deepEqual(await statuses(4, invalid), [401, 401, 401, 429]);
 });
 
 Deno.test("rate limit: health routes are not limited", async () => {
-  await using app = await openApp({ databaseUrl, env: SMALL, now: () => 1_000_000 });
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   assert.deepEqual(
     new Set(await statuses(10, () => app.request("/health/ready/"))),
     new Set([200]),

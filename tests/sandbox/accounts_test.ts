@@ -8,7 +8,7 @@ function link(box: TestSandbox, phone_number: string) {
   });
 }
 
-Deno.test("linked account: is linked, read and unlinked", async () => {
+Deno.test("linked account: can be linked, activated, read and unlinked", async () => {
   await using box = await openSandbox();
   const { http, body } = await link(box, "8123456789");
   assert.equal(http, 200);
@@ -29,8 +29,8 @@ Deno.test("linked account: is linked, read and unlinked", async () => {
   assert.deepEqual(Object.keys(option), ["name", "active", "balance", "metadata", "token"]);
   assert.deepEqual(option.balance, { value: "1000000.00", currency: "IDR" });
 
-  const gone = await box.call("POST", `${path}/unbind`);
-  assert.deepEqual([gone.http, gone.body.status_code, gone.body.account_status], [
+  const unlinked = await box.call("POST", `${path}/unbind`);
+  assert.deepEqual([unlinked.http, unlinked.body.status_code, unlinked.body.account_status], [
     200,
     "204",
     "DISABLED",

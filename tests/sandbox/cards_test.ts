@@ -8,64 +8,65 @@ import {
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
 
-type Outcome = "accept" | "bank" | "fds" | "funds";
+/** FDS: the fraud detection system of the gateway. */
+type Outcome = "accept" | "deny_by_bank" | "deny_by_fds" | "insufficient_funds";
 
-/** The gateway's list of test cards, line by line. */
+/** The gateway's list of test cards. `flow` is the 3-D Secure flow. */
 const CARDS: [number: string, outcome: Outcome, flow: string][] = [
-  ["4811111111111114", "accept", "full"],
-  ["4911111111111113", "bank", "full"],
+  ["4811111111111114", "accept", "otp"],
+  ["4911111111111113", "deny_by_bank", "otp"],
   ["4411111111111118", "accept", "attempted"],
-  ["4711111111111115", "bank", "attempted"],
-  ["4611111111111116", "fds", "attempted"],
-  ["5211111111111117", "accept", "full"],
-  ["5111111111111118", "bank", "full"],
+  ["4711111111111115", "deny_by_bank", "attempted"],
+  ["4611111111111116", "deny_by_fds", "attempted"],
+  ["5211111111111117", "accept", "otp"],
+  ["5111111111111118", "deny_by_bank", "otp"],
   ["5410111111111116", "accept", "attempted"],
-  ["5511111111111114", "bank", "attempted"],
-  ["5411111111111115", "fds", "attempted"],
-  ["3528203324564357", "accept", "full"],
+  ["5511111111111114", "deny_by_bank", "attempted"],
+  ["5411111111111115", "deny_by_fds", "attempted"],
+  ["3528203324564357", "accept", "otp"],
   ["3528868047864225", "accept", "attempted"],
-  ["3528512944932269", "bank", "full"],
-  ["3528909779837631", "bank", "attempted"],
-  ["3528185267171623", "fds", "attempted"],
-  ["370192169722458", "accept", "full"],
+  ["3528512944932269", "deny_by_bank", "otp"],
+  ["3528909779837631", "deny_by_bank", "attempted"],
+  ["3528185267171623", "deny_by_fds", "attempted"],
+  ["370192169722458", "accept", "otp"],
   ["373747726661940", "accept", "attempted"],
-  ["374296354400881", "bank", "full"],
-  ["370356097975856", "bank", "attempted"],
-  ["378096218340018", "fds", "attempted"],
+  ["374296354400881", "deny_by_bank", "otp"],
+  ["370356097975856", "deny_by_bank", "attempted"],
+  ["378096218340018", "deny_by_fds", "attempted"],
   ["4556557955726624", "accept", "frictionless"],
   ["4024007189449340", "accept", "frictionless"],
   ["5333259155643223", "accept", "frictionless"],
-  ["4485436455354151", "bank", "frictionless"],
-  ["5328720384582224", "bank", "frictionless"],
-  ["4916994064252017", "accept", "full"],
-  ["5306889942833340", "accept", "full"],
-  ["4604633194219929", "bank", "full"],
-  ["5424184049821670", "bank", "full"],
+  ["4485436455354151", "deny_by_bank", "frictionless"],
+  ["5328720384582224", "deny_by_bank", "frictionless"],
+  ["4916994064252017", "accept", "otp"],
+  ["5306889942833340", "accept", "otp"],
+  ["4604633194219929", "deny_by_bank", "otp"],
+  ["5424184049821670", "deny_by_bank", "otp"],
   ["4024007176265022", "accept", "slow"],
   ["5487971631330522", "accept", "slow"],
-  ["4716125059847899", "bank", "impossible"],
-  ["5250548692069390", "bank", "impossible"],
-  ["4472429869996670", "funds", "full"],
-  ["4806000000000081", "funds", "full"],
-  ["4723249479082225", "bank", "outdated"],
-  ["5555666677771111", "bank", "outdated"],
-  ["4617006959746656", "accept", "full"],
-  ["4599207887122414", "accept", "full"],
-  ["4105058689481467", "accept", "full"],
-  ["4773776057051650", "accept", "full"],
-  ["4365026335737199", "accept", "full"],
-  ["4201910000000009", "accept", "full"],
-  ["4055772026036004", "accept", "full"],
-  ["4617008560831760", "bank", "full"],
-  ["4105054148541363", "bank", "full"],
-  ["4773775202011809", "bank", "full"],
-  ["4365028662512583", "bank", "full"],
+  ["4716125059847899", "deny_by_bank", "impossible"],
+  ["5250548692069390", "deny_by_bank", "impossible"],
+  ["4472429869996670", "insufficient_funds", "otp"],
+  ["4806000000000081", "insufficient_funds", "otp"],
+  ["4723249479082225", "deny_by_bank", "outdated"],
+  ["5555666677771111", "deny_by_bank", "outdated"],
+  ["4617006959746656", "accept", "otp"],
+  ["4599207887122414", "accept", "otp"],
+  ["4105058689481467", "accept", "otp"],
+  ["4773776057051650", "accept", "otp"],
+  ["4365026335737199", "accept", "otp"],
+  ["4201910000000009", "accept", "otp"],
+  ["4055772026036004", "accept", "otp"],
+  ["4617008560831760", "deny_by_bank", "otp"],
+  ["4105054148541363", "deny_by_bank", "otp"],
+  ["4773775202011809", "deny_by_bank", "otp"],
+  ["4365028662512583", "deny_by_bank", "otp"],
 ];
 
 const DENIALS = {
-  bank: ["accept", /^Deny by Bank \[BCA\] with code \[05\] and message \[.+\]$/],
-  fds: ["deny", /^Denied by Veritrans Fraud Detection System$/],
-  funds: ["accept", /^Deny by Bank \[BCA\] with code \[51\] and message \[.+\]$/],
+  deny_by_bank: ["accept", /^Deny by Bank \[BCA\] with code \[05\] and message \[.+\]$/],
+  deny_by_fds: ["deny", /^Denied by Veritrans Fraud Detection System$/],
+  insufficient_funds: ["accept", /^Deny by Bank \[BCA\] with code \[51\] and message \[.+\]$/],
 } as const;
 
 Deno.test("test cards: behave as in the gateway's list without 3-D Secure", async () => {
@@ -105,7 +106,7 @@ Deno.test("test cards: behave as in the gateway's list after 3-D Secure", async 
     assertOutcome(status, outcome, number);
     assert.equal(status.three_ds_version, "2");
     assert.equal(status.eci, flow === "attempted" ? "06" : "05", number);
-    assert.equal(status.challenge_completion, ["full", "slow"].includes(flow), number);
+    assert.equal(status.challenge_completion, ["otp", "slow"].includes(flow), number);
     const { three_ds_challenge_completion } = box.hooks.at(-1)!.body;
     assert.equal(three_ds_challenge_completion, status.challenge_completion);
   }
@@ -159,7 +160,7 @@ Deno.test("card authorization: lasts eight days after 3-D Secure, also with a sl
   }
 });
 
-Deno.test("one-time token: is valid for one charge and 15 minutes", async () => {
+Deno.test("one-time token: is valid for one charge within 15 minutes", async () => {
   await using box = await openSandbox();
   const token_id = await box.token(ACCEPTED_CARD);
   const charge = () => box.charge("card", { credit_card: { token_id } });
@@ -194,33 +195,33 @@ Deno.test("card token: has the gateway's format", async () => {
 });
 
 function query(more: Record<string, string>): string {
-  const usual = {
+  const defaults = {
     client_key: CLIENT_KEY,
     card_number: ACCEPTED_CARD,
     card_cvv: "123",
     card_exp_month: "12",
     card_exp_year: "2099",
   };
-  return String(new URLSearchParams({ ...usual, ...more }));
+  return String(new URLSearchParams({ ...defaults, ...more }));
 }
 
 Deno.test("card token: rejects an invalid card with 400 in the body and HTTP 200", async () => {
   await using box = await openSandbox();
-  const says = async (more: Record<string, string>) => {
+  const messagesFor = async (more: Record<string, string>) => {
     const { http, body } = await box.call("GET", `/v2/token?${query(more)}`);
     assert.deepEqual([http, body.status_code], [200, "400"]);
     return body.validation_messages.join();
   };
   assert.equal(
-    await says({ card_number: "4811111111111115" }),
+    await messagesFor({ card_number: "4811111111111115" }),
     "card_number does not match with luhn algorithm",
   );
   assert.equal(
-    await says({ card_exp_year: "2020" }),
+    await messagesFor({ card_exp_year: "2020" }),
     "card_exp_year must be greater than this year",
   );
-  assert.match(await says({ card_cvv: "" }), /card_cvv is required/);
-  assert.match(await says({ card_exp_month: "13" }), /card_exp_month/);
+  assert.match(await messagesFor({ card_cvv: "" }), /card_cvv is required/);
+  assert.match(await messagesFor({ card_exp_month: "13" }), /card_exp_month/);
   const { body } = await box.call(
     "GET",
     `/v2/token?${query({ card_number: "4811 1111 1111 1114" })}`,
@@ -236,7 +237,7 @@ Deno.test("card token: requires the client key and rejects the server key", asyn
   }
 });
 
-Deno.test("registered card: can be charged repeatedly and with two clicks", async () => {
+Deno.test("registered card: can be charged repeatedly, and with a two-click token", async () => {
   await using box = await openSandbox();
   const saved = await savedCard(box);
   assert.match(saved, /^48111111[0-9a-f]{20}1114$/);
@@ -250,7 +251,7 @@ Deno.test("registered card: can be charged repeatedly and with two clicks", asyn
   assert.equal(await charge(token_id), "411");
 });
 
-Deno.test("card charge: can save the card and returns when the token expires", async () => {
+Deno.test("card charge: can save the card, and then returns the expiry time of the saved token", async () => {
   await using box = await openSandbox();
   const first = await box.charge("card", { credit_card: { save_token_id: true } });
   assert.match(first.saved_token_id, /^48111111[0-9a-f]{20}1114$/);
@@ -264,7 +265,7 @@ Deno.test("card charge: can save the card and returns when the token expires", a
   assert.equal(box.hooks[0]!.body.saved_token_id, first.saved_token_id);
 });
 
-Deno.test("installment term: is a string in the charge response and a number elsewhere", async () => {
+Deno.test("installment term: is a string in the charge response, a number in the status and the webhook", async () => {
   await using box = await openSandbox();
   const answer = await box.charge("card", { credit_card: { installment_term: 6 } });
   assert.equal(answer.installment_term, "6");
@@ -295,7 +296,7 @@ Deno.test("point inquiry: works for Mandiri cards, returns 402 for others and 41
   assert.equal((await inquire("nothing")).status_code, "411");
 });
 
-Deno.test("bin lookup: returns the bank for either key, and a plain text 401 otherwise", async () => {
+Deno.test("BIN lookup: returns the bank with the server or client key, and a plain text 401 without a key", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("GET", "/v1/bins/461700");
   assert.equal(http, 200);
@@ -314,31 +315,31 @@ Deno.test("bin lookup: returns the bank for either key, and a plain text 401 oth
   assert.deepEqual([body.data.brand, body.data.bank_code], ["VISA", "mandiri"]);
   const asClient = { Authorization: `Basic ${btoa(`${CLIENT_KEY}:`)}` };
   assert.equal((await box.call("GET", "/v1/bins/461700", undefined, asClient)).http, 200);
-  const nobody = await box.call("GET", "/v1/bins/461700", undefined, { Authorization: "" });
-  assert.deepEqual([nobody.http, nobody.text], [401, "Unauthorized"]);
-  assert.match(nobody.headers.get("content-type")!, /^text\/plain/);
+  const withoutKey = await box.call("GET", "/v1/bins/461700", undefined, { Authorization: "" });
+  assert.deepEqual([withoutKey.http, withoutKey.text], [401, "Unauthorized"]);
+  assert.match(withoutKey.headers.get("content-type")!, /^text\/plain/);
   const unknown = await box.call("GET", "/v1/bins/999999");
   assert.equal(unknown.http, 404);
   assert.deepEqual(Object.keys(unknown.body.errors[0]), ["message_title", "message"]);
 });
 
-Deno.test("card numbers: are never stored or returned", async () => {
+Deno.test("full card numbers: are never stored or returned", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const responses: string[] = [];
     {
       await using box = await openSandbox({ path: `${folder}/kv` });
-      const watched = watch(box, responses);
-      const saved = await savedCard(watched);
-      const token_id = await watched.token("5211111111111117");
-      const { transaction_id } = await watched.charge("card_3ds", {
+      const recorded = recordResponses(box, responses);
+      const saved = await savedCard(recorded);
+      const token_id = await recorded.token("5211111111111117");
+      const { transaction_id } = await recorded.charge("card_3ds", {
         credit_card: { token_id, save_token_id: true },
       });
-      await watched.control(`transactions/${transaction_id}/three_ds`);
-      await watched.status(transaction_id);
-      await watched.charge("card", { credit_card: { token_id: saved } });
-      await watched.call("GET", "/_sandbox/transactions");
-      await watched.call("GET", "/_sandbox/webhooks");
+      await recorded.control(`transactions/${transaction_id}/three_ds`);
+      await recorded.status(transaction_id);
+      await recorded.charge("card", { credit_card: { token_id: saved } });
+      await recorded.call("GET", "/_sandbox/transactions");
+      await recorded.call("GET", "/_sandbox/webhooks");
       responses.push(...box.hooks.map(({ text }) => text));
     }
     for await (const { name } of Deno.readDir(folder)) {
@@ -348,7 +349,7 @@ Deno.test("card numbers: are never stored or returned", async () => {
     for (const text of responses) {
       for (const number of [ACCEPTED_CARD, "5211111111111117"]) {
         assert.ok(!text.includes(number));
-        // Also not the middle digits, which the masked number omits.
+        // Also not the first 12 digits: the masked number contains only 8 of them.
         assert.doesNotMatch(text, new RegExp(number.slice(0, 12)));
       }
     }
@@ -357,8 +358,8 @@ Deno.test("card numbers: are never stored or returned", async () => {
   }
 });
 
-/** The same sandbox, recording every response. */
-function watch(box: TestSandbox, responses: string[]): TestSandbox {
+/** Makes the sandbox add the text of every response to `responses`; returns the same sandbox. */
+function recordResponses(box: TestSandbox, responses: string[]): TestSandbox {
   const call = box.call;
   box.call = async (...args) => {
     const reply = await call(...args);

@@ -33,20 +33,20 @@ const RESPONSES: Record<Kind, {
   type?: string;
   fraud?: string;
   /** Seconds until expiry. */
-  life: number;
-  own: Record<string, unknown>;
+  expirySeconds: number;
+  methodFields: Record<string, unknown>;
 }> = {
   card: {
     code: "200",
     status: "capture",
     message: "Success, Credit Card transaction is successful",
-    life: 8 * DAYS,
-    own: APPROVED_CARD,
+    expirySeconds: 8 * DAYS,
+    methodFields: APPROVED_CARD,
   },
   card_3ds: {
     message: "Success, Credit Card transaction is successful",
-    life: 10 * MINUTES,
-    own: {
+    expirySeconds: 10 * MINUTES,
+    methodFields: {
       masked_card: "48111111-1114",
       bank: "bca",
       card_type: "credit",
@@ -58,16 +58,16 @@ const RESPONSES: Record<Kind, {
     code: "200",
     status: "authorize",
     message: "Success, Credit Card transaction is successful",
-    life: 8 * DAYS,
-    own: APPROVED_CARD,
+    expirySeconds: 8 * DAYS,
+    methodFields: APPROVED_CARD,
   },
   card_challenge: {
     code: "201",
     status: "capture",
     fraud: "challenge",
     message: "Success, Credit Card transaction is challenged by FDS",
-    life: 8 * DAYS,
-    own: {
+    expirySeconds: 8 * DAYS,
+    methodFields: {
       masked_card: "45111111-1117",
       bank: "bca",
       approval_code: /^\d{12,13}$/,
@@ -87,13 +87,13 @@ const RESPONSES: Record<Kind, {
   permata_old: permata(),
   echannel: {
     message: "OK, Mandiri Bill transaction is successful",
-    life: DAYS,
-    own: { bill_key: /^\d{12}$/, biller_code: "70012" },
+    expirySeconds: DAYS,
+    methodFields: { bill_key: /^\d{12}$/, biller_code: "70012" },
   },
   gopay: {
     message: "GO-PAY billing created",
-    life: 15 * MINUTES,
-    own: {
+    expirySeconds: 15 * MINUTES,
+    methodFields: {
       channel_response_code: "200",
       channel_response_message: "Success",
       actions: [
@@ -107,8 +107,8 @@ const RESPONSES: Record<Kind, {
   },
   shopeepay: {
     message: "ShopeePay transaction is created",
-    life: 15 * MINUTES,
-    own: {
+    expirySeconds: 15 * MINUTES,
+    methodFields: {
       channel_response_code: "0",
       channel_response_message: "success",
       actions: [["deeplink-redirect", "GET", /./]],
@@ -116,36 +116,36 @@ const RESPONSES: Record<Kind, {
   },
   ovo: {
     message: "Ovo transaction is created",
-    life: 65,
-    own: { payer_phone_number: "+628123456789" },
+    expirySeconds: 65,
+    methodFields: { payer_phone_number: "+628123456789" },
   },
   dana: {
     message: "DANA transaction is created",
-    life: 15 * MINUTES,
-    own: { actions: [["deeplink-redirect", "GET", /./]] },
+    expirySeconds: 15 * MINUTES,
+    methodFields: { actions: [["deeplink-redirect", "GET", /./]] },
   },
   qris: qris("gopay"),
   qris_airpay: qris("airpay shopee"),
   indomaret: {
     message: "Success, cstore transaction is successful",
     fraud: undefined,
-    life: DAYS,
-    own: { store: "indomaret", payment_code: /^\d{14}$/ },
+    expirySeconds: DAYS,
+    methodFields: { store: "indomaret", payment_code: /^\d{14}$/ },
   },
   alfamart: {
     message: "Success, cstore transaction is successful",
-    life: DAYS,
-    own: { store: "alfamart", payment_code: /^\d{16}$/ },
+    expirySeconds: DAYS,
+    methodFields: { store: "alfamart", payment_code: /^\d{16}$/ },
   },
   akulaku: {
     message: "Success, Akulaku transaction is created",
-    life: 2 * HOURS,
-    own: { redirect_url: /\/v2\/akulaku\/redirect\/[\w-]+$/ },
+    expirySeconds: 2 * HOURS,
+    methodFields: { redirect_url: /\/v2\/akulaku\/redirect\/[\w-]+$/ },
   },
   kredivo: {
     message: "Kredivo transaction is created",
-    life: DAYS,
-    own: {
+    expirySeconds: DAYS,
+    methodFields: {
       redirect_url: /\/v2\/oms\/redirect\/[\w-]+$/,
       channel_response_code: "OK",
       channel_response_message: /./,
@@ -157,8 +157,8 @@ function virtualAccount(bank: string) {
   return {
     message: "Success, Bank Transfer transaction is created",
     type: "bank_transfer",
-    life: DAYS,
-    own: { va_numbers: [{ bank, va_number: /^\d{14,18}$/ }] },
+    expirySeconds: DAYS,
+    methodFields: { va_numbers: [{ bank, va_number: /^\d{14,18}$/ }] },
   };
 }
 
@@ -166,16 +166,16 @@ function permata() {
   return {
     message: "Success, PERMATA VA transaction is successful",
     type: "bank_transfer",
-    life: DAYS,
-    own: { permata_va_number: /^\d{16}$/ },
+    expirySeconds: DAYS,
+    methodFields: { permata_va_number: /^\d{16}$/ },
   };
 }
 
 function qris(acquirer: string) {
   return {
     message: "QRIS transaction is created",
-    life: 15 * MINUTES,
-    own: {
+    expirySeconds: 15 * MINUTES,
+    methodFields: {
       acquirer,
       qr_string: /^000201.*6304[0-9A-F]{4}$/,
       actions: [
@@ -186,21 +186,21 @@ function qris(acquirer: string) {
   };
 }
 
-/** Texts must be equal, patterns must match; lists and objects are compared field by field. */
-function assertLike(actual: Json, expected: unknown, where: string): void {
-  if (expected instanceof RegExp) assert.match(String(actual), expected, where);
+/** Strings must be equal, patterns must match; lists and objects are compared field by field. */
+function assertLike(actual: Json, expected: unknown, path: string): void {
+  if (expected instanceof RegExp) assert.match(String(actual), expected, path);
   else if (Array.isArray(expected) && Array.isArray(expected[0])) {
-    const short = actual.map(({ name, method, url }: Json) => [name, method, url]);
-    short.forEach((action: unknown[], index: number) =>
-      action.forEach((part, place) => assertLike(part, expected[index][place], `${where}.${index}`))
+    const actions = actual.map(({ name, method, url }: Json) => [name, method, url]);
+    actions.forEach((action: unknown[], index: number) =>
+      action.forEach((part, place) => assertLike(part, expected[index][place], `${path}.${index}`))
     );
-    assert.equal(actual.length, expected.length, where);
+    assert.equal(actual.length, expected.length, path);
   } else if (typeof expected === "object" && expected !== null) {
-    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), where);
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), path);
     for (const [name, value] of Object.entries(expected)) {
-      assertLike(actual[name], value, `${where}.${name}`);
+      assertLike(actual[name], value, `${path}.${name}`);
     }
-  } else assert.deepEqual(actual, expected, where);
+  } else assert.deepEqual(actual, expected, path);
 }
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
@@ -213,8 +213,8 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
     assert.match(transaction_id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
     assert.match(merchant_id, /^G\d{9}$/);
     assert.match(transaction_time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
-    const ends = kind.startsWith("qris") ? expire_time : expiry_time;
-    assert.equal(seconds(ends) - seconds(transaction_time), expected.life);
+    const expiry = kind.startsWith("qris") ? expire_time : expiry_time;
+    assert.equal(seconds(expiry) - seconds(transaction_time), expected.expirySeconds);
     assert.equal(kind.startsWith("qris") ? expiry_time : expire_time, undefined);
     const fraud = "fraud" in expected ? expected.fraud : "accept";
     assertLike(rest, {
@@ -226,7 +226,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       payment_type: expected.type ?? KINDS[kind].payment_type,
       transaction_status: expected.status ?? "pending",
       ...fraud && { fraud_status: fraud },
-      ...expected.own,
+      ...expected.methodFields,
     }, kind);
   });
 }
@@ -242,7 +242,7 @@ Deno.test("times: are in Jakarta time without an offset", async () => {
   assert.match(transaction_time, /^2032-01-01 03:00:0\d$/);
 });
 
-Deno.test("charge: names every invalid field by its path with HTTP 400", async () => {
+Deno.test("charge with invalid fields: gets HTTP 400 and a message with the path of each field", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v2/charge", {
     payment_type: "bank_transfer",
@@ -348,7 +348,7 @@ Deno.test("charge: accepts a discount as an item with a negative price", async (
   assert.equal(answer.status_code, "201");
 });
 
-Deno.test("charge: rejects methods that are not activated with 402 and HTTP 200", async () => {
+Deno.test("charge with a method that is not activated: gets code 402 with HTTP 200", async () => {
   await using box = await openSandbox();
   const types = ["bca_klikpay", "bca_klikbca", "cimb_clicks", "danamon_online"];
   for (const payment_type of types) {
@@ -361,7 +361,7 @@ Deno.test("charge: rejects methods that are not activated with 402 and HTTP 200"
   }
 });
 
-Deno.test("virtual account number chosen by the merchant: is padded, cut, and never used twice", async () => {
+Deno.test("virtual account number chosen by the merchant: is padded or cut to 6 digits, and replaced if it is in use", async () => {
   await using box = await openSandbox();
   const number = async (va_number: string) =>
     (await box.charge("bca", { bank_transfer: { va_number } })).va_numbers[0].va_number;
@@ -393,16 +393,16 @@ Deno.test("ovo charge: returns 404 for an unregistered phone and creates no tran
 
 Deno.test("ovo charge: test phones decline, fail or let the payment expire", async () => {
   await using box = await openSandbox();
-  const ends = async (payer_phone_number: string) => {
+  const finalStatus = async (payer_phone_number: string) => {
     const { transaction_id } = await box.charge("ovo", { ovo: { payer_phone_number } });
     await box.advance(66);
     return (await box.status(transaction_id)).transaction_status;
   };
-  assert.equal(await ends("+628271939753"), "deny");
-  assert.equal(await ends("+628242014881"), "deny");
-  assert.equal(await ends("+628237435829"), "deny");
-  assert.equal(await ends("+628215023424"), "expire");
-  assert.equal(await ends("+628242974268"), "expire");
+  assert.equal(await finalStatus("+628271939753"), "deny");
+  assert.equal(await finalStatus("+628242014881"), "deny");
+  assert.equal(await finalStatus("+628237435829"), "deny");
+  assert.equal(await finalStatus("+628215023424"), "expire");
+  assert.equal(await finalStatus("+628242974268"), "expire");
 });
 
 Deno.test("custom fields and metadata: are returned in the status and in every webhook", async () => {
@@ -419,11 +419,11 @@ Deno.test("custom fields and metadata: are returned in the status and in every w
   assert.equal(box.hooks.length, 2);
 });
 
-Deno.test("order id: can be reused after cancel, expiry and denial, and not before", async () => {
+Deno.test("order id: can be reused after cancel and expiry, but not while the payment is pending or paid", async () => {
   await using box = await openSandbox();
-  const again = async () =>
+  const charge = async () =>
     await box.charge("bca", { transaction_details: { order_id: "the-one" } });
-  const first = await again();
+  const first = await charge();
   const { http, body } = await box.call("POST", "/v2/charge", {
     ...KINDS.gopay,
     transaction_details: { order_id: "the-one", gross_amount: 1 },
@@ -432,16 +432,16 @@ Deno.test("order id: can be reused after cancel, expiry and denial, and not befo
   assert.match(body.status_message, /^The request could not be completed due to a conflict/);
 
   await box.post("/v2/the-one/cancel");
-  const second = await again();
+  const second = await charge();
   assert.equal(second.status_code, "201");
   await box.post("/v2/the-one/expire");
-  const third = await again();
+  const third = await charge();
   assert.notEqual(third.transaction_id, second.transaction_id);
-  // The order id finds the latest transaction, the transaction id its own.
+  // An order id finds its latest transaction; a transaction id finds exactly that transaction.
   assert.equal((await box.status("the-one")).transaction_id, third.transaction_id);
   assert.equal((await box.status(first.transaction_id)).transaction_status, "cancel");
   await box.control("transactions/the-one/pay");
-  assert.equal((await again()).status_code, "406");
+  assert.equal((await charge()).status_code, "406");
 });
 
 Deno.test("order id: can be reused after a denial unless the settings forbid it", async () => {
@@ -457,7 +457,7 @@ Deno.test("order id: can be reused after a denial unless the settings forbid it"
   assert.equal(await deny(), "406");
 });
 
-Deno.test("order id: can be reused after a pending authorization was cancelled", async () => {
+Deno.test("order id: can be reused after the cancel of a pending authorization, but not of a completed one", async () => {
   await using box = await openSandbox();
   const order = { transaction_details: { order_id: "held" } };
   const hold = { ...order, credit_card: { type: "authorize" } };
@@ -489,33 +489,33 @@ Deno.test("order id with a space: can be charged but not used in a path", async 
   assert.equal((await box.status(transaction_id)).order_id, "a b");
 });
 
-async function expiresAfter(box: TestSandbox, kind: Kind, custom_expiry: Json) {
+async function chargeWithExpiry(box: TestSandbox, kind: Kind, custom_expiry: Json) {
   const { transaction_time, expiry_time, expire_time, transaction_id } = await box.charge(kind, {
     custom_expiry,
   });
   return {
-    life: seconds(expiry_time ?? expire_time) - seconds(transaction_time),
+    expirySeconds: seconds(expiry_time ?? expire_time) - seconds(transaction_time),
     transaction_id,
   };
 }
 
 Deno.test("custom expiry: uses its unit, minutes by default, up to the maximum of the method", async () => {
   await using box = await openSandbox();
-  const life = async (kind: Kind, custom_expiry: Json) =>
-    (await expiresAfter(box, kind, custom_expiry)).life;
-  assert.equal(await life("bca", { expiry_duration: 20, unit: "second" }), 20);
-  assert.equal(await life("bca", { expiry_duration: 7 }), 7 * MINUTES);
-  assert.equal(await life("bca", { expiry_duration: 3, unit: "hour" }), 3 * HOURS);
-  assert.equal(await life("echannel", { expiry_duration: 200, unit: "day" }), 180 * DAYS);
-  assert.equal(await life("gopay", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
-  assert.equal(await life("qris", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
-  assert.equal(await life("qris_airpay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
-  assert.equal(await life("shopeepay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
-  assert.equal(await life("dana", { expiry_duration: 30, unit: "day" }), DAYS);
-  assert.equal(await life("akulaku", { expiry_duration: 1, unit: "day" }), DAYS);
+  const expirySeconds = async (kind: Kind, custom_expiry: Json) =>
+    (await chargeWithExpiry(box, kind, custom_expiry)).expirySeconds;
+  assert.equal(await expirySeconds("bca", { expiry_duration: 20, unit: "second" }), 20);
+  assert.equal(await expirySeconds("bca", { expiry_duration: 7 }), 7 * MINUTES);
+  assert.equal(await expirySeconds("bca", { expiry_duration: 3, unit: "hour" }), 3 * HOURS);
+  assert.equal(await expirySeconds("echannel", { expiry_duration: 200, unit: "day" }), 180 * DAYS);
+  assert.equal(await expirySeconds("gopay", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
+  assert.equal(await expirySeconds("qris", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
+  assert.equal(await expirySeconds("qris_airpay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
+  assert.equal(await expirySeconds("shopeepay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
+  assert.equal(await expirySeconds("dana", { expiry_duration: 30, unit: "day" }), DAYS);
+  assert.equal(await expirySeconds("akulaku", { expiry_duration: 1, unit: "day" }), DAYS);
   // Cards and OVO do not support a custom expiry.
-  assert.equal(await life("ovo", { expiry_duration: 3, unit: "hour" }), 65);
-  assert.equal(await life("card_3ds", { expiry_duration: 3, unit: "hour" }), 10 * MINUTES);
+  assert.equal(await expirySeconds("ovo", { expiry_duration: 3, unit: "hour" }), 65);
+  assert.equal(await expirySeconds("card_3ds", { expiry_duration: 3, unit: "hour" }), 10 * MINUTES);
 });
 
 Deno.test("custom expiry: counts from its order time", async () => {
@@ -529,12 +529,12 @@ Deno.test("custom expiry: counts from its order time", async () => {
 });
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
-  const { life, code } = RESPONSES[kind];
+  const { expirySeconds, code } = RESPONSES[kind];
   if (code !== undefined) continue;
-  Deno.test(`pending ${kind}: expires at its time and not before`, async () => {
+  Deno.test(`pending ${kind}: expires at its expiry time and not before`, async () => {
     await using box = await openSandbox();
     const { transaction_id } = await box.charge(kind);
-    await box.advance(life - 30);
+    await box.advance(expirySeconds - 30);
     assert.equal((await box.status(transaction_id)).transaction_status.toLowerCase(), "pending");
     await box.advance(31);
     const status = await box.status(transaction_id);
@@ -550,13 +550,13 @@ Deno.test("sandbox clock: time passes without a clock call", async () => {
   await using box = await openSandbox({ speed: 10_000 });
   const { transaction_id } = await box.charge("ovo");
   await until(
-    "it expires",
+    "the transaction expires",
     async () => (await box.status(transaction_id)).transaction_status === "expire",
   );
   await until("the webhook arrives", () => box.hooks.at(-1)?.body.transaction_status === "expire");
 });
 
-Deno.test("charge: enforces limits of BCA names, countries and postal codes", async () => {
+Deno.test("charge: enforces the limits of names for BCA, country codes and postal codes", async () => {
   await using box = await openSandbox();
   const messagesFor = async (customer_details: Json) =>
     (await box.charge("bca", { customer_details })).validation_messages;

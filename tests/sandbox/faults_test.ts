@@ -9,10 +9,10 @@ function charge(box: TestSandbox, order_id = "one") {
   });
 }
 
-const isMade = async (box: TestSandbox) => (await box.status("one")).status_code === "201";
+const hasTransaction = async (box: TestSandbox) => (await box.status("one")).status_code === "201";
 
-/** Faults that respond instead of the operation. */
-const INSTEAD: Record<string, (box: TestSandbox) => Promise<void>> = {
+/** Faults whose response replaces the operation: it is not executed. */
+const REPLACING_FAULTS: Record<string, (box: TestSandbox) => Promise<void>> = {
   async error_500(box) {
     const { http, body } = await charge(box);
     assert.deepEqual([http, body.status_code], [500, "500"]);
@@ -42,12 +42,12 @@ const INSTEAD: Record<string, (box: TestSandbox) => Promise<void>> = {
   },
 };
 
-for (const [fault, check] of Object.entries(INSTEAD)) {
-  Deno.test(`fault ${fault}: the operation is not executed once, and the next call succeeds`, async () => {
+for (const [fault, check] of Object.entries(REPLACING_FAULTS)) {
+  Deno.test(`fault ${fault}: one call is not executed, and the next call succeeds`, async () => {
     await using box = await openSandbox();
     await box.fault("charge", fault, { retry_after: 7 });
     await check(box);
-    assert.equal(await isMade(box), false);
+    assert.equal(await hasTransaction(box), false);
     assert.equal((await charge(box)).body.status_code, "201");
     assert.deepEqual(await box.get("/_sandbox/faults"), []);
   });
@@ -57,20 +57,20 @@ Deno.test("fault no_answer: the operation is not executed and no response arrive
   await using box = await openSandbox();
   await box.fault("status", "no_answer");
   const stop = new AbortController();
-  const asked = fetch(`${box.url}/v2/one/status`, { signal: stop.signal });
+  const request = fetch(`${box.url}/v2/one/status`, { signal: stop.signal });
   while ((await box.get("/_sandbox/faults")).length > 0);
   stop.abort();
-  await assert.rejects(asked, { name: "AbortError" });
+  await assert.rejects(request, { name: "AbortError" });
   assert.equal((await box.status("one")).status_code, "404");
 });
 
 Deno.test("fault no_answer: does not delay the shutdown of the sandbox", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "no_answer");
-  const asked = charge(box).then(() => "answered", () => "cut");
+  const request = charge(box).then(() => "answered", () => "disconnected");
   while ((await box.get("/_sandbox/faults")).length > 0);
   await box[Symbol.asyncDispose]();
-  assert.equal(await asked, "cut");
+  assert.equal(await request, "disconnected");
   box[Symbol.asyncDispose] = () => Promise.resolve();
 });
 
@@ -78,7 +78,7 @@ Deno.test("fault delay: the transaction exists before the response; errors are d
   await using box = await openSandbox();
   await box.fault("charge", "delay", { delay_ms: 600_000, count: 2 });
   const stop = new AbortController();
-  const ask = () =>
+  const sendCharge = () =>
     fetch(`${box.url}/v2/charge`, {
       method: "POST",
       headers: { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` },
@@ -88,9 +88,9 @@ Deno.test("fault delay: the transaction exists before the response; errors are d
       }),
       signal: stop.signal,
     }).then(async (response) => void await response.body?.cancel(), () => "no answer");
-  const first = ask();
-  while (!await isMade(box));
-  const refused = ask();
+  const first = sendCharge();
+  while (!await hasTransaction(box));
+  const refused = sendCharge();
   while ((await box.get("/_sandbox/faults")).length > 0);
   await box.waitForWebhooks();
   stop.abort();
@@ -105,14 +105,14 @@ Deno.test("fault broken_json: the operation is executed and the response is trun
   assert.equal(headers.get("content-type"), "application/json");
   assert.ok(text.startsWith('{"status_code":"201"'));
   assert.equal(body, undefined);
-  assert.ok(await isMade(box));
+  assert.ok(await hasTransaction(box));
 });
 
 Deno.test("fault answer_lost: the operation is executed and the connection is cut", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "answer_lost");
   await assert.rejects(charge(box));
-  assert.ok(await isMade(box));
+  assert.ok(await hasTransaction(box));
 });
 
 Deno.test("fault webhook_first: the webhook arrives before the response", async () => {
@@ -136,7 +136,7 @@ Deno.test("faults: each family of endpoints fails in its own format", async () =
   assert.equal((await box.call("POST", "/v1/invoices", INVOICE)).http, 201);
 });
 
-Deno.test("fault: affects only its operation, as many times as requested, in order", async () => {
+Deno.test("faults: affect only their operation, as often as requested, in the order of creation", async () => {
   await using box = await openSandbox();
   await box.fault("cancel", "error_500", { count: 2 });
   await box.fault("cancel", "error_503");
@@ -165,12 +165,12 @@ Deno.test("fault rate: is repeatable with the same seed", async () => {
     return codes;
   };
   const codes = await run();
-  const struck = codes.filter((code) => code === 500).length;
-  assert.ok(struck > 5 && struck < 35, String(struck));
+  const failed = codes.filter((code) => code === 500).length;
+  assert.ok(failed > 5 && failed < 35, String(failed));
   assert.deepEqual(await run(), codes);
 });
 
-Deno.test("fault: rejects an unknown operation or fault with a message", async () => {
+Deno.test("fault: rejects each invalid field with one message", async () => {
   await using box = await openSandbox();
   for (const wrong of [{ operation: "chargee" }, { fault: "meteor" }, { count: 0 }, { rate: 2 }]) {
     const fault = { operation: "charge", fault: "error_500", ...wrong };
@@ -180,19 +180,19 @@ Deno.test("fault: rejects an unknown operation or fault with a message", async (
   }
 });
 
-/** Makes the same calls in every run; only times and the speed of the receiver may differ. */
+/** Makes the same calls in every run; returns the responses without times and the sandbox URL. */
 async function runCalls(seed: number, isReceiverSlow: boolean): Promise<string> {
   await using box = await openSandbox({ seed });
-  const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   box.receiver.answer = async () => {
-    if (isReceiverSlow) await woken;
+    if (isReceiverSlow) await released;
     return new Response(null, { status: 503 });
   };
   const responses: Json[] = [];
   for (const kind of ["bca", "permata", "echannel", "gopay", "qris", "indomaret"] as const) {
     responses.push(await box.charge(kind));
   }
-  wake();
+  release();
   responses.push(await box.paid("card"), await box.charge("card_3ds"));
   responses.push(await box.post("/v2/order-4/refund", {}), await box.post("/v2/order-1/cancel"));
   responses.push(await box.post("/v1/subscriptions", SUBSCRIPTION));
@@ -204,7 +204,7 @@ async function runCalls(seed: number, isReceiverSlow: boolean): Promise<string> 
     .replaceAll(box.url, "url");
 }
 
-Deno.test("seed: the same calls give the same responses, another seed gives others", async () => {
+Deno.test("seed: the same calls give the same responses, another seed gives different ones", async () => {
   const [first, again, other] = await Promise.all([
     runCalls(7, false),
     runCalls(7, true),
@@ -216,7 +216,7 @@ Deno.test("seed: the same calls give the same responses, another seed gives othe
   assert.equal(ids(first).intersection(ids(other)).size, 0);
 });
 
-Deno.test("fault hidden_500: uses HTTP 500 if the body has no code", async () => {
+Deno.test("fault hidden_500: uses HTTP 500 if responses of the API have no code in the body", async () => {
   await using box = await openSandbox();
   for (
     const [operation, path] of [

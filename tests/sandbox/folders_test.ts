@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
 import { PROJECT } from "../support/project.ts";
 
-/** The folders of the sandbox, top to bottom. Each may import only from the lines below its own. */
+/** The sandbox folders, from top to bottom. Each may import only from the floors below its own. */
 const FLOORS = [
   ["."],
   ["pages"],

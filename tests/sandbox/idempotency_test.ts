@@ -28,7 +28,7 @@ function gopay(order_id: string) {
   return { payment_type: "gopay", transaction_details: { order_id, gross_amount: 1_000 } };
 }
 
-Deno.test("idempotency key: 46 characters are used, 47 are ignored without an error", async () => {
+Deno.test("idempotency key: is ignored without an error if it is longer than 46 characters", async () => {
   await using box = await openSandbox();
   const codes = async (length: number) => {
     const headers = { "Idempotency-Key": "k".repeat(length) };
@@ -39,7 +39,7 @@ Deno.test("idempotency key: 46 characters are used, 47 are ignored without an er
   assert.deepEqual(await codes(47), ["201", "406"]);
 });
 
-Deno.test("idempotency key: failed responses are not stored", async () => {
+Deno.test("idempotency key: error responses are not stored", async () => {
   await using box = await openSandbox();
   assert.equal((await box.post("/v2/charge", { payment_type: "gopay" }, KEY)).status_code, "400");
   const unknown = await box.post("/v2/unknown/cancel", undefined, KEY);
@@ -82,7 +82,7 @@ Deno.test("idempotency key: a second request during the first gets HTTP 202", as
   await first;
 });
 
-Deno.test("idempotency key: is ignored by token and account calls", async () => {
+Deno.test("idempotency key: is ignored when an account is linked", async () => {
   await using box = await openSandbox();
   const body = {
     payment_type: "gopay",
@@ -116,7 +116,7 @@ Deno.test("subscription idempotency key: lasts three minutes; the body is valida
   assert.notEqual((await create(SUBSCRIPTION)).body.id, first.body.id);
 });
 
-Deno.test("invoice idempotency key: uses its own header", async () => {
+Deno.test("invoice idempotency key: is read from the header X-Idempotency-Key", async () => {
   await using box = await openSandbox();
   const create = (headers: HeadersInit) => box.call("POST", "/v1/invoices", INVOICE, headers);
   const own = { "X-Idempotency-Key": "the-key" };
@@ -129,7 +129,7 @@ Deno.test("invoice idempotency key: uses its own header", async () => {
   assert.equal((await create(own)).http, 409);
 });
 
-Deno.test("idempotency key: the same key in another header is independent", async () => {
+Deno.test("idempotency key: the same value in Idempotency-Key and X-Idempotency-Key counts as two keys", async () => {
   await using box = await openSandbox();
   await box.post("/v2/charge", gopay("one"), KEY);
   const own = { "X-Idempotency-Key": "the-key" };

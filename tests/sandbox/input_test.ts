@@ -19,10 +19,10 @@ const HEADERS = {
   "Content-Type": "application/json",
 };
 
-type Format = (reply: Reply) => void;
+type FormatCheck = (reply: Reply) => void;
 
 /** Checks the error format of each API family that does not use the core format. */
-const FORMATS = new Map<unknown, Format>([
+const FORMAT_CHECKS = new Map<unknown, FormatCheck>([
   [SUBSCRIPTIONS, ({ http, body }) => {
     assert.equal(body.status_code, undefined);
     if (http >= 400) assert.equal(typeof body.status_message, "string");
@@ -38,7 +38,7 @@ const FORMATS = new Map<unknown, Format>([
   }],
 ]);
 
-const coreFormat: Format = ({ http, body }) => {
+const checkCoreFormat: FormatCheck = ({ http, body }) => {
   assert.match(body.status_code, /^\d{3}$/);
   assert.ok(Number(body.status_code) < 500);
   if (!/^[45]/.test(body.status_code) || body.status_code === "407") return;
@@ -56,7 +56,7 @@ function assertFormat(reply: Reply, family: unknown, where: string) {
   assert.ok(reply.http < 500, context);
   assert.ok(typeof reply.body === "object" && reply.body !== null, context);
   try {
-    (FORMATS.get(family) ?? coreFormat)(reply);
+    (FORMAT_CHECKS.get(family) ?? checkCoreFormat)(reply);
   } catch (error) {
     throw new Error(context, { cause: error });
   }
@@ -364,9 +364,9 @@ Deno.test("card token: any query gets a well-formed response", async () => {
         { maxLength: 6 },
       ),
       fc.constantFrom("/v2/token", "/v2/card/register"),
-      async (members: Json[], path: string) => {
+      async (parameters: Json[], path: string) => {
         const query = new URLSearchParams({ client_key: CLIENT_KEY });
-        for (const { name, value } of members) query.append(name, value);
+        for (const { name, value } of parameters) query.append(name, value);
         assertFormat(await send(box, "GET", `${path}?${query}`), null, String(query));
       },
     ),
@@ -381,7 +381,7 @@ Deno.test("card token: any query gets a well-formed response", async () => {
   }
 });
 
-Deno.test("any JSON to any endpoint: gets a response in the format of its API family", async () => {
+Deno.test("any body to any endpoint: gets a response in the format of its API family", async () => {
   await using box = await openSandbox({ settings: { notification_url: null } });
   const targets = ENDPOINTS.filter(({ method }) => method !== "GET");
   await fc.assert(
@@ -449,18 +449,21 @@ function assertControl(reply: Reply, where: string) {
   assert.equal(typeof reply.body.status_message, "string", context);
 }
 
-for (const [method, path, good] of CONTROLS) {
-  Deno.test(`control ${method} ${path}: rejects unusual input with a 4xx and a message`, async () => {
+for (const [method, path, validBody] of CONTROLS) {
+  Deno.test(`control ${method} ${path}: gets JSON and no 5xx for unusual input`, async () => {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const { transaction_id } = await box.paid("gopay");
     for (const id of path.includes(":id") ? [...UNUSUAL_IDS, transaction_id] : [""]) {
       const target = `/_sandbox/${path.replace(":id", id)}`;
-      assertControl(await send(box, method, target, good && JSON.stringify(good)), target);
+      assertControl(
+        await send(box, method, target, validBody && JSON.stringify(validBody)),
+        target,
+      );
     }
-    if (!good) return;
+    if (!validBody) return;
     const target = `/_sandbox/${path.replace(":id", transaction_id)}`;
     for (const value of [...UNUSUAL_VALUES, ...HUGE_VALUES]) {
-      for (const text of withEachFieldReplaced(structuredClone(good), value)) {
+      for (const text of withEachFieldReplaced(structuredClone(validBody), value)) {
         assertControl(await send(box, method, target, text), text.slice(0, 200));
       }
     }
@@ -533,14 +536,14 @@ Deno.test("control API: rejects requests of browser pages from another origin", 
     { Origin: "null" },
     { Origin: "http://127.0.0.1:1" },
     { "Sec-Fetch-Site": "same-site" },
-    // A host name that an attacker points at this machine.
+    // DNS rebinding: a host name that an attacker points at this machine.
     { Host: "rebound.example", "Sec-Fetch-Site": "same-origin" },
     { Host: "rebound.example", Origin: "http://rebound.example" },
   ];
   for (const headers of crossOrigin) {
     assert.equal(await sendRaw(headers), 403, JSON.stringify(headers));
   }
-  // Behind a proxy with another host name.
+  // The page was loaded from the public URL, through a proxy.
   assert.equal(
     await sendRaw({ Origin: "http://box.test:9", "Sec-Fetch-Site": "same-origin" }),
     200,

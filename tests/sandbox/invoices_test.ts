@@ -4,7 +4,7 @@ import { INVOICE } from "../support/gateway/sandbox_requests.ts";
 
 let orders = 0;
 
-async function create(box: TestSandbox, more: Json = {}): Promise<Json> {
+async function createInvoice(box: TestSandbox, more: Json = {}): Promise<Json> {
   const { http, body } = await box.call("POST", "/v1/invoices", {
     ...INVOICE,
     order_id: `invoice-${++orders}`,
@@ -14,7 +14,7 @@ async function create(box: TestSandbox, more: Json = {}): Promise<Json> {
   return body;
 }
 
-async function refused(box: TestSandbox, more: Json): Promise<string[]> {
+async function errorsOf(box: TestSandbox, more: Json): Promise<string[]> {
   const { http, body } = await box.call("POST", "/v1/invoices", { ...INVOICE, ...more });
   assert.equal(http, 400, JSON.stringify(body));
   assert.deepEqual(Object.keys(body), ["error_messages"]);
@@ -44,20 +44,20 @@ Deno.test("invoice total: items are discounted, taxed and rounded to whole rupia
   await using box = await openSandbox();
   const item = { description: "A", quantity: 3, price: 3_333, discount_percentage: 10 };
   const plain = { item_details: [item], amount: undefined };
-  assert.equal((await create(box, plain)).gross_amount, 8_999);
+  assert.equal((await createInvoice(box, plain)).gross_amount, 8_999);
   const taxes = [
     { name: "PPN", type: "percentage", value: 11 },
     { name: "Stamp", type: "fixed", value: 100 },
   ];
-  const exclusive = await create(box, { ...plain, tax_mode: "exclusive", taxes });
+  const exclusive = await createInvoice(box, { ...plain, tax_mode: "exclusive", taxes });
   assert.equal(exclusive.gross_amount, 8_999 + 990 + 100);
   assert.deepEqual(
     exclusive.taxes.map(({ calculated_amount }: Json) => calculated_amount),
     [990, 100],
   );
-  const inclusive = await create(box, { ...plain, tax_mode: "inclusive", taxes });
+  const inclusive = await createInvoice(box, { ...plain, tax_mode: "inclusive", taxes });
   assert.equal(inclusive.gross_amount, 8_999);
-  const fraction = await create(box, {
+  const fraction = await createInvoice(box, {
     ...plain,
     tax_mode: "exclusive",
     taxes: [{ name: "Odd", type: "fixed", value: 0.4 }],
@@ -67,26 +67,26 @@ Deno.test("invoice total: items are discounted, taxed and rounded to whole rupia
 
 Deno.test("invoice: lists all validation errors with HTTP 400", async () => {
   await using box = await openSandbox();
-  assert.deepEqual(await refused(box, { item_details: [], amount: undefined }), [
+  assert.deepEqual(await errorsOf(box, { item_details: [], amount: undefined }), [
     "item must not be empty",
     "gross_amount must be more than 0",
   ]);
-  assert.deepEqual(await refused(box, { amount: { discount: "2000" } }), [
+  assert.deepEqual(await errorsOf(box, { amount: { discount: "2000" } }), [
     "gross_amount must be more than 0",
   ]);
-  assert.deepEqual(await refused(box, { due_date: INVOICE.invoice_date }), [
+  assert.deepEqual(await errorsOf(box, { due_date: INVOICE.invoice_date }), [
     "due_date must be after invoice_date",
   ]);
-  assert.deepEqual(await refused(box, { due_date: "tomorrow" }), ["due_date format is invalid"]);
-  assert.deepEqual(await refused(box, { payment_link: undefined }), ["payment_link is required"]);
-  assert.deepEqual(await refused(box, { payment_link: {} }), [
+  assert.deepEqual(await errorsOf(box, { due_date: "tomorrow" }), ["due_date format is invalid"]);
+  assert.deepEqual(await errorsOf(box, { payment_link: undefined }), ["payment_link is required"]);
+  assert.deepEqual(await errorsOf(box, { payment_link: {} }), [
     "payment_link.enabled_payments is required",
   ]);
-  assert.deepEqual(await refused(box, { tax_mode: "inclusive" }), ["taxes is required"]);
+  assert.deepEqual(await errorsOf(box, { tax_mode: "inclusive" }), ["taxes is required"]);
 });
 
-/** Each limit of an invoice request, exceeded by one. */
-const OVER: [name: string, more: Json][] = [
+/** Changes that make one field of an invoice request invalid, with the name of the field. */
+const INVALID_FIELDS: [name: string, more: Json][] = [
   ["order_id", { order_id: "x".repeat(37) }],
   ["order_id", { order_id: "no spaces" }],
   ["invoice_number", { invoice_number: "x".repeat(41) }],
@@ -116,32 +116,36 @@ function item(more: object) {
   return { item_details: [{ ...INVOICE.item_details[0], ...more }] };
 }
 
-Deno.test("invoice: enforces every limit and names the field", async () => {
+Deno.test("invoice with an invalid field: is rejected with a message that names the field", async () => {
   await using box = await openSandbox();
-  for (const [name, more] of OVER) {
-    const messages = await refused(box, more);
+  for (const [name, more] of INVALID_FIELDS) {
+    const messages = await errorsOf(box, more);
     assert.ok(messages.some((message) => message.startsWith(`${name} `)), messages.join());
   }
 });
 
 Deno.test("invoice: rejects an order id that was used before", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box, { order_id: "the-one" });
+  const { id } = await createInvoice(box, { order_id: "the-one" });
   await box.call("PATCH", `/v1/invoices/${id}/void`, { void_reason: "wrong" });
   const again = await box.call("POST", "/v1/invoices", { ...INVOICE, order_id: "the-one" });
   assert.deepEqual([again.http, again.body], [409, { error_messages: ["Duplicate order id"] }]);
 });
 
-Deno.test("invoice virtual accounts: are generated, or chosen within each bank's number of digits", async () => {
+Deno.test("invoice virtual accounts: are generated, or use a number of the request with the digits of the bank", async () => {
   await using box = await openSandbox();
-  const own = { payment_type: "virtual_account", payment_link: undefined };
-  const made = await create(box, {
-    ...own,
+  const byVirtualAccount = { payment_type: "virtual_account", payment_link: undefined };
+  const created = await createInvoice(box, {
+    ...byVirtualAccount,
     virtual_accounts: [{ name: "bca_va" }, { bank: "bni_va", number: "12345" }],
   });
-  assert.equal(made.payment_link_url, undefined);
-  assert.match(made.virtual_accounts[0].number, /^\d{11}$/);
-  assert.deepEqual(made.virtual_accounts[1], { name: "bni_va", bank: "bni_va", number: "12345" });
+  assert.equal(created.payment_link_url, undefined);
+  assert.match(created.virtual_accounts[0].number, /^\d{11}$/);
+  assert.deepEqual(created.virtual_accounts[1], {
+    name: "bni_va",
+    bank: "bni_va",
+    number: "12345",
+  });
   const wrong: [string, string][] = [
     ["bca_va", "1".repeat(10)],
     ["mandiri_bill", "1".repeat(13)],
@@ -151,15 +155,18 @@ Deno.test("invoice virtual accounts: are generated, or chosen within each bank's
     ["dbs_va", "1"],
   ];
   for (const [bank, number] of wrong) {
-    const [message] = await refused(box, { ...own, virtual_accounts: [{ bank, number }] });
+    const [message] = await errorsOf(box, {
+      ...byVirtualAccount,
+      virtual_accounts: [{ bank, number }],
+    });
     assert.match(message!, /^virtual_accounts\./, bank);
   }
-  assert.deepEqual(await refused(box, own), ["virtual_accounts is required"]);
+  assert.deepEqual(await errorsOf(box, byVirtualAccount), ["virtual_accounts is required"]);
 });
 
 Deno.test("invoice: can be voided once while pending or overdue", async () => {
   await using box = await openSandbox();
-  const pending = await create(box);
+  const pending = await createInvoice(box);
   const path = `/v1/invoices/${pending.id}/void`;
   const { http, body } = await box.call("PATCH", path, { void_reason: "a duplicate" });
   assert.deepEqual([http, body], [200, { success: true }]);
@@ -169,7 +176,7 @@ Deno.test("invoice: can be voided once while pending or overdue", async () => {
     409,
     { error_messages: ["Invoice cannot be canceled"] },
   ]);
-  const paid = await create(box);
+  const paid = await createInvoice(box);
   await box.control(`invoices/${paid.id}/pay`);
   assert.equal((await box.call("PATCH", `/v1/invoices/${paid.id}/void`)).http, 409);
 });
@@ -181,8 +188,8 @@ Deno.test("invoice: becomes overdue after its due date and can still be paid or 
     invoice_date: "2031-01-01 00:00:00 +0700",
     due_date: "2031-01-02 00:00:00 +0700",
   };
-  const first = await create(box, dates);
-  const second = await create(box, dates);
+  const first = await createInvoice(box, dates);
+  const second = await createInvoice(box, dates);
   await box.advance(86_400);
   assert.equal((await getInvoice(box, first.id)).status, "overdue");
   await box.control(`invoices/${first.id}/pay`);
@@ -190,9 +197,9 @@ Deno.test("invoice: becomes overdue after its due date and can still be paid or 
   assert.equal((await box.call("PATCH", `/v1/invoices/${second.id}/void`)).http, 200);
 });
 
-Deno.test("invoice: is paid by a transaction whose webhook names the invoice", async () => {
+Deno.test("invoice payment: creates a transaction, and its webhooks contain the invoice id", async () => {
   await using box = await openSandbox();
-  const { id, order_id } = await create(box);
+  const { id, order_id } = await createInvoice(box);
   const { invoice } = await box.control(`invoices/${id}/pay`, { payment_type: "gopay" });
   assert.equal(invoice.status, "paid");
   assert.match(invoice.paid_pdf_url, /^http/);
@@ -210,7 +217,7 @@ Deno.test("invoice: is paid by a transaction whose webhook names the invoice", a
 
 Deno.test("invoice: stays open after a payment expired", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box);
+  const { id } = await createInvoice(box);
   const start = async () => (await box.control(`invoices/${id}/pay`, { only_start: true }));
   const first = (await start()).transaction;
   const second = (await start()).transaction;
@@ -221,9 +228,9 @@ Deno.test("invoice: stays open after a payment expired", async () => {
   assert.equal((await getInvoice(box, id)).status, "paid");
 });
 
-Deno.test("voided invoice: becomes paid by a transaction that was started before", async () => {
+Deno.test("voided invoice: becomes paid if a transaction from before the void is paid", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box);
+  const { id } = await createInvoice(box);
   const { transaction } = await box.control(`invoices/${id}/pay`, { only_start: true });
   await box.call("PATCH", `/v1/invoices/${id}/void`, { void_reason: "too late" });
   assert.equal((await box.call("POST", `/_sandbox/invoices/${id}/pay`)).http, 409);
@@ -234,7 +241,7 @@ Deno.test("voided invoice: becomes paid by a transaction that was started before
 
 Deno.test("quotation: can be converted to an invoice once", async () => {
   await using box = await openSandbox();
-  const { id, status, document_type } = await create(box, { document_type: "quotation" });
+  const { id, status, document_type } = await createInvoice(box, { document_type: "quotation" });
   assert.deepEqual([status, document_type], ["published", "quotation"]);
   assert.equal((await box.call("POST", `/_sandbox/invoices/${id}/pay`)).http, 409);
   const { http, body } = await box.call("PATCH", `/v1/invoices/${id}/convert`);
@@ -250,21 +257,23 @@ Deno.test("quotation: can be converted to an invoice once", async () => {
   assert.equal((await getInvoice(box, id)).status, "paid");
 });
 
-Deno.test("quotation: is rejected by the client or cancelled by the merchant", async () => {
+Deno.test("quotation: becomes rejected if the client voids it, canceled if the merchant voids it", async () => {
   await using box = await openSandbox();
-  const voided = async (body: object) => {
-    const { id } = await create(box, { document_type: "quotation" });
+  const statusAfterVoid = async (body: object) => {
+    const { id } = await createInvoice(box, { document_type: "quotation" });
     await box.call("PATCH", `/v1/invoices/${id}/void`, body);
     return (await getInvoice(box, id)).status;
   };
-  assert.equal(await voided({ cancel_as: "client" }), "rejected");
-  assert.equal(await voided({ void_reason: "no more" }), "canceled");
+  assert.equal(await statusAfterVoid({ cancel_as: "client" }), "rejected");
+  assert.equal(await statusAfterVoid({ void_reason: "no more" }), "canceled");
 });
 
 Deno.test("invoice: returns HTTP 404 for an unknown id", async () => {
   await using box = await openSandbox();
-  for (const [method, end] of [["GET", ""], ["PATCH", "/void"], ["PATCH", "/convert"]] as const) {
-    const { http, body } = await box.call(method, `/v1/invoices/unknown${end}`);
+  for (
+    const [method, suffix] of [["GET", ""], ["PATCH", "/void"], ["PATCH", "/convert"]] as const
+  ) {
+    const { http, body } = await box.call(method, `/v1/invoices/unknown${suffix}`);
     assert.deepEqual([http, body], [404, { error_messages: ["Not Found"] }]);
   }
 });

@@ -23,17 +23,17 @@ const { default: { CoreApi, MidtransError } }: Json = await import(MIDTRANS_CLIE
  * The client's base URL is a static field, so the tests in this file run in sequence, each with its
  * own sandbox.
  */
-async function withClient(use: (api: Json, box: TestSandbox) => Promise<void>) {
+async function withClient(run: (api: Json, box: TestSandbox) => Promise<void>) {
   await using box = await openSandbox();
   const api = new CoreApi({ isProduction: false, serverKey: SERVER_KEY, clientKey: CLIENT_KEY });
   api.apiConfig.constructor.CORE_SANDBOX_BASE_URL = box.url;
-  // Otherwise its sockets stay open into the next test.
+  // Otherwise the client's sockets stay open into the next test.
   api.httpClient.http_client.defaults.headers.common.Connection = "close";
-  await use(api, box);
+  await run(api, box);
 }
 
-function check(name: string, use: (api: Json, box: TestSandbox) => Promise<void>) {
-  Deno.test(`official client: ${name}`, () => withClient(use));
+function testClient(name: string, run: (api: Json, box: TestSandbox) => Promise<void>) {
+  Deno.test(`official client: ${name}`, () => withClient(run));
 }
 
 let orders = 0;
@@ -54,8 +54,8 @@ async function charge(api: Json, kind: Kind, more: Json = {}): Promise<Json> {
   const transaction_details = { order_id: `official-${++orders}`, gross_amount: AMOUNT };
   const isCard = kind.startsWith("card");
   const card = kind === "card_challenge" ? CHALLENGED_CARD : ACCEPTED_CARD;
-  const own = isCard ? { credit_card: { token_id: await token(api, card) } } : {};
-  return await api.charge(merge(merge({ transaction_details, ...KINDS[kind] }, own), more));
+  const cardFields = isCard ? { credit_card: { token_id: await token(api, card) } } : {};
+  return await api.charge(merge(merge({ transaction_details, ...KINDS[kind] }, cardFields), more));
 }
 
 /**
@@ -72,7 +72,7 @@ async function assertRefused(call: Promise<unknown>, code: string | number, mess
 }
 
 for (const kind of Object.keys(KINDS) as Kind[]) {
-  check(`charges ${kind}`, async (api) => {
+  testClient(`charges ${kind}`, async (api) => {
     const answer = await charge(api, kind);
     assert.match(answer.status_code, /^20[01]$/);
     assert.equal(answer.gross_amount, "44000.00");
@@ -82,12 +82,12 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
   });
 }
 
-check("charges with items and a customer", async (api) => {
+testClient("charges with items and a customer", async (api) => {
   const answer = await charge(api, "bca", { item_details: ITEMS, customer_details: CUSTOMER });
   assert.equal(answer.status_code, "201");
 });
 
-check("gets HTTP 400 and all messages for an invalid charge", async (api) => {
+testClient("gets HTTP 400 and all messages for an invalid charge", async (api) => {
   await assert.rejects(
     charge(api, "bca", { transaction_details: { gross_amount: 0 } }),
     (error: Json) => {
@@ -98,7 +98,7 @@ check("gets HTTP 400 and all messages for an invalid charge", async (api) => {
   );
 });
 
-check("gets HTTP 401 for a wrong key", async (api) => {
+testClient("gets HTTP 401 for a wrong key", async (api) => {
   api.apiConfig.set({ serverKey: "SB-Mid-server-wrong" });
   const message = "Transaction cannot be authorized with the current client/server key.";
   await assertRefused(charge(api, "bca"), 401, message);
@@ -110,7 +110,7 @@ check("gets HTTP 401 for a wrong key", async (api) => {
   );
 });
 
-check("gets 404 in the body for an unknown transaction", async (api) => {
+testClient("gets 404 in the body for an unknown transaction", async (api) => {
   const { transaction } = api;
   const calls = ["status", "statusb2b", "approve", "deny", "cancel", "expire", "refund"];
   for (const name of [...calls, "refundDirect"]) {
@@ -118,12 +118,12 @@ check("gets 404 in the body for an unknown transaction", async (api) => {
   }
 });
 
-check("gets 406 in the body for an order id in use", async (api) => {
+testClient("gets 406 in the body for an order id in use", async (api) => {
   const { order_id } = await charge(api, "bca");
   await assertRefused(charge(api, "gopay", { transaction_details: { order_id } }), "406");
 });
 
-check("expires a transaction, and 407 is not an error", async (api) => {
+testClient("expires a transaction and does not throw on code 407", async (api) => {
   const { order_id } = await charge(api, "bca");
   const expired = await api.transaction.expire(order_id);
   assert.deepEqual([expired.status_code, expired.transaction_status], ["407", "expire"]);
@@ -131,7 +131,7 @@ check("expires a transaction, and 407 is not an error", async (api) => {
   await assertRefused(api.transaction.expire(order_id), "412");
 });
 
-check("cancels a transaction", async (api) => {
+testClient("cancels a transaction", async (api) => {
   for (const kind of ["permata", "card", "gopay"] as const) {
     const { order_id } = await charge(api, kind);
     assert.equal((await api.transaction.cancel(order_id)).status_code, "200");
@@ -139,7 +139,7 @@ check("cancels a transaction", async (api) => {
   }
 });
 
-check("approves and denies challenged payments only", async (api) => {
+testClient("approves and denies challenged payments only", async (api) => {
   const approved = await charge(api, "card_challenge");
   assert.equal((await api.transaction.approve(approved.order_id)).fraud_status, "accept");
   const denied = await charge(api, "card_challenge");
@@ -150,7 +150,7 @@ check("approves and denies challenged payments only", async (api) => {
   await assertRefused(api.transaction.deny(accepted.order_id), "412", message);
 });
 
-check("refunds settled payments only", async (api, box) => {
+testClient("refunds settled payments only", async (api, box) => {
   const { order_id, transaction_id } = await charge(api, "card");
   await assertRefused(api.transaction.refund(order_id, { amount: 5_000 }), "412");
   await assertRefused(api.transaction.refundDirect(order_id, { amount: 5_000 }), "412");
@@ -164,20 +164,20 @@ check("refunds settled payments only", async (api, box) => {
   assert.deepEqual([second.transaction_status, second.refund_amount], ["refund", "44000.00"]);
 });
 
-check("captures an authorization", async (api) => {
+testClient("captures an authorization", async (api) => {
   const { transaction_id } = await charge(api, "card_auth");
   const captured = await api.capture({ transaction_id, gross_amount: 40_000 });
   assert.deepEqual([captured.status_code, captured.gross_amount], ["200", "40000.00"]);
   await assertRefused(api.capture({ transaction_id, gross_amount: 1 }), "412");
 });
 
-check("lists the payments of a virtual account", async (api) => {
+testClient("lists the payments of a virtual account", async (api) => {
   const { order_id } = await charge(api, "bca");
   const { transactions } = await api.transaction.statusb2b(order_id);
   assert.equal(transactions[0].order_id, order_id);
 });
 
-check("creates tokens, registers cards, inquires points", async (api) => {
+testClient("creates tokens, registers cards and inquires points", async (api) => {
   const wrong = { card_number: "4811111111111115", client_key: CLIENT_KEY };
   await assertRefused(api.cardToken(wrong), "400");
   await assertRefused(api.cardToken({ ...wrong, client_key: "x" }), 401);
@@ -197,7 +197,7 @@ check("creates tokens, registers cards, inquires points", async (api) => {
   await assertRefused(charge(api, "card", { credit_card: { token_id: used } }), "411");
 });
 
-check("links, reads and unlinks an account", async (api, box) => {
+testClient("links, reads and unlinks an account", async (api, box) => {
   const gopay_partner = { phone_number: "8123456789", country_code: "62" };
   const linked = await api.linkPaymentAccount({ payment_type: "gopay", gopay_partner });
   assert.deepEqual([linked.status_code, linked.account_status], ["201", "PENDING"]);
@@ -223,7 +223,7 @@ check("links, reads and unlinks an account", async (api, box) => {
   );
 });
 
-check("creates, reads, disables, enables and updates a subscription", async (api) => {
+testClient("creates, reads, disables, enables and updates a subscription", async (api) => {
   const { id, status } = await api.createSubscription(SUBSCRIPTION);
   assert.equal(status, "active");
   assert.deepEqual((await api.getSubscription(id)).transaction_ids, []);
@@ -240,7 +240,7 @@ check("creates, reads, disables, enables and updates a subscription", async (api
   assert.equal((await api.getSubscription(id)).amount, "21000");
 });
 
-check("gets HTTP 404 for an unknown subscription and 400 for an invalid one", async (api) => {
+testClient("gets HTTP 404 for an unknown subscription and 400 for an invalid one", async (api) => {
   for (const name of ["getSubscription", "disableSubscription", "enableSubscription"]) {
     await assertRefused(api[name]("unknown"), 404, "Subscription doesn't exist.");
   }
@@ -249,11 +249,11 @@ check("gets HTTP 404 for an unknown subscription and 400 for an invalid one", as
   await assertRefused(api.createSubscription({}), 400, "Invalid parameter.");
 });
 
-check("notification helper reads every webhook as text and as object", async (api, box) => {
+testClient("reads every webhook as text and as an object", async (api, box) => {
   const { transaction_id } = await charge(api, "bca");
   await box.control(`transactions/${transaction_id}/pay`);
-  const gone = await charge(api, "gopay");
-  await api.transaction.expire(gone.order_id);
+  const expired = await charge(api, "gopay");
+  await api.transaction.expire(expired.order_id);
   await box.waitForWebhooks();
   assert.equal(box.hooks.length, 4);
   for (const { text, body } of box.hooks) {
@@ -262,12 +262,12 @@ check("notification helper reads every webhook as text and as object", async (ap
     assert.equal(read.order_id, body.order_id);
     assert.equal(
       read.transaction_status,
-      body.order_id === gone.order_id ? "expire" : "settlement",
+      body.order_id === expired.order_id ? "expire" : "settlement",
     );
   }
 });
 
-check("gateway failures are thrown as errors", async (api, box) => {
+testClient("throws gateway failures as errors", async (api, box) => {
   await box.fault("charge", "error_503");
   await assertRefused(charge(api, "bca"), 503);
   await box.fault("charge", "hidden_500");

@@ -1,48 +1,52 @@
 import assert from "node:assert/strict";
 import { linkedAccount, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 
-/** Creates a transaction in each state and returns its id. Uses a card if cards can have the state. */
+/** For each state, a function that creates a transaction in this state and returns its id. */
 const STATES: Record<string, (box: TestSandbox) => Promise<string>> = {
-  "pending": (box) => charged(box, "bca"),
-  "pending card": (box) => charged(box, "card_3ds"),
-  "authorize": (box) => charged(box, "card_auth"),
-  "capture": (box) => charged(box, "card"),
-  "capture, challenged": (box) => charged(box, "card_challenge"),
-  "settlement": (box) => charged(box, "card", "settle"),
-  "settlement of a bank transfer": (box) => charged(box, "bca", "pay"),
-  "deny": (box) => charged(box, "card_3ds", "deny"),
+  "pending": (box) => createTransaction(box, "bca"),
+  "pending card": (box) => createTransaction(box, "card_3ds"),
+  "authorize": (box) => createTransaction(box, "card_auth"),
+  "capture": (box) => createTransaction(box, "card"),
+  "capture, challenged": (box) => createTransaction(box, "card_challenge"),
+  "settlement": (box) => createTransaction(box, "card", "settle"),
+  "settlement of a bank transfer": (box) => createTransaction(box, "bca", "pay"),
+  "deny": (box) => createTransaction(box, "card_3ds", "deny"),
   "cancel": async (box) => {
-    const id = await charged(box, "bca");
+    const id = await createTransaction(box, "bca");
     await box.post(`/v2/${id}/cancel`);
     return id;
   },
-  "expire": (box) => charged(box, "bca", "expire"),
-  "failure": (box) => charged(box, "card_3ds", "fail"),
+  "expire": (box) => createTransaction(box, "bca", "expire"),
+  "failure": (box) => createTransaction(box, "card_3ds", "fail"),
   "refund": async (box) => {
-    const id = await charged(box, "gopay", "pay");
+    const id = await createTransaction(box, "gopay", "pay");
     await box.post(`/v2/${id}/refund`, {});
     return id;
   },
   "partial_refund": async (box) => {
-    const id = await charged(box, "gopay", "pay");
+    const id = await createTransaction(box, "gopay", "pay");
     await box.post(`/v2/${id}/refund`, { amount: 1 });
     return id;
   },
   "chargeback": async (box) => {
-    const id = await charged(box, "card", "settle");
+    const id = await createTransaction(box, "card", "settle");
     await box.control(`transactions/${id}/chargeback`);
     return id;
   },
   "partial_chargeback": async (box) => {
-    const id = await charged(box, "card", "settle");
+    const id = await createTransaction(box, "card", "settle");
     await box.control(`transactions/${id}/chargeback`, { amount: 1 });
     return id;
   },
 };
 
-async function charged(box: TestSandbox, kind: Parameters<TestSandbox["charge"]>[0], then = "") {
+async function createTransaction(
+  box: TestSandbox,
+  kind: Parameters<TestSandbox["charge"]>[0],
+  action = "",
+) {
   const { transaction_id } = await box.charge(kind);
-  if (then) await box.control(`transactions/${transaction_id}/${then}`);
+  if (action) await box.control(`transactions/${transaction_id}/${action}`);
   return transaction_id;
 }
 
@@ -105,8 +109,8 @@ const OPERATIONS: Record<string, Operation> = {
 for (const [name, operation] of Object.entries(OPERATIONS)) {
   Deno.test(`${name}: succeeds in the allowed states and is rejected in all others`, async () => {
     await using box = await openSandbox();
-    for (const [state, reach] of Object.entries(STATES)) {
-      const id = await reach(box);
+    for (const [state, create] of Object.entries(STATES)) {
+      const id = await create(box);
       const before = await box.status(id);
       await box.waitForWebhooks();
       const sentBefore = box.hooks.length;
@@ -140,7 +144,7 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
 
   Deno.test(`${name}: returns status code 401 with HTTP 401 without the server key`, async () => {
     await using box = await openSandbox();
-    const id = await charged(box, "card_challenge");
+    const id = await createTransaction(box, "card_challenge");
     const messageFor = async (Authorization: string) => {
       const withOtherKey: TestSandbox = {
         ...box,
@@ -178,10 +182,10 @@ const CODES: Record<string, [status: string, webhook: string, message?: string]>
   "partial_chargeback": ["200", "200", "Success, transaction is found"],
 };
 
-for (const [state, reach] of Object.entries(STATES)) {
+for (const [state, create] of Object.entries(STATES)) {
   Deno.test(`status code of ${state}: is the gateway's code in the status response and in the webhook`, async () => {
     await using box = await openSandbox();
-    const id = await reach(box);
+    const id = await create(box);
     await box.waitForWebhooks();
     const { http, body } = await box.call("GET", `/v2/${id}/status`);
     const [status, webhookCode, message] = CODES[state]!;
@@ -196,23 +200,23 @@ for (const [state, reach] of Object.entries(STATES)) {
   });
 }
 
-Deno.test("errors of the core API: HTTP is 200 except for 400 and 401; the body has the code", async () => {
+Deno.test("errors of the core API: have HTTP status 200, except for 400 and 401, and the code in the body", async () => {
   await using box = await openSandbox();
   const { order_id } = await box.paid("gopay");
-  const answer = async (path: string, body?: unknown) => {
+  const codesOf = async (path: string, body?: unknown) => {
     const { http, body: { status_code } } = await box.call("POST", path, body);
     return [http, status_code];
   };
   const transaction_details = { order_id: "new", gross_amount: 1_000 };
   const card = { payment_type: "credit_card", credit_card: { token_id: "none" } };
-  assert.deepEqual(await answer("/v2/charge", {}), [400, "400"]);
-  assert.deepEqual(await answer("/v2/charge", { payment_type: "bri_epay" }), [200, "402"]);
-  assert.deepEqual(await answer("/v2/unknown/cancel"), [200, "404"]);
+  assert.deepEqual(await codesOf("/v2/charge", {}), [400, "400"]);
+  assert.deepEqual(await codesOf("/v2/charge", { payment_type: "bri_epay" }), [200, "402"]);
+  assert.deepEqual(await codesOf("/v2/unknown/cancel"), [200, "404"]);
   const taken = { payment_type: "gopay", transaction_details: { order_id, gross_amount: 1 } };
-  assert.deepEqual(await answer("/v2/charge", taken), [200, "406"]);
-  assert.deepEqual(await answer("/v2/charge", { ...card, transaction_details }), [200, "411"]);
-  assert.deepEqual(await answer(`/v2/${order_id}/cancel`), [200, "412"]);
-  assert.deepEqual(await answer(`/v2/${order_id}/refund`, { amount: 99_999 }), [200, "414"]);
+  assert.deepEqual(await codesOf("/v2/charge", taken), [200, "406"]);
+  assert.deepEqual(await codesOf("/v2/charge", { ...card, transaction_details }), [200, "411"]);
+  assert.deepEqual(await codesOf(`/v2/${order_id}/cancel`), [200, "412"]);
+  assert.deepEqual(await codesOf(`/v2/${order_id}/refund`, { amount: 99_999 }), [200, "414"]);
   const malformed = await fetch(`${box.url}/v2/charge`, {
     method: "POST",
     headers: { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` },
@@ -223,7 +227,7 @@ Deno.test("errors of the core API: HTTP is 200 except for 400 and 401; the body 
   assert.match(status_message, /malformed syntax in the request body$/);
 });
 
-Deno.test("expire: after payment, Permata and Indomaret reject it with a different message", async () => {
+Deno.test("expire of a paid transaction: Permata and Indomaret reject it with a different message", async () => {
   await using box = await openSandbox();
   for (const kind of ["permata", "permata_old", "indomaret"] as const) {
     const { transaction_id } = await box.paid(kind);
@@ -233,9 +237,9 @@ Deno.test("expire: after payment, Permata and Indomaret reject it with a differe
   }
 });
 
-Deno.test("captures: are settled the next day at 16:00 in Jakarta", async () => {
+Deno.test("captures: are settled the next day at 16:00 Jakarta time", async () => {
   await using box = await openSandbox();
-  await box.control("clock", { to: "2031-03-03T20:00:00Z" }); // 03:00 on the 4th
+  await box.control("clock", { to: "2031-03-03T20:00:00Z" }); // 03:00 on 4 March in Jakarta
   const { transaction_id } = await box.charge("card");
   await box.control("clock", { to: "2031-03-05T08:59:00Z" });
   assert.equal((await box.status(transaction_id)).transaction_status, "capture");
@@ -407,7 +411,7 @@ Deno.test("deny and fail: are rejected for payment methods without these outcome
   assert.equal(await code("gopay", "fail"), 412);
 });
 
-Deno.test("dana: is found by transaction id only and is PENDING in capitals", async () => {
+Deno.test("DANA transaction: is found by its transaction id only, and its pending status is in capitals", async () => {
   await using box = await openSandbox();
   const { transaction_id, order_id } = await box.charge("dana");
   assert.equal((await box.status(order_id)).status_code, "404");
@@ -440,7 +444,7 @@ Deno.test("repeated payment to a virtual account: creates another transaction, l
   assert.equal((await box.get("/v2/unknown/status/b2b")).status_code, "404");
 });
 
-Deno.test("customer fee: is included in the amount and in the signature", async () => {
+Deno.test("customer fee: is included in the amount and listed in the metadata", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("bca");
   await box.control(`transactions/${transaction_id}/pay`, { fee: 4_000 });

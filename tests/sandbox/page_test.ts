@@ -16,18 +16,18 @@ const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 
-interface Stage {
+interface PageTest {
   box: TestSandbox;
   /** A page of the browser; errors, dialogs and requests to other hosts are recorded. */
   // deno-lint-ignore no-explicit-any -- the browser library is loaded at run time and has no types
   open(path: string, options?: Json): Promise<any>;
-  picture(page: Json, name: string): Promise<void>;
+  takeScreenshot(page: Json, name: string): Promise<void>;
   /** Allows a browser error that the test causes on purpose. */
-  expect(pattern: RegExp): void;
+  allowError(pattern: RegExp): void;
 }
 
 /** A test in a browser without network access; it fails on any recorded browser error. */
-function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
+function browserTest(name: string, fn: (test: PageTest) => Promise<void>) {
   Deno.test({
     name,
     ignore: browserPath === null,
@@ -38,7 +38,9 @@ function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
       const expected: RegExp[] = [];
       const watch = (page: Json) => {
         page.on("request", (request: Json) => {
-          if (!request.url().startsWith(box.url)) errors.push(`outside: ${request.url()}`);
+          if (!request.url().startsWith(box.url)) {
+            errors.push(`request to another host: ${request.url()}`);
+          }
         });
         page.on("console", (message: Json) => {
           if (message.type() === "error") errors.push(message.text());
@@ -52,7 +54,7 @@ function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
       try {
         await fn({
           box,
-          expect: (pattern) => expected.push(pattern),
+          allowError: (pattern) => expected.push(pattern),
           async open(path, options = {}) {
             const page = await browser.newPage({
               viewport: { width: 1280, height: 900 },
@@ -63,7 +65,7 @@ function browserTest(name: string, fn: (stage: Stage) => Promise<void>) {
             if (path === "/") await page.getByText("Live", { exact: true }).waitFor();
             return page;
           },
-          async picture(page, name) {
+          async takeScreenshot(page, name) {
             const path = `${SCREENSHOTS}/sandbox_${name}.png`;
             if (SCREENSHOTS) await page.screenshot({ path, fullPage: true });
           },
@@ -100,7 +102,7 @@ Deno.test("pages: have a strict content security policy; unknown ids get a 404 p
     ...["/pay/no", "/transactions/no", "/gopay/app/no", "/v2/akulaku/redirect/no"],
     ...["/v2/3ds/redirect/no", "/gopay/link/no", "/payment-links/no", "/invoices/no.pdf"],
     ...["/v2/qris/no/qr-code", "/v2/gopay/no/qr-code", "/v4/qris/no/qr-code"],
-    // Another method: a bank transfer has neither an app nor a QR code.
+    // URLs of other methods: a bank transfer has neither an app nor a QR code.
     ...[`/shopeepay/app/${transaction_id}`, `/v2/qris/${transaction_id}/qr-code`],
   ];
   for (const path of unknown) {
@@ -112,7 +114,7 @@ Deno.test("pages: have a strict content security policy; unknown ids get a 404 p
   assert.equal((await box.get("/v2/no/such/path")).status_code, "404");
 });
 
-Deno.test("pages: reading changes nothing, and requests of other sites are blocked", async () => {
+Deno.test("pages: GET changes nothing, and POST from other sites is rejected", async () => {
   await using box = await openSandbox();
   const { transaction_id } = await box.charge("bca");
   const token_id = await box.token("4556557955726624");
@@ -131,12 +133,12 @@ Deno.test("pages: reading changes nothing, and requests of other sites are block
   assert.equal((await box.status(card.transaction_id)).transaction_status, "pending");
 });
 
-browserTest("dashboard: updates live, and its buttons run their actions", async (stage) => {
-  const { box, open, picture } = stage;
+browserTest("dashboard: updates live, and its buttons run their actions", async (test) => {
+  const { box, open, takeScreenshot } = test;
   const page = await open("/");
   await page.getByText("No transactions yet").waitFor();
   assert.match(await page.locator("#curl").textContent(), new RegExp(`${box.url}/v2/charge`));
-  await picture(page, "empty");
+  await takeScreenshot(page, "empty");
 
   await box.charge("bca");
   await row(page, "order-1").getByText("Rp 44.000").waitFor();
@@ -181,14 +183,14 @@ browserTest("dashboard: updates live, and its buttons run their actions", async 
   assert.equal(await page.locator("tbody").count(), 2);
   await page.getByLabel("Status").selectOption("");
   await row(page, "order-2").waitFor();
-  await picture(page, "list");
-  await picture(await open("/", { colorScheme: "dark" }), "list_dark");
-  await picture(await open("/", { viewport: { width: 375, height: 800 } }), "list_375");
+  await takeScreenshot(page, "list");
+  await takeScreenshot(await open("/", { colorScheme: "dark" }), "list_dark");
+  await takeScreenshot(await open("/", { viewport: { width: 375, height: 800 } }), "list_375");
 });
 
 browserTest(
   "dashboard: a row expands, and its webhook can be resent",
-  async ({ box, open, picture }) => {
+  async ({ box, open, takeScreenshot }) => {
     box.receiver.answer = () => new Response("no <b>way</b>", { status: 404 });
     const { transaction_id } = await box.charge("bca");
     const page = await open("/");
@@ -202,7 +204,7 @@ browserTest(
     await row(page, "order-1").getByText("delivered · 200").waitFor();
     // The expanded section is still expanded.
     await page.getByText("midtrans payment notification").waitFor();
-    await picture(page, "details");
+    await takeScreenshot(page, "details");
     await page.getByRole("link", { name: "order-1", exact: true }).click();
     await page.getByRole("button", { name: "Resend" }).waitFor({ state: "detached" });
 
@@ -216,7 +218,7 @@ browserTest(
 
 browserTest(
   "dashboard: controls clock, webhook URLs and faults",
-  async ({ box, open, picture }) => {
+  async ({ box, open, takeScreenshot }) => {
     await box.charge("bca");
     const page = await open("/");
     await press(page, "+1 hour");
@@ -239,7 +241,7 @@ browserTest(
     await page.getByLabel("Times").fill("2");
     await press(page, "Arm");
     await page.getByText("hidden_500 in charge, 2 ×").waitFor();
-    await picture(page, "faults");
+    await takeScreenshot(page, "faults");
     assert.equal((await box.charge("bca")).status_code, "500");
     await press(page, "Clear all");
     await page.getByText("hidden_500 in charge").waitFor({ state: "detached" });
@@ -247,15 +249,15 @@ browserTest(
   },
 );
 
-browserTest("dashboard: shows why an action was rejected", async ({ box, open, expect }) => {
+browserTest("dashboard: shows why an action was rejected", async ({ box, open, allowError }) => {
   const { transaction_id } = await box.charge("bca");
   const page = await open("/");
-  // Another client pays between rendering and the click.
+  // Another client expires the transaction before the request of the click arrives.
   await page.route("**/pay", async (route: Json) => {
     await box.control(`transactions/${transaction_id}/expire`);
     await route.continue();
   });
-  expect(/status of 412/);
+  allowError(/status of 412/);
   await press(page, "Pay order-1");
   await page.getByText("not possible in the current state").waitFor();
   await row(page, "order-1").locator(".badge.expire").waitFor();
@@ -276,15 +278,15 @@ browserTest("dashboard: a burst of changes causes few fetches", async ({ box, op
 
 browserTest(
   "3-D Secure page: asks again until the code is correct",
-  async ({ box, open, picture }) => {
+  async ({ box, open, takeScreenshot }) => {
     const { redirect_url, transaction_id } = await box.charge("card_3ds");
     const page = await open(redirect_url);
     await page.getByText("Sandbox code: 112233").waitFor();
-    await picture(page, "three_ds");
+    await takeScreenshot(page, "three_ds");
     await page.getByLabel("One-time password").fill("000000");
     await press(page, "Confirm");
     await page.getByText("Incorrect code").waitFor();
-    await picture(page, "three_ds_wrong");
+    await takeScreenshot(page, "three_ds_wrong");
     await page.getByLabel("One-time password").fill("112233");
     await press(page, "Confirm");
     await page.getByRole("heading", { name: "Paid" }).waitFor();
@@ -312,60 +314,63 @@ browserTest(
   },
 );
 
-browserTest("payment pages: bank, store, wallet and pay-later", async ({ box, open, picture }) => {
-  const page = await open("/");
-  const start = async (kind: Parameters<typeof box.charge>[0], more?: Json) => {
-    const charge = await box.charge(kind, more);
-    await page.goto(`${box.url}/pay/${charge.transaction_id}`);
-    return charge;
-  };
-  const digits = async () => await page.locator(".digits").last().textContent();
+browserTest(
+  "payment pages: bank, store, wallet and pay-later show the payment and its result",
+  async ({ box, open, takeScreenshot }) => {
+    const page = await open("/");
+    const start = async (kind: Parameters<typeof box.charge>[0], more?: Json) => {
+      const charge = await box.charge(kind, more);
+      await page.goto(`${box.url}/pay/${charge.transaction_id}`);
+      return charge;
+    };
+    const digits = async () => await page.locator(".digits").last().textContent();
 
-  const bank = await start("bca");
-  assert.equal(await digits(), bank.va_numbers[0].va_number);
-  await page.getByText("BCA virtual account").waitFor();
-  await picture(page, "bank");
-  await press(page, "Transfer Rp 44.000");
-  await page.getByRole("heading", { name: "Paid" }).waitFor();
-  assert.equal((await box.status(bank.transaction_id)).transaction_status, "settlement");
-  await picture(page, "paid");
+    const bank = await start("bca");
+    assert.equal(await digits(), bank.va_numbers[0].va_number);
+    await page.getByText("BCA virtual account").waitFor();
+    await takeScreenshot(page, "bank");
+    await press(page, "Transfer Rp 44.000");
+    await page.getByRole("heading", { name: "Paid" }).waitFor();
+    assert.equal((await box.status(bank.transaction_id)).transaction_status, "settlement");
+    await takeScreenshot(page, "paid");
 
-  const bill = await start("echannel");
-  assert.equal(await digits(), bill.bill_key);
-  await page.getByText("70012").waitFor();
-  await press(page, "Pay Rp 44.000");
-  await page.getByRole("heading", { name: "Paid" }).waitFor();
+    const bill = await start("echannel");
+    assert.equal(await digits(), bill.bill_key);
+    await page.getByText("70012").waitFor();
+    await press(page, "Pay Rp 44.000");
+    await page.getByRole("heading", { name: "Paid" }).waitFor();
 
-  const store = await start("alfamart");
-  assert.equal(await digits(), store.payment_code);
-  await picture(page, "store");
-  await press(page, "Pay at the store");
-  await page.getByRole("heading", { name: "Paid" }).waitFor();
+    const store = await start("alfamart");
+    assert.equal(await digits(), store.payment_code);
+    await takeScreenshot(page, "store");
+    await press(page, "Pay at the store");
+    await page.getByRole("heading", { name: "Paid" }).waitFor();
 
-  const wallet = await box.charge("shopeepay");
-  await page.goto(wallet.actions[0].url);
-  await picture(page, "wallet");
-  await press(page, "Approve");
-  const link = page.getByRole("link", { name: "Back to the merchant" });
-  const href = new URL(await link.getAttribute("href"));
-  assert.equal(href.origin, "https://shop.example");
-  assert.deepEqual(Object.fromEntries(href.searchParams), {
-    order_id: wallet.order_id,
-    result: "success",
-  });
-  for (const kind of ["akulaku", "kredivo"] as const) {
-    const lender = await box.charge(kind);
-    await page.goto(lender.redirect_url);
-    await press(page, "Reject");
-    await page.getByRole("heading", { name: "Denied" }).waitFor();
-  }
-  await box.control(`transactions/${(await start("ovo")).transaction_id}/expire`);
-  await press(page, "Approve");
-  await page.getByRole("heading", { name: "Expired" }).waitFor();
-});
+    const wallet = await box.charge("shopeepay");
+    await page.goto(wallet.actions[0].url);
+    await takeScreenshot(page, "wallet");
+    await press(page, "Approve");
+    const link = page.getByRole("link", { name: "Back to the merchant" });
+    const href = new URL(await link.getAttribute("href"));
+    assert.equal(href.origin, "https://shop.example");
+    assert.deepEqual(Object.fromEntries(href.searchParams), {
+      order_id: wallet.order_id,
+      result: "success",
+    });
+    for (const kind of ["akulaku", "kredivo"] as const) {
+      const lender = await box.charge(kind);
+      await page.goto(lender.redirect_url);
+      await press(page, "Reject");
+      await page.getByRole("heading", { name: "Denied" }).waitFor();
+    }
+    await box.control(`transactions/${(await start("ovo")).transaction_id}/expire`);
+    await press(page, "Approve");
+    await page.getByRole("heading", { name: "Expired" }).waitFor();
+  },
+);
 
-browserTest("QR codes: can be scanned and contain the qr_string of the charge", async (stage) => {
-  const { box, open, picture } = stage;
+browserTest("QR codes: can be scanned and contain the qr_string of the charge", async (test) => {
+  const { box, open, takeScreenshot } = test;
   // A separate library: the codes must not be read by the library that wrote them.
   const { default: jsQR } = await import(JSQR);
   const page = await open("/");
@@ -373,7 +378,7 @@ browserTest("QR codes: can be scanned and contain the qr_string of the charge", 
     // The browser decodes the image into dark and light pixels.
     const { width, pixels } = await page.evaluate(async (url: string) => {
       const response = await fetch(url);
-      if (response.headers.get("content-type") !== "image/png") throw new Error("no picture");
+      if (response.headers.get("content-type") !== "image/png") throw new Error("not a PNG image");
       const bitmap = await createImageBitmap(await response.blob());
       const { OffscreenCanvas } = globalThis as Json;
       const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
@@ -398,7 +403,7 @@ browserTest("QR codes: can be scanned and contain the qr_string of the charge", 
   await page.goto(`${box.url}/pay/${charge.transaction_id}`);
   await page.locator("img.qr").waitFor();
   assert.ok(await page.locator("img.qr").evaluate((image: Json) => image.naturalWidth > 200));
-  await picture(page, "qris");
+  await takeScreenshot(page, "qris");
   await page.getByLabel("Scanned with").selectOption("dana");
   await press(page, /^Pay/);
   await page.getByRole("heading", { name: "Paid" }).waitFor();
@@ -408,8 +413,8 @@ browserTest("QR codes: can be scanned and contain the qr_string of the charge", 
 
 browserTest(
   "pages: values sent by clients never become markup, scripts or dangerous links",
-  async (stage) => {
-    const { box, open } = stage;
+  async (test) => {
+    const { box, open } = test;
     const { transaction_id } = await box.charge("gopay", {
       transaction_details: { order_id: HOSTILE },
       gopay: { callback_url: "javascript:alert(2)" },
@@ -434,9 +439,9 @@ browserTest(
 );
 
 browserTest(
-  "linking page: links a GoPay account, whose charges then require the PIN",
-  async (stage) => {
-    const { box, open } = stage;
+  "linking page: links a GoPay account; a large charge of the account then requires the PIN",
+  async (test) => {
+    const { box, open } = test;
     const linking = await box.post("/v2/pay/account", {
       payment_type: "gopay",
       gopay_partner: {
@@ -485,12 +490,12 @@ const INVOICE = {
   amount: { shipping: 10_000 },
 };
 
-browserTest("payment link page: an invoice can be paid", async ({ box, open, picture }) => {
+browserTest("payment link page: an invoice can be paid", async ({ box, open, takeScreenshot }) => {
   const invoice = await box.post("/v1/invoices", INVOICE);
   const page = await open(invoice.payment_link_url, { javaScriptEnabled: false });
   await page.getByRole("heading", { name: "Rp 100.000" }).waitFor();
   await page.getByText("Siti <b>(é)</b> 山").waitFor();
-  await picture(page, "payment_link");
+  await takeScreenshot(page, "payment_link");
   await page.getByLabel("QRIS").check();
   await press(page, "Continue");
   await press(page, "Pay Rp 100.000");
@@ -501,7 +506,7 @@ browserTest("payment link page: an invoice can be paid", async ({ box, open, pic
   assert.equal((await box.get(`/v1/invoices/${invoice.id}`)).status, "paid");
 });
 
-Deno.test("invoice PDF: is well-formed with any content", async () => {
+Deno.test("invoice PDF: is well-formed with special characters", async () => {
   await using box = await openSandbox();
   const { pdf_url, id } = await box.post("/v1/invoices", INVOICE);
   const response = await fetch(pdf_url);
@@ -509,9 +514,9 @@ Deno.test("invoice PDF: is well-formed with any content", async () => {
   const text = new TextDecoder("latin1").decode(await response.bytes());
   assert.match(text, /^%PDF-1\.4\n[^]*%%EOF\n$/);
   const table = Number(text.match(/startxref\n(\d+)/)![1]);
-  const places = text.slice(table).match(/^\d{10} 00000 n $/gm)!;
-  for (const [index, place] of places.entries()) {
-    assert.ok(text.slice(Number(place.slice(0, 10))).startsWith(`${index + 1} 0 obj\n`));
+  const offsets = text.slice(table).match(/^\d{10} 00000 n $/gm)!;
+  for (const [index, offset] of offsets.entries()) {
+    assert.ok(text.slice(Number(offset.slice(0, 10))).startsWith(`${index + 1} 0 obj\n`));
   }
   const [, length, content] = text.match(/Length (\d+) >>\nstream\n([^]*)\nendstream/)!;
   assert.equal(content!.length, Number(length));
@@ -522,14 +527,14 @@ Deno.test("invoice PDF: is well-formed with any content", async () => {
   assert.match((await box.call("GET", `/payment-links/${id}`)).text, /Voided: no payment due/);
 });
 
-Deno.test("dashboard: every button that a row shows works", async () => {
+Deno.test("dashboard: every button in a row triggers an action that succeeds", async () => {
   await using box = await openSandbox();
   for (const kind of Object.keys(KINDS) as Kind[]) {
-    const offered = await buttonsOf(await box.charge(kind));
-    assert.ok(offered.length > 0 || !["bca", "qris", "cstore"].includes(kind), kind);
-    for (const happening of offered) {
+    const buttons = await buttonsOf(await box.charge(kind));
+    assert.ok(buttons.length > 0 || !["bca", "qris", "cstore"].includes(kind), kind);
+    for (const action of buttons) {
       const { transaction_id } = await box.charge(kind);
-      await box.control(`transactions/${transaction_id}/${happening}`);
+      await box.control(`transactions/${transaction_id}/${action}`);
     }
   }
 

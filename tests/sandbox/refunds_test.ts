@@ -3,7 +3,7 @@ import { type Kind, linkedAccount, openSandbox } from "../support/gateway/sandbo
 
 const DAY = 86_400;
 
-Deno.test("partial refund: returns its own amount, and the next continues with the rest", async () => {
+Deno.test("partial refund: returns its own amount, and a refund without an amount covers the rest", async () => {
   await using box = await openSandbox();
   const { transaction_id, order_id } = await box.paid("card");
   const path = `/v2/${order_id}/refund`;
@@ -17,7 +17,7 @@ Deno.test("partial refund: returns its own amount, and the next continues with t
     refund_amount: "4000.00",
     refund_key: "one",
   });
-  // Refunds return the amount of the call; direct refunds return the sum.
+  // A refund returns its own amount; a direct refund returns the sum of all refunds.
   const second = await box.post(path, { refund_key: "two", amount: 10_000 });
   assert.deepEqual([second.refund_amount, second.refund_chargeback_id], ["10000.00", 2]);
   const third = await box.post(`${path}/online/direct`, { refund_key: "three", amount: 10_000 });
@@ -43,7 +43,6 @@ Deno.test("partial refund: returns its own amount, and the next continues with t
     ],
   );
 
-  // Without an amount the rest is refunded.
   const rest = await box.post(path, {});
   assert.deepEqual([rest.transaction_status, rest.refund_amount], ["refund", "20000.00"]);
   assert.match(rest.refund_key, /./);
@@ -162,7 +161,7 @@ const RULES: [Kind, { refund: boolean; direct: boolean; partial: boolean; days: 
 ];
 
 for (const [kind, { refund, direct, partial, days }] of RULES) {
-  Deno.test(`refunds of ${kind}: follow the table`, async () => {
+  Deno.test(`refunds of ${kind}: follow the rules of the payment method`, async () => {
     await using box = await openSandbox();
     const code = async (path: string, body: object, daysLater = 0) => {
       const { transaction_id } = await box.paid(kind);
@@ -191,7 +190,7 @@ Deno.test("refund period of GoPay and QRIS: depends on how the payment was made"
   assert.equal((await box.post(`/v2/${tokenized}/refund`, {})).status_code, "200");
 });
 
-Deno.test("direct refund of cards: is possible at the acquiring banks that support it", async () => {
+Deno.test("direct refund of a card: depends on the acquiring bank and its channel", async () => {
   await using box = await openSandbox();
   const code = async (bank: string, channel?: string) => {
     const { transaction_id } = await box.paid("card", { credit_card: { bank, channel } });
@@ -222,7 +221,7 @@ Deno.test("refund: validates key, amount and reason", async () => {
   assert.deepEqual([http, body.status_code, body.validation_messages.length], [400, "400", 3]);
 });
 
-Deno.test("refunds of one transaction: one hundred are stored and sent in webhooks, the next is rejected", async () => {
+Deno.test("refunds of one transaction: 100 are stored and sent in webhooks, the next one is rejected", async () => {
   const path = await Deno.makeTempFile();
   try {
     await using box = await openSandbox({ path });

@@ -16,7 +16,7 @@ import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /** A state file in a temporary folder. */
-async function stateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
+async function createStateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
   const folder = await Deno.makeTempDir({ prefix: "sandbox-" });
   return {
     folder,
@@ -25,8 +25,8 @@ async function stateFile(): Promise<{ path: string; folder: string } & AsyncDisp
   };
 }
 
-/** Everything that a merchant can read. */
-async function view(box: TestSandbox, ids: Record<string, string>): Promise<Json> {
+/** All records and settings, read through the APIs. */
+async function readState(box: TestSandbox, ids: Record<string, string>): Promise<Json> {
   const text = JSON.stringify({
     transactions: await box.get("/_sandbox/transactions"),
     webhooks: await box.get("/_sandbox/webhooks"),
@@ -35,12 +35,12 @@ async function view(box: TestSandbox, ids: Record<string, string>): Promise<Json
     account: await box.get(`/v2/pay/account/${ids.account}`),
     settings: await box.get("/_sandbox/settings"),
   });
-  // Sandbox and receiver listen on other ports after each start.
+  // Sandbox and receiver listen on different ports after each start.
   return JSON.parse(text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "url"));
 }
 
 Deno.test("restart: keeps all records", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   const ids: Record<string, string> = {};
   let before: Json;
   {
@@ -51,7 +51,7 @@ Deno.test("restart: keeps all records", async () => {
     await box.post("/v2/order-3/refund", { amount: 1_000 });
     await box.charge("permata");
     await box.post("/v2/order-4/cancel");
-    ids.keyed = (await box.charge("gopay", {}, { "Idempotency-Key": "key" })).transaction_id;
+    ids.charge = (await box.charge("gopay", {}, { "Idempotency-Key": "key" })).transaction_id;
     ids.card = await savedCard(box);
     ids.token = await box.token("4811111111111114");
     ids.account = (await linkedAccount(box)).account_id;
@@ -59,12 +59,12 @@ Deno.test("restart: keeps all records", async () => {
     ids.subscription = (await box.post("/v1/subscriptions", subscription)).id;
     ids.invoice = (await box.post("/v1/invoices", INVOICE)).id;
     await box.waitForWebhooks();
-    before = await view(box, ids);
+    before = await readState(box, ids);
   }
   await using box = await openSandbox({ path: file.path });
-  assert.deepEqual(await view(box, ids), before);
+  assert.deepEqual(await readState(box, ids), before);
   const replayed = await box.charge("bca", {}, { "Idempotency-Key": "key" });
-  assert.equal(replayed.transaction_id, ids.keyed);
+  assert.equal(replayed.transaction_id, ids.charge);
   for (const token_id of [ids.card, ids.token]) {
     const more = {
       credit_card: { token_id },
@@ -81,8 +81,8 @@ Deno.test("restart: keeps all records", async () => {
   assert.equal((await box.status("order-1")).transaction_status, "expire");
 });
 
-Deno.test("restart: keeps the moved clock, also without other changes", async () => {
-  await using file = await stateFile();
+Deno.test("restart: keeps the changed clock, even if nothing else changed", async () => {
+  await using file = await createStateFile();
   {
     await using box = await openSandbox({ path: file.path });
     await box.control("clock", { to: "2040-01-01T00:00:00Z" });
@@ -92,8 +92,8 @@ Deno.test("restart: keeps the moved clock, also without other changes", async ()
   assert.match(now, /^2040-01-01T00:0/);
 });
 
-Deno.test("restart: keeps changed settings, also without other changes", async () => {
-  await using file = await stateFile();
+Deno.test("restart: keeps changed settings, even if nothing else changed", async () => {
+  await using file = await createStateFile();
   const changed = { reuse_order_id_after_deny: false };
   {
     await using box = await openSandbox({ path: file.path });
@@ -103,8 +103,8 @@ Deno.test("restart: keeps changed settings, also without other changes", async (
   assert.equal((await box.get("/_sandbox/settings")).reuse_order_id_after_deny, false);
 });
 
-Deno.test("restart: does not repeat ids, also with the same seed", async () => {
-  await using file = await stateFile();
+Deno.test("restart: does not repeat ids, even with the same seed", async () => {
+  await using file = await createStateFile();
   const seen: string[] = [];
   for (let run = 0; run < 3; run++) {
     await using box = await openSandbox({ path: file.path });
@@ -118,7 +118,7 @@ Deno.test("restart: does not repeat ids, also with the same seed", async () => {
 });
 
 Deno.test("restart: does not repeat ids if settings were changed between charges", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   const ids: string[] = [];
   for (let run = 0; run < 3; run++) {
     await using box = await openSandbox({ path: file.path });
@@ -129,16 +129,16 @@ Deno.test("restart: does not repeat ids if settings were changed between charges
       });
     await Promise.all(charges(2, "before"));
     const changed = box.control("settings", { reuse_order_id_after_deny: true }, "PATCH");
-    await Promise.all([changed, ...charges(10, "along")]);
+    await Promise.all([changed, ...charges(10, "during")]);
   }
   assert.equal(new Set(ids).size, 36);
 });
 
 Deno.test("webhook: is sent only after its event is on disk", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   const receiver = openReceiver();
   {
-    // The disk error is caused by this test and is not an internal error.
+    // This test causes the disk error on purpose, so it does not count as an internal error.
     const options = { path: file.path, onError: () => {} };
     await using box = await openSandbox(options, receiver);
     await box.charge("bca");
@@ -146,25 +146,28 @@ Deno.test("webhook: is sent only after its event is on disk", async () => {
     const restore = breakCommits();
     const { http } = await box.call("POST", "/v2/charge", {
       payment_type: "gopay",
-      transaction_details: { order_id: "unkept", gross_amount: 1_000 },
+      transaction_details: { order_id: "during-disk-error", gross_amount: 1_000 },
     });
     assert.equal(http, 500);
     await box.call("POST", "/_sandbox/webhooks/settle");
-    // A clock jump is not blocked by it.
+    // The failed write does not block a clock jump.
     await box.call("POST", "/_sandbox/clock", { advance_seconds: 86_400 });
     restore();
-    assert.equal(receiver.hooks.filter(({ body }) => body.order_id === "unkept").length, 0);
+    assert.equal(
+      receiver.hooks.filter(({ body }) => body.order_id === "during-disk-error").length,
+      0,
+    );
   }
   await using box = await openSandbox({ path: file.path });
   await box.waitForWebhooks();
-  // To the first receiver, which is closed.
+  // The only attempt goes to the URL of the first receiver, which is closed.
   const webhooks: Json[] = await box.get("/_sandbox/webhooks");
-  const unkept = webhooks.find(({ payload }) => payload.order_id === "unkept");
-  assert.equal(unkept.attempts.length, 1);
+  const unsent = webhooks.find(({ payload }) => payload.order_id === "during-disk-error");
+  assert.equal(unsent.attempts.length, 1);
 });
 
 Deno.test("webhook: stores at most 50 attempts after many resends", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   {
     await using box = await openSandbox({ path: file.path });
     box.receiver.answer = () => new Response("x".repeat(500), { status: 503 });
@@ -178,14 +181,14 @@ Deno.test("webhook: stores at most 50 attempts after many resends", async () => 
   assert.equal((await box.get("/_sandbox/webhooks"))[0].attempts.length, 50);
 });
 
-Deno.test("restart: delivers webhooks that were not delivered", async () => {
-  await using file = await stateFile();
-  const away = openReceiver();
-  await away[Symbol.asyncDispose]();
-  const settings = { notification_url: away.url };
+Deno.test("restart: continues to retry a webhook that was not delivered", async () => {
+  await using file = await createStateFile();
+  const closed = openReceiver();
+  await closed[Symbol.asyncDispose]();
+  const settings = { notification_url: closed.url };
   {
     await using box = await openSandbox({ path: file.path, settings });
-    // Rejected by the receiver, with a retry in a few minutes.
+    // The receiver is closed, so the webhook waits a few minutes for its retry.
     await box.charge("bca");
     await box.waitForWebhooks();
   }
@@ -197,26 +200,26 @@ Deno.test("restart: delivers webhooks that were not delivered", async () => {
 });
 
 Deno.test("restart: repeats a webhook that was being delivered at shutdown", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   const receiver = openReceiver();
   const arrived = Promise.withResolvers<void>();
-  const { promise: never, resolve } = Promise.withResolvers<void>();
+  const { promise: released, resolve } = Promise.withResolvers<void>();
   receiver.answer = async () => {
     arrived.resolve();
-    await never;
+    await released;
     return new Response();
   };
   const box = await openSandbox({ path: file.path }, receiver);
   const { transaction_id } = await box.charge("bca");
   await arrived.promise;
-  // A control call waits for its webhooks, which must not delay the shutdown.
+  // A control call waits for its webhooks. This must not delay the shutdown.
   const paying = box.control(`transactions/${transaction_id}/pay`);
   await until(
-    "it is paid",
+    "the transaction is paid",
     async () => (await box.status(transaction_id)).transaction_status === "settlement",
   );
   const closed = box[Symbol.asyncDispose]();
-  // The receiver closes with it and waits for its own response.
+  // The receiver closes together with the sandbox, and waits until its response is sent.
   await until("the state can be opened", async () => {
     const lock = await Deno.open(`${file.path}.lock`, { write: true });
     const isFree = lock.tryLockSync(true);
@@ -235,22 +238,22 @@ Deno.test("restart: repeats a webhook that was being delivered at shutdown", asy
     webhooks.map(({ event, state, attempts }) => [event, state, attempts.length]),
     [["settlement", "waiting", 1], ["pending", "waiting", 1]],
   );
-  // The only attempt is from the second start; the first run dropped its own without a record.
+  // The stored attempt is from the second run; the first run did not store its aborted attempt.
   for (const { attempts } of webhooks) assert.doesNotMatch(attempts[0].answer, /timed out/);
 });
 
-Deno.test("restart: actions that became due during the downtime run at startup", async () => {
-  await using file = await stateFile();
+Deno.test("restart: actions that became due in the meantime run at startup", async () => {
+  await using file = await createStateFile();
   {
     await using box = await openSandbox({ path: file.path });
-    // So many records that reading them takes longer than the first one takes to become due.
+    // Reading this many records takes longer than the first transaction takes to expire.
     await Promise.all(Array.from({ length: 400 }, () => box.charge("gopay")));
     await box.waitForWebhooks();
   }
   // At this speed 15 minutes pass before the sandbox has read its state.
   await using box = await openSandbox({ path: file.path, speed: 1_000_000_000 });
   await until(
-    "it has expired",
+    "the first transaction has expired",
     async () => (await box.status("order-1")).transaction_status === "expire",
   );
   await until(
@@ -259,8 +262,8 @@ Deno.test("restart: actions that became due during the downtime run at startup",
   );
 });
 
-Deno.test("restart: keeps records larger than one stored value, also after they shrink", async () => {
-  await using file = await stateFile();
+Deno.test("restart: keeps a record that is larger than one value of Deno KV", async () => {
+  await using file = await createStateFile();
   const id = await (async () => {
     await using box = await openSandbox({ path: file.path });
     const { transaction_id } = await box.paid("gopay");
@@ -277,7 +280,7 @@ Deno.test("restart: keeps records larger than one stored value, also after they 
 });
 
 Deno.test("state file: an invalid or damaged file is reported and not left locked", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   const refused = {
     name: "JournalError",
     message:
@@ -295,7 +298,7 @@ Deno.test("state file: an invalid or damaged file is reported and not left locke
 });
 
 Deno.test("failed commit: leaves complete operations only, and ids are not repeated", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   const restore = breakCommits(1);
   try {
     let latest = 0;
@@ -371,7 +374,7 @@ console.log(sandbox.url);
 }
 
 Deno.test("kill -9 after a response: loses no acknowledged operation and repeats no id", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   await using receiver = openReceiver();
   const answered: Json[] = [];
   for (let run = 0; run < 3; run++) {
@@ -414,7 +417,7 @@ Deno.test("kill -9 after a response: loses no acknowledged operation and repeats
 });
 
 Deno.test("kill -9 at the first webhook: every notified transaction exists after the restart", async () => {
-  await using file = await stateFile();
+  await using file = await createStateFile();
   await using receiver = openReceiver();
   const process = await startProcess(file.folder, file.path, receiver.url);
   const { promise: notified, resolve } = Promise.withResolvers<void>();
@@ -427,7 +430,7 @@ Deno.test("kill -9 at the first webhook: every notified transaction exists after
     call(process.url, "POST", "/v2/charge", {
       payment_type: "gopay",
       transaction_details: { order_id: `order-${index}`, gross_amount: 1_000 },
-      // Takes longer to write than to send.
+      // Takes longer to write to disk than to send in a webhook.
       metadata: { text: "x".repeat(15_900) },
     }).catch(() => {}));
   await notified;

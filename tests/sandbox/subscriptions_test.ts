@@ -12,9 +12,9 @@ import { SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 const DAY = 86_400;
 const HOUR = 3_600;
 
-const DENIED = "4911111111111113";
+const DENIED_CARD = "4911111111111113";
 
-async function create(box: TestSandbox, more: Json = {}): Promise<Json> {
+async function createSubscription(box: TestSandbox, more: Json = {}): Promise<Json> {
   const token = more.token ?? await savedCard(box);
   const schedule = { interval: 1, interval_unit: "day", ...more.schedule };
   const { http, body } = await box.call("POST", "/v1/subscriptions", {
@@ -29,8 +29,8 @@ async function create(box: TestSandbox, more: Json = {}): Promise<Json> {
 
 const getSubscription = (box: TestSandbox, id: string): Promise<Json> =>
   box.get(`/v1/subscriptions/${id}`);
-const recurring = (box: TestSandbox): Json[] => bodies(box, "/recurring");
-const payments = (box: TestSandbox): Json[] => bodies(box, "/payment");
+const recurringWebhooks = (box: TestSandbox): Json[] => bodies(box, "/recurring");
+const paymentWebhooks = (box: TestSandbox): Json[] => bodies(box, "/payment");
 
 function bodies({ hooks }: { hooks: Hook[] }, path: string): Json[] {
   return hooks.filter((hook) => hook.path === path).map(({ body }) => body);
@@ -49,8 +49,8 @@ Deno.test("subscription: returns its request and the time of its next charge", a
   assert.match(id, /^[0-9a-f-]{36}$/);
   assert.match(created_at, /^2031-01-31T05:00:0\d\.\d{6}$/);
   assert.match(merchant_id, /^G\d+$/);
-  const { schedule: _schedule, ...asked } = SUBSCRIPTION;
-  assert.deepEqual(rest, { ...asked, status: "active" });
+  const { schedule: _schedule, ...requested } = SUBSCRIPTION;
+  assert.deepEqual(rest, { ...requested, status: "active" });
   assert.deepEqual(schedule, {
     interval: 1,
     interval_unit: "month",
@@ -61,13 +61,13 @@ Deno.test("subscription: returns its request and the time of its next charge", a
     next_execution_at: "2031-02-01T00:00:00.000000Z",
   });
   await box.waitForWebhooks();
-  // The subscription object itself, unsigned.
-  assert.deepEqual(recurring(box), [body]);
+  // The webhook is the subscription object, without a signature.
+  assert.deepEqual(recurringWebhooks(box), [body]);
 });
 
-Deno.test("subscription without start time: is charged after one interval, without end", async () => {
+Deno.test("subscription without start time: is first charged after one interval, and has no end", async () => {
   await using box = await openSandbox();
-  const { id, schedule } = await create(box);
+  const { id, schedule } = await createSubscription(box);
   assert.equal(schedule.max_interval, undefined);
   await box.advance(DAY - 60);
   assert.equal((await getSubscription(box, id)).transaction_ids.length, 0);
@@ -78,11 +78,11 @@ Deno.test("subscription without start time: is charged after one interval, witho
   assert.deepEqual([later.transaction_ids.length, later.status], [31, "active"]);
 });
 
-Deno.test("subscription cycle: sends both webhooks; the order id is the name and 32 digits", async () => {
+Deno.test("subscription charge: sends a payment and a recurring webhook; the order id is the name and 32 digits", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box);
+  const { id } = await createSubscription(box);
   await box.advance(DAY + 1);
-  const [, webhook] = recurring(box);
+  const [, webhook] = recurringWebhooks(box);
   const { transaction_ids: [transactionId], ...subscription } = await getSubscription(box, id);
   assert.deepEqual(webhook, {
     event_name: "subscription.charge",
@@ -96,7 +96,7 @@ Deno.test("subscription cycle: sends both webhooks; the order id is the name and
     subscription,
   });
   assert.equal(webhook.subscription.schedule.current_interval, 1);
-  const [payment] = payments(box);
+  const [payment] = paymentWebhooks(box);
   assert.match(payment.order_id, /^MONTHLY_2024\d{32}$/);
   assert.match(payment.signature_key, /^[0-9a-f]{128}$/);
   assert.equal(payment.gross_amount, "14000.00");
@@ -107,7 +107,7 @@ Deno.test("subscription cycle: sends both webhooks; the order id is the name and
 Deno.test("monthly subscription: keeps its day or uses the last day of the month", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-01T00:00:00Z" });
-  const { id } = await create(box, {
+  const { id } = await createSubscription(box, {
     schedule: { interval_unit: "month", start_time: "2031-01-31 12:00:00 +0700" },
   });
   const days = [];
@@ -122,7 +122,7 @@ Deno.test("monthly subscription: keeps its day or uses the last day of the month
 Deno.test("subscription max_interval: 0 charges once, 3 charges three times", async () => {
   await using box = await openSandbox();
   for (const [max_interval, cycles] of [[0, 1], [1, 1], [3, 3]] as const) {
-    const { id } = await create(box, { schedule: { max_interval } });
+    const { id } = await createSubscription(box, { schedule: { max_interval } });
     await box.advance(10 * DAY);
     const { status, transaction_ids, schedule } = await getSubscription(box, id);
     assert.deepEqual([status, transaction_ids.length], ["inactive", cycles]);
@@ -130,22 +130,22 @@ Deno.test("subscription max_interval: 0 charges once, 3 charges three times", as
   }
 });
 
-Deno.test("declined subscription charge: is retried by its schedule, then the subscription ends", async () => {
+Deno.test("declined subscription charge: is retried by retry_schedule, then the subscription becomes inactive", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box, {
-    token: await savedCard(box, DENIED),
+  const { id } = await createSubscription(box, {
+    token: await savedCard(box, DENIED_CARD),
     retry_schedule: { interval: 1, interval_unit: "hour", max_interval: 2 },
   });
   await box.advance(DAY + 60);
-  assert.deepEqual([payments(box).length, recurring(box).length], [1, 1]);
+  assert.deepEqual([paymentWebhooks(box).length, recurringWebhooks(box).length], [1, 1]);
   await box.advance(HOUR);
-  assert.deepEqual([payments(box).length, recurring(box).length], [2, 1]);
+  assert.deepEqual([paymentWebhooks(box).length, recurringWebhooks(box).length], [2, 1]);
   assert.equal((await getSubscription(box, id)).status, "active");
   await box.advance(HOUR);
-  assert.equal(payments(box).length, 3);
-  const orders = new Set(payments(box).map(({ order_id }) => order_id));
+  assert.equal(paymentWebhooks(box).length, 3);
+  const orders = new Set(paymentWebhooks(box).map(({ order_id }) => order_id));
   assert.equal(orders.size, 3);
-  const webhook = recurring(box).at(-1);
+  const webhook = recurringWebhooks(box).at(-1);
   assert.equal(webhook.event_name, "subscription.charge");
   assert.deepEqual([webhook.transaction.transaction_status, webhook.transaction.status_code], [
     "deny",
@@ -155,32 +155,32 @@ Deno.test("declined subscription charge: is retried by its schedule, then the su
   const ended = await getSubscription(box, id);
   assert.deepEqual([ended.status, ended.transaction_ids], ["inactive", []]);
   await box.advance(30 * DAY);
-  assert.equal(payments(box).length, 3);
+  assert.equal(paymentWebhooks(box).length, 3);
 });
 
-Deno.test("subscription retries: 0 means none; the default is three, an hour apart", async () => {
+Deno.test("subscription retries: max_interval 0 means none; the default is three, one hour apart", async () => {
   await using box = await openSandbox();
-  const token = await savedCard(box, DENIED);
-  await create(box, {
+  const token = await savedCard(box, DENIED_CARD);
+  await createSubscription(box, {
     token,
     retry_schedule: { interval: 1, interval_unit: "hour", max_interval: 0 },
   });
   await box.advance(DAY + DAY / 2);
-  assert.equal(payments(box).length, 1);
+  assert.equal(paymentWebhooks(box).length, 1);
   box.hooks.length = 0;
-  await create(box, { token, retry_schedule: undefined });
+  await createSubscription(box, { token, retry_schedule: undefined });
   await box.advance(DAY + 2.5 * HOUR);
-  assert.equal(payments(box).length, 3);
+  assert.equal(paymentWebhooks(box).length, 3);
   await box.advance(HOUR);
-  assert.equal(payments(box).length, 4);
+  assert.equal(paymentWebhooks(box).length, 4);
 });
 
 Deno.test("subscription with an unknown token: fails with 411 and creates no transaction", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box, { token: "dummy" });
+  const { id } = await createSubscription(box, { token: "dummy" });
   await box.advance(2 * DAY);
-  assert.equal(payments(box).length, 0);
-  const { transaction, subscription } = recurring(box).at(-1);
+  assert.equal(paymentWebhooks(box).length, 0);
+  const { transaction, subscription } = recurringWebhooks(box).at(-1);
   assert.deepEqual(transaction, {
     status_code: "411",
     status_message: "Token id is missing, invalid, or timed out",
@@ -188,36 +188,36 @@ Deno.test("subscription with an unknown token: fails with 411 and creates no tra
   assert.deepEqual([subscription.id, subscription.status], [id, "inactive"]);
 });
 
-Deno.test("disabled subscription: has no more cycles, but its scheduled retry runs", async () => {
+Deno.test("disabled subscription: starts no new cycles, but scheduled retries still run", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box, { token: await savedCard(box, DENIED) });
+  const { id } = await createSubscription(box, { token: await savedCard(box, DENIED_CARD) });
   await box.advance(DAY + 60);
-  assert.equal(payments(box).length, 1);
+  assert.equal(paymentWebhooks(box).length, 1);
   const { http, body } = await box.call("POST", `/v1/subscriptions/${id}/disable`);
   assert.deepEqual([http, body], [200, { status_message: "Subscription is updated." }]);
   assert.equal((await getSubscription(box, id)).status, "inactive");
   await box.advance(HOUR);
-  assert.equal(payments(box).length, 2);
+  assert.equal(paymentWebhooks(box).length, 2);
   await box.advance(10 * DAY);
-  assert.equal(payments(box).length, 3);
+  assert.equal(paymentWebhooks(box).length, 3);
 });
 
 Deno.test("cancelled subscription: drops its retries and cannot be enabled", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box, { token: await savedCard(box, DENIED) });
+  const { id } = await createSubscription(box, { token: await savedCard(box, DENIED_CARD) });
   await box.advance(DAY + 60);
   const { body } = await box.call("POST", `/v1/subscriptions/${id}/cancel`);
   assert.deepEqual(body, { status_message: "Subscription is updated." });
   await box.advance(10 * DAY);
-  assert.equal(payments(box).length, 1);
+  assert.equal(paymentWebhooks(box).length, 1);
   const enabled = await box.call("POST", `/v1/subscriptions/${id}/enable`);
   assert.equal(enabled.http, 400);
   assert.equal((await getSubscription(box, id)).status, "inactive");
 });
 
-Deno.test("enabled subscription: continues at its usual time without the missed cycles", async () => {
+Deno.test("re-enabled subscription: continues at its usual time and does not charge missed cycles", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box);
+  const { id } = await createSubscription(box);
   await box.advance(DAY + 60);
   await box.post(`/v1/subscriptions/${id}/disable`);
   await box.advance(5 * DAY);
@@ -235,7 +235,7 @@ const UPDATE = { name: "NEW_NAME", amount: "20000", currency: "IDR" };
 Deno.test("subscription update: changes the allowed fields, and the interval from the next charge on", async () => {
   await using box = await openSandbox();
   const token = await savedCard(box);
-  const { id, schedule } = await create(box, { token });
+  const { id, schedule } = await createSubscription(box, { token });
   const { http, body } = await box.call("PATCH", `/v1/subscriptions/${id}`, {
     ...UPDATE,
     token,
@@ -256,7 +256,7 @@ Deno.test("subscription update: changes the allowed fields, and the interval fro
     max_interval: 1,
   });
   await box.advance(DAY + 60);
-  assert.equal(payments(box)[0].gross_amount, "20000.00");
+  assert.equal(paymentWebhooks(box)[0].gross_amount, "20000.00");
   const { next_execution_at } = (await getSubscription(box, id)).schedule;
   assert.equal(
     Date.parse(next_execution_at) - Date.parse(schedule.next_execution_at),
@@ -267,7 +267,7 @@ Deno.test("subscription update: changes the allowed fields, and the interval fro
 Deno.test("subscription update with a future time: reactivates an ended subscription", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-01T00:00:00Z" });
-  const { id } = await create(box, { token: "dummy" });
+  const { id } = await createSubscription(box, { token: "dummy" });
   await box.advance(2 * DAY);
   assert.equal((await getSubscription(box, id)).status, "inactive");
   const token = await savedCard(box);
@@ -287,7 +287,7 @@ Deno.test("subscription update with a future time: reactivates an ended subscrip
   assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
 });
 
-Deno.test("subscription: names every invalid field by its path with HTTP 400", async () => {
+Deno.test("subscription with invalid fields: gets HTTP 400 and a message with the path of each field", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v1/subscriptions", {
     ...SUBSCRIPTION,
@@ -309,7 +309,7 @@ Deno.test("subscription: names every invalid field by its path with HTTP 400", a
   ]);
 });
 
-Deno.test("subscription amount: is a string without decimals within its limits", async () => {
+Deno.test("subscription amount: must be a whole number within the limits", async () => {
   await using box = await openSandbox();
   const code = async (amount: unknown) =>
     (await box.call("POST", "/v1/subscriptions", { ...SUBSCRIPTION, amount })).http;
@@ -327,9 +327,9 @@ Deno.test("gopay subscription: requires an account and is charged without a PIN"
   const more = { payment_type: "gopay", amount: "150000", token };
   const missing = await box.call("POST", "/v1/subscriptions", { ...SUBSCRIPTION, ...more });
   assert.deepEqual(missing.body.validation_messages, ["subscription.gopay.account_id is required"]);
-  const { id } = await create(box, { ...more, gopay: { account_id } });
+  const { id } = await createSubscription(box, { ...more, gopay: { account_id } });
   await box.advance(DAY + 60);
-  assert.equal(payments(box).at(-1).transaction_status, "settlement");
+  assert.equal(paymentWebhooks(box).at(-1).transaction_status, "settlement");
   assert.equal((await getSubscription(box, id)).transaction_ids.length, 1);
 });
 
@@ -342,26 +342,26 @@ Deno.test("subscription: returns HTTP 404 without a code in the body for an unkn
     ["POST", "/enable"],
     ["POST", "/cancel"],
   ];
-  for (const [method, end] of calls) {
+  for (const [method, suffix] of calls) {
     const body = method === "PATCH" ? { ...UPDATE, token: "t" } : undefined;
-    const answer = await box.call(method, `/v1/subscriptions/unknown${end}`, body);
+    const answer = await box.call(method, `/v1/subscriptions/unknown${suffix}`, body);
     assert.equal(answer.http, 404);
     assert.deepEqual(answer.body, { status_message: "Subscription doesn't exist." });
   }
 });
 
-Deno.test("subscription run: charges a cycle at once, also the retry of a disabled one", async () => {
+Deno.test("subscription run call: charges the next cycle at once, or the retry of a disabled subscription", async () => {
   await using box = await openSandbox();
-  const { id } = await create(box);
+  const { id } = await createSubscription(box);
   assert.equal((await box.control(`subscriptions/${id}/run`)).transaction_ids.length, 1);
   assert.equal((await box.control(`subscriptions/${id}/run`)).transaction_ids.length, 2);
-  const other = await create(box, { token: await savedCard(box, DENIED) });
+  const other = await createSubscription(box, { token: await savedCard(box, DENIED_CARD) });
   await box.control(`subscriptions/${other.id}/run`);
   await box.post(`/v1/subscriptions/${other.id}/disable`);
-  const before = payments(box).length;
+  const before = paymentWebhooks(box).length;
   const planned = (await getSubscription(box, other.id)).schedule;
   const { schedule } = await box.control(`subscriptions/${other.id}/run`);
-  assert.equal(payments(box).length, before + 1);
+  assert.equal(paymentWebhooks(box).length, before + 1);
   assert.deepEqual(schedule, planned);
   await box.post(`/v1/subscriptions/${other.id}/cancel`);
   assert.equal((await box.call("POST", `/_sandbox/subscriptions/${other.id}/run`)).http, 412);

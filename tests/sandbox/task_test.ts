@@ -8,13 +8,13 @@ import { runTask, startService } from "../support/service.ts";
 
 const TASK = [Deno.execPath(), "task", "-q", "--config", join(PROJECT, "deno.json"), "sandbox"];
 
-async function startAlone(...args: string[]) {
-  await using elsewhere = await createDataFolder();
-  return await startService({ command: [...TASK, "--port", "0", ...args], cwd: elsewhere.path });
+async function startSandboxTask(...args: string[]) {
+  await using otherFolder = await createDataFolder();
+  return await startService({ command: [...TASK, "--port", "0", ...args], cwd: otherFolder.path });
 }
 
-Deno.test("sandbox task: runs alone from another folder with one command", async () => {
-  await using sandbox = await startAlone("--memory");
+Deno.test("sandbox task: starts without the service from another folder", async () => {
+  await using sandbox = await startSandboxTask("--memory");
   assert.match(sandbox.output(), /SB-Mid-server-sandbox/);
   const page = await fetch(sandbox.url);
   assert.equal(page.status, 200);
@@ -25,11 +25,11 @@ Deno.test({
   name: "sandbox guide: its first charge works as written and is paid",
   ignore: !await hasProgram("curl", "the test of the sandbox's first charge is"),
   async fn() {
-    await using sandbox = await startAlone("--memory");
+    await using sandbox = await startSandboxTask("--memory");
     await using folder = await createDataFolder();
     const block = blockWith(await readGuide("sandbox.md"), "sh", "8001/v2/charge");
-    const inPlace = block.replaceAll("http://127.0.0.1:8001", sandbox.url);
-    const { stdout } = await runBlock(inPlace, {}, folder.path);
+    const script = block.replaceAll("http://127.0.0.1:8001", sandbox.url);
+    const { stdout } = await runBlock(script, {}, folder.path);
     assert.equal(JSON.parse(stdout).transaction_status, "pending");
     const paid = JSON.parse(await Deno.readTextFile(join(folder.path, "happened.json")));
     assert.equal(paid.transaction_status, "settlement");
@@ -52,7 +52,7 @@ Deno.test("sandbox task: flags set keys, public URL and webhook URL", async () =
     resolve(await request.json());
     return new Response();
   });
-  await using sandbox = await startAlone(
+  await using sandbox = await startSandboxTask(
     ...["--memory", "--server-key", "Mid-server-mine", "--client-key", "Mid-client-mine"],
     ...["--notify", `http://127.0.0.1:${receiver.addr.port}/hook`],
     ...["--public-url", "http://gateway.test/"],
@@ -99,7 +99,7 @@ Deno.test("sandbox task: reports invalid flags with a message", async () => {
 Deno.test("sandbox task: reports a port in use and a state file in use", async () => {
   const data = `.data/test-${crypto.randomUUID()}.kv`;
   try {
-    await using sandbox = await startAlone("--data", data);
+    await using sandbox = await startSandboxTask("--data", data);
     const { port } = new URL(sandbox.url);
     const taken = await runTask(["sandbox", "--memory", "--port", port], {});
     assert.equal(taken.code, 1);
@@ -135,7 +135,7 @@ Deno.test("service with sandbox: uses the default keys and receives its webhooks
 Deno.test("service with sandbox: keeps the sandbox state after a restart", async () => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
-  const ask = async (url: string, path: string, init: RequestInit = {}) => {
+  const requestJson = async (url: string, path: string, init: RequestInit = {}) => {
     const headers = { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` };
     return await (await fetch(url + path, { ...init, headers })).json();
   };
@@ -145,10 +145,13 @@ Deno.test("service with sandbox: keeps the sandbox state after a restart", async
       payment_type: "qris",
       transaction_details: { order_id: "kept", gross_amount: 1000 },
     });
-    await ask(service.sandbox, "/v2/charge", { method: "POST", body });
+    await requestJson(service.sandbox, "/v2/charge", { method: "POST", body });
   }
   await using service = await startService({ settings });
-  assert.equal((await ask(service.sandbox, "/v2/kept/status")).transaction_status, "pending");
+  assert.equal(
+    (await requestJson(service.sandbox, "/v2/kept/status")).transaction_status,
+    "pending",
+  );
 });
 
 Deno.test("service with sandbox: fails with one line if the state file is in use", async () => {
@@ -171,7 +174,7 @@ Deno.test("service with sandbox: fails with one line if the sandbox port is in u
   assert.match(stderr, new RegExp(`Port ${port} is already in use\\. .* set SANDBOX_PORT\\.`));
 });
 
-Deno.test("service with its own gateway: starts no sandbox", async () => {
+Deno.test("service with a gateway key: starts no sandbox", async () => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
   await using service = await startService({ settings });

@@ -16,11 +16,11 @@ import { until } from "../support/until.ts";
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-function signed({ order_id, status_code, gross_amount }: Json, key = SERVER_KEY): string {
+function signatureOf({ order_id, status_code, gross_amount }: Json, key = SERVER_KEY): string {
   return createHash("sha512").update(order_id + status_code + gross_amount + key).digest("hex");
 }
 
-Deno.test("webhook signature: covers the texts of the webhook and matches the test vectors", async () => {
+Deno.test("webhook signature: is computed from the fields of the webhook and matches the test vectors", async () => {
   const serverKey = "SB-Mid-server-abc123cde456";
   await using receiver = openReceiver();
   await using box = await openSandbox({ serverKey }, receiver);
@@ -37,7 +37,7 @@ Deno.test("webhook signature: covers the texts of the webhook and matches the te
     { body },
   ) => [body.status_code, body.signature_key.slice(0, 8)]);
   assert.deepEqual(signatures, [["201", "fda93cc6"], ["200", "f483fae0"]]);
-  for (const { body } of box.hooks) assert.equal(body.signature_key, signed(body, serverKey));
+  for (const { body } of box.hooks) assert.equal(body.signature_key, signatureOf(body, serverKey));
   await box.call("POST", "/v2/charge", {
     ...body,
     transaction_details: { ...order, order_id: "2" },
@@ -45,11 +45,11 @@ Deno.test("webhook signature: covers the texts of the webhook and matches the te
   const cancelled = await box.call("POST", "/v2/2/cancel", undefined, authorized);
   assert.equal(cancelled.body.status_code, "200");
   await box.waitForWebhooks();
-  // The webhook has 202 where the status response has 200: two signatures for one status.
+  // The code is 202 in the webhook and 200 in the status response, so the signatures differ.
   const webhook = box.hooks.at(-1)!.body;
-  assert.equal(webhook.signature_key, signed(webhook, serverKey));
+  assert.equal(webhook.signature_key, signatureOf(webhook, serverKey));
   const status = (await box.call("GET", "/v2/2/status", undefined, authorized)).body;
-  assert.equal(status.signature_key, signed(status, serverKey));
+  assert.equal(status.signature_key, signatureOf(status, serverKey));
   assert.notEqual(status.signature_key, webhook.signature_key);
 });
 
@@ -65,7 +65,7 @@ Deno.test("webhook: is a JSON POST with the user agent Veritrans", async () => {
   assert.equal(headers.get("authorization"), null);
 });
 
-const ALWAYS = [
+const COMMON_FIELDS = [
   "currency",
   "expiry_time",
   "gross_amount",
@@ -80,7 +80,7 @@ const ALWAYS = [
   "transaction_time",
 ];
 
-const CARD = [
+const CARD_FIELDS = [
   "approval_code",
   "bank",
   "card_type",
@@ -93,8 +93,8 @@ const CARD = [
 ];
 
 /** Fields of a settlement webhook, in addition to the common ones. */
-const FIELDS: Partial<Record<Kind, string[]>> = {
-  card: [...CARD, "fraud_status"],
+const METHOD_FIELDS: Partial<Record<Kind, string[]>> = {
+  card: [...CARD_FIELDS, "fraud_status"],
   bca: ["fraud_status", "payment_amounts", "va_numbers"],
   bni: ["fraud_status", "payment_amounts", "va_numbers"],
   permata: ["fraud_status", "permata_va_number"],
@@ -120,15 +120,18 @@ const FIELDS: Partial<Record<Kind, string[]>> = {
   ovo: ["fraud_status", "merchant_invoice", "payer_phone_number"],
 };
 
-for (const [kind, own] of Object.entries(FIELDS)) {
+for (const [kind, fields] of Object.entries(METHOD_FIELDS)) {
   Deno.test(`settlement webhook of ${kind}: has the fields of its method`, async () => {
     await using box = await openSandbox();
     await box.paid(kind as Kind);
     const { body } = box.hooks.at(-1)!;
-    assert.deepEqual(Object.keys(body).sort(), [...ALWAYS, ...own, "settlement_time"].sort());
+    assert.deepEqual(
+      Object.keys(body).sort(),
+      [...COMMON_FIELDS, ...fields, "settlement_time"].sort(),
+    );
     assert.equal(body.status_message, "midtrans payment notification");
     assert.deepEqual([body.status_code, body.transaction_status], ["200", "settlement"]);
-    assert.equal(body.signature_key, signed(body));
+    assert.equal(body.signature_key, signatureOf(body));
     assert.match(body.settlement_time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
     if (kind === "bni") assert.equal(body.payment_amounts[0].amount, "44000.00");
     if (kind === "bca") assert.deepEqual(body.payment_amounts, []);
@@ -148,7 +151,7 @@ Deno.test("webhook of an unpaid transaction: has no payment reference", async ()
 });
 
 /** Number of retries for each response status, as documented by the gateway. */
-const RETRIES: [answer: number, retries: number][] = [
+const RETRIES: [status: number, retries: number][] = [
   [200, 0],
   [201, 0],
   [204, 0],
@@ -185,9 +188,9 @@ for (const [status, retries] of RETRIES) {
 
 Deno.test("webhook to an unreachable receiver: is retried five times", async () => {
   // Nothing listens on this port any more.
-  const gone = openReceiver();
-  await gone[Symbol.asyncDispose]();
-  await using box = await openSandbox({ settings: { notification_url: gone.url } });
+  const closed = openReceiver();
+  await closed[Symbol.asyncDispose]();
+  await using box = await openSandbox({ settings: { notification_url: closed.url } });
   await box.charge("bca");
   await box.advance(20 * HOUR);
   const [webhook] = await box.get("/_sandbox/webhooks");
@@ -206,9 +209,9 @@ Deno.test("webhook retries: wait at most 2, 10, 30, 90 and 210 minutes, and at l
   const [webhook] = await box.get("/_sandbox/webhooks");
   const times = webhook.attempts.map(({ at }: Json) => Date.parse(at) / 1000);
   const waits = times.slice(1).map((at: number, index: number) => at - times[index]);
-  [2, 10, 30, 90, 210].forEach((most, index) => {
+  [2, 10, 30, 90, 210].forEach((maximum, index) => {
     const wait = waits[index] / MINUTE;
-    assert.ok(wait >= most / 4 - 0.1 && wait <= most + 0.1, `${most}: ${wait}`);
+    assert.ok(wait >= maximum / 4 - 0.1 && wait <= maximum + 0.1, `${maximum}: ${wait}`);
   });
 });
 
@@ -248,9 +251,10 @@ Deno.test("webhook redirects: are followed at most five times", async () => {
   assert.equal(box.hooks.length, 6);
 });
 
-Deno.test("webhook headers: override replaces the merchant's URL, append adds to it, at most three each", async () => {
+Deno.test("webhook headers: override replaces the merchant's URL, append adds to it; at most three URLs are used", async () => {
   await using box = await openSandbox();
-  const at = (...names: string[]) => names.map((name) => `${box.receiver.url}/${name}`).join(", ");
+  const urlsOf = (...names: string[]) =>
+    names.map((name) => `${box.receiver.url}/${name}`).join(", ");
   const receivedPaths = async (headers: HeadersInit) => {
     const { transaction_id } = await box.charge("bca", {}, headers);
     await box.control(`transactions/${transaction_id}/pay`);
@@ -258,16 +262,16 @@ Deno.test("webhook headers: override replaces the merchant's URL, append adds to
   };
   const twice = (...names: string[]) => names.flatMap((name) => [`/${name}`, `/${name}`]).sort();
   assert.deepEqual(
-    await receivedPaths({ "X-Append-Notification": at("a", "b") }),
+    await receivedPaths({ "X-Append-Notification": urlsOf("a", "b") }),
     twice("payment", "a", "b"),
   );
   assert.deepEqual(
-    await receivedPaths({ "X-Override-Notification": at("c", "d") }),
+    await receivedPaths({ "X-Override-Notification": urlsOf("c", "d") }),
     twice("c", "d"),
   );
-  const both = { "X-Append-Notification": at("a"), "X-Override-Notification": at("c") };
+  const both = { "X-Append-Notification": urlsOf("a"), "X-Override-Notification": urlsOf("c") };
   assert.deepEqual(await receivedPaths(both), twice("c"));
-  const many = { "X-Override-Notification": at("a", "b", "c", "d") };
+  const many = { "X-Override-Notification": urlsOf("a", "b", "c", "d") };
   assert.deepEqual(await receivedPaths(many), twice("a", "b", "c"));
 });
 
@@ -313,7 +317,7 @@ Deno.test("fault webhook_lost: the webhook never arrives but can be resent", asy
   assert.deepEqual(receivedStatuses(box), ["pending", "settlement"]);
 });
 
-Deno.test("lost webhook: a failed resend is retried like any other", async () => {
+Deno.test("lost webhook: a failed resend is retried like any other delivery", async () => {
   await using box = await openSandbox();
   await box.fault("charge", "webhook_lost");
   await box.charge("bca");
@@ -394,7 +398,7 @@ Deno.test("webhook list: has payloads, attempts and responses", async () => {
   assert.ok(webhook.next_attempt_at > webhook.created_at);
 });
 
-Deno.test("webhook: an endless response of the receiver is not read to its end", async () => {
+Deno.test("webhook: only the first 500 characters of an endless response are read and stored", async () => {
   await using box = await openSandbox();
   box.receiver.answer = () =>
     new Response(
@@ -408,7 +412,7 @@ Deno.test("webhook: an endless response of the receiver is not read to its end",
   assert.equal(webhook.attempts[0].answer, "x".repeat(500));
 });
 
-Deno.test("webhook retries: duplicates and resends do not count", async () => {
+Deno.test("webhook retries: duplicates and resends do not count as retries", async () => {
   await using box = await openSandbox();
   box.receiver.answer = () => new Response(null, { status: 500 });
   await box.fault("charge", "webhook_twice");
@@ -419,7 +423,7 @@ Deno.test("webhook retries: duplicates and resends do not count", async () => {
   await box.advance(3_600);
   const [failed] = await box.get("/_sandbox/webhooks");
   assert.deepEqual([failed.state, failed.attempts.length], ["failed", 3]);
-  // After a manual resend the retries start again.
+  // After a manual resend, the retries start again from zero.
   await box.control(`webhooks/${failed.id}/resend`);
   assert.equal((await box.get("/_sandbox/webhooks"))[0].state, "waiting");
 });
@@ -440,18 +444,18 @@ Deno.test("control call: waits for its own webhooks only", async () => {
   const first = await box.charge("bca");
   const second = await box.charge("bca");
   await box.waitForWebhooks();
-  const { promise: never, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   box.receiver.answer = async ({ body }) => {
-    if (body.order_id === first.order_id) await never;
+    if (body.order_id === first.order_id) await released;
     return new Response();
   };
   const hanging = box.control(`transactions/${first.transaction_id}/pay`);
   await until("the first webhook is being delivered", () => box.hooks.length === 3);
   await box.control(`transactions/${second.transaction_id}/pay`);
   assert.equal(box.hooks.at(-1)!.body.order_id, second.order_id);
-  const [underWay] = await box.get(`/_sandbox/webhooks?transaction_id=${first.transaction_id}`);
-  assert.deepEqual([underWay.event, underWay.attempts], ["settlement", []]);
-  letGo();
+  const [inDelivery] = await box.get(`/_sandbox/webhooks?transaction_id=${first.transaction_id}`);
+  assert.deepEqual([inDelivery.event, inDelivery.attempts], ["settlement", []]);
+  release();
   await hanging;
 });
 

@@ -16,20 +16,20 @@ interface Item {
   request?: { body?: { raw?: string } };
 }
 
-Deno.test("Postman collection: has every operation, and its folder for a first payment runs", async () => {
+Deno.test("Postman collection: has every operation, and the requests of its first-payment folder succeed", async () => {
   await using folder = await preparedFolder();
-  const [service, made] = await Promise.all([
+  const [service, generated] = await Promise.all([
     startService({ settings: { DATA_DIR: folder.path } }),
     runTask(["postman", folder.path], DOWNLOAD_ENV),
   ]);
   await using _service = service;
-  assert.equal(made.code, 0, made.stderr);
-  const path = made.stdout.trim();
+  assert.equal(generated.code, 0, generated.stderr);
+  const path = generated.stdout.trim();
   const collection = JSON.parse(await Deno.readTextFile(path));
   const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
   const operations = Object.values<Record<string, { summary?: string }>>(document.paths)
-    .flatMap((each) => Object.values(each)).flatMap(({ summary }) => summary ?? []);
-  const [first, ...byTag] = collection.item as Item[];
+    .flatMap((methods) => Object.values(methods)).flatMap(({ summary }) => summary ?? []);
+  const [firstPayment, ...byTag] = collection.item as Item[];
   assert.deepEqual(
     byTag.map(({ name }) => name).sort(),
     document.tags.map(({ name }: Item) => name).sort(),
@@ -40,7 +40,7 @@ Deno.test("Postman collection: has every operation, and its folder for a first p
   assert.doesNotMatch(
     JSON.stringify(collection),
     /<(string|integer|uuid)/,
-    "every value is an example",
+    "every value must be an example",
   );
 
   const variables = {
@@ -48,21 +48,24 @@ Deno.test("Postman collection: has every operation, and its folder for a first p
     sandboxUrl: service.sandbox,
     apiKey: service.keys.user,
   };
-  const report = await runCollection(path, first!.name, variables);
+  const report = await runCollection(path, firstPayment!.name, variables);
   const { stats, failures } = report.run;
   assert.deepEqual(failures.map(({ error }) => error.message), []);
   assert.equal(stats.requests.total, 10);
   assert.equal(stats.assertions.total, 16, "each request has an assertion, some have more");
 
-  const refused = await runCollection(path, first!.name, { ...variables, apiKey: "gk_wrong" });
+  const refused = await runCollection(path, firstPayment!.name, {
+    ...variables,
+    apiKey: "gk_wrong",
+  });
   assert.equal(
     refused.run.failures.length,
     stats.assertions.total,
-    "and it tells when something is wrong",
+    "with a wrong key, every assertion fails",
   );
 });
 
-/** The report of Newman, Postman's runner. */
+/** The report of Newman, Postman's command-line runner. */
 interface Report {
   run: {
     stats: { requests: { total: number }; assertions: { total: number } };
@@ -76,14 +79,14 @@ async function runCollection(
   variables: Record<string, string>,
 ): Promise<Report> {
   const report = `${path}.report.json`;
-  const given = Object.entries(variables).flatMap(([key, value]) => [
+  const variableArgs = Object.entries(variables).flatMap(([key, value]) => [
     "--env-var",
     `${key}=${value}`,
   ]);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-q", "-A", "--no-lock", "--no-config", NEWMAN, "run", path],
-      ...["--folder", folder, ...given, "--reporters", "json"],
+      ...["--folder", folder, ...variableArgs, "--reporters", "json"],
       ...["--reporter-json-export", report],
     ],
     env: environment(DOWNLOAD_ENV),

@@ -7,11 +7,11 @@ import { createConsumer, joinCodeBlocks } from "../support/sdk.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** For the gateway and for load balancers, not for client programs. */
-const NOT_OFFERED = ["getLiveness", "getReadiness", "receiveNotification"];
+/** Operations for the gateway and for load balancers, which client programs do not need. */
+const NOT_IN_SDK = ["getLiveness", "getReadiness", "receiveNotification"];
 
-/** Lets a program read the environment without Node's types. */
-const NODE = "declare const process: { env: Record<string, string | undefined> };";
+/** Declares `process.env`, so that programs compile without Node's types. */
+const NODE_TYPES = "declare const process: { env: Record<string, string | undefined> };";
 
 const RUNTIMES = ["node", "deno"] as const;
 
@@ -35,7 +35,7 @@ const OUTCOME = {
   invalid: [400, "gross_amount", true],
   ids: [true, 0],
   retries: [true, true, true],
-  // The attempts of a read, of a write with a key, and of a write without a key.
+  // Status, then the attempts of a read, of a write with a key, and of a write without a key.
   attempts: [
     [400, 1, 1, 1],
     ...[409, 429, 500, 502, 503, 504].map((status) => [status, 3, 3, 1]),
@@ -50,7 +50,7 @@ const OUTCOME = {
   simulatedStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 
-/** What the README's program prints after its first line. */
+/** The lines that the README's program prints after its first line. */
 const README_OUTPUT = ["settlement", "4000.00", "true", "gross_amount", "200", "400"];
 
 /** Calls the functions that the README defines. */
@@ -62,13 +62,13 @@ for (const text of [body, body + " "]) {
 export { listen };
 `;
 
-Deno.test("SDK: the packed client runs the README's program and all features in Node and in Deno", async () => {
+Deno.test("SDK package: the README's program and all features work in Node and in Deno", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const [service, consumer] = await Promise.all([
     startService({ settings }),
     createConsumer({
-      "node.d.ts": NODE,
+      "node.d.ts": NODE_TYPES,
       "readme.ts": await joinCodeBlocks("sdk/README.md") + README_DRIVER,
       "consumer.ts": await Deno.readTextFile(join(PROJECT, "sdk/consumer/consumer.ts")),
     }),
@@ -76,7 +76,7 @@ Deno.test("SDK: the packed client runs the README's program and all features in 
   await using _service = service;
   await using _consumer = consumer;
   const webhook = await captureWebhook(service);
-  const given = {
+  const env = {
     CONSUMER: JSON.stringify({
       url: service.url,
       sandbox: service.sandbox,
@@ -100,20 +100,20 @@ Deno.test("SDK: the packed client runs the README's program and all features in 
     .every((name) => consumer.archivedFiles.includes(name)));
   assert.ok(
     consumer.archivedFiles.every((name) => !/(?<!\.d)\.ts$/.test(name)),
-    "sources are left out",
+    "the archive must not contain sources",
   );
   await assertPublishable(consumer.path);
   await Promise.all(RUNTIMES.map(async (runtime) => {
-    const outcome = JSON.parse(await consumer.run(runtime, "consumer", given));
+    const outcome = JSON.parse(await consumer.run(runtime, "consumer", env));
     assert.deepEqual(
       outcome,
       { ...OUTCOME, webhooks: [`tested: ${webhook.url}`, true, true] },
       runtime,
     );
   }));
-  // One after the other, because each expects its own payment at the top of the list.
+  // One after the other, because each run expects its own payment at the top of the list.
   for (const runtime of RUNTIMES) {
-    const [first, ...rest] = (await consumer.run(runtime, "readme", given)).trim().split("\n");
+    const [first, ...rest] = (await consumer.run(runtime, "readme", env)).trim().split("\n");
     assert.match(first!, /^Show the customer http:/);
     assert.deepEqual(rest, README_OUTPUT, runtime);
   }
@@ -124,29 +124,33 @@ Deno.test("SDK: has every operation, with an idempotency key where the service a
   const sources = await allSources();
   const operations = Object.values<Record<string, Operation>>(document.paths)
     .flatMap((path) => Object.values(path))
-    .filter(({ operationId }) => operationId && !NOT_OFFERED.includes(operationId));
+    .filter(({ operationId }) => operationId && !NOT_IN_SDK.includes(operationId));
   assert.ok(operations.length > 30);
   for (const { operationId, parameters } of operations) {
     // The client reads the stream itself and only uses the URL of the operation.
     if (operationId === "streamEvents") continue;
     const call = new RegExp(`\\b${operationId}\\(\\{[^;]*?\\.\\.\\.(keyed|respondAsync|plain)\\(`);
-    const how = sources.match(call)?.[1];
-    assert.ok(how, `${operationId} is missing`);
-    const takesKey = parameters.some(({ name }) => name === "Idempotency-Key");
-    assert.equal(how !== "plain", takesKey, `${operationId} and its Idempotency-Key`);
+    const helper = sources.match(call)?.[1];
+    assert.ok(helper, `${operationId} is missing`);
+    const acceptsKey = parameters.some(({ name }) => name === "Idempotency-Key");
+    assert.equal(
+      helper !== "plain",
+      acceptsKey,
+      `${operationId}: accepts an Idempotency-Key or not, as in the document`,
+    );
   }
 });
 
-/** The package has the fields that npm shows, and the version of the document. */
+/** The package has the fields that npm shows, and version and license of the OpenAPI document. */
 async function assertPublishable(folder: string): Promise<void> {
   const installed = join(folder, "node_modules/payment-gateway-client/package.json");
-  const about = JSON.parse(await Deno.readTextFile(installed));
+  const manifest = JSON.parse(await Deno.readTextFile(installed));
   const { info } = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
-  assert.deepEqual([about.version, about.license], [info.version, info.license.identifier]);
+  assert.deepEqual([manifest.version, manifest.license], [info.version, info.license.identifier]);
   for (const name of ["description", "keywords", "types", "exports", "engines"]) {
-    assert.ok(about[name], name);
+    assert.ok(manifest[name], name);
   }
-  assert.equal(about.dependencies, undefined);
+  assert.equal(manifest.dependencies, undefined);
 }
 
 interface Operation {
@@ -166,7 +170,7 @@ async function allSources(): Promise<string> {
 /** A webhook as the service sends it, with the secret that signs it. */
 async function captureWebhook(service: Service) {
   await using receiver = openWebhookReceiver();
-  const staff = async (path: string, body?: object) => {
+  const postAsStaff = async (path: string, body?: object) => {
     const headers = {
       Authorization: `Bearer ${service.keys.staff}`,
       "Content-Type": "application/json",
@@ -175,8 +179,8 @@ async function captureWebhook(service: Service) {
     const response = await askService(`${service.url}/webhook-endpoints/${path}`, init);
     return await response.json() as { id: string; secret: string };
   };
-  const { id, secret } = await staff("", { url: receiver.url });
-  await staff(`${id}/test/`);
+  const { id, secret } = await postAsStaff("", { url: receiver.url });
+  await postAsStaff(`${id}/test/`);
   await until("the webhook arrives", () => receiver.received.length > 0);
   const { headers, body } = receiver.received[0]!;
   const signed = Object.entries(headers).filter(([name]) => name.startsWith("webhook-"));

@@ -18,30 +18,30 @@ const HOUR_MS = 3_600_000;
 Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
-  const ago = new Date(Date.now() - HOUR_MS);
-  const { id: resource } = newJob();
+  const anHourAgo = new Date(Date.now() - HOUR_MS);
+  const { id: resourceId } = newJob();
   await app.database.query((sql) =>
     sql`
       insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-      values (${newJob().id}, 'payment_settled', 'payment', ${resource}, 1, '{}', ${ago})`
+      values (${newJob().id}, 'payment_settled', 'payment', ${resourceId}, 1, '{}', ${anHourAgo})`
   );
-  const later = new Date(Date.now() + HOUR_MS);
+  const inAnHour = new Date(Date.now() + HOUR_MS);
   const jobs = [
     newJob({ task: "nonsense" }),
-    newJob({ task: "greet", run_at: later }),
+    newJob({ task: "greet", run_at: inAnHour }),
     newJob({
       task: "deliver books",
-      subject_id: resource,
+      subject_id: resourceId,
       payload: { sequence: 1 },
-      run_at: later,
+      run_at: inAnHour,
     }),
   ];
   await app.database.query((sql) => insertJobs(sql, jobs));
-  // Not a task of the service, which would run it during the test.
+  // Not a task of the service, because the service would run its own task during the test.
   await app.database.query((sql) =>
     sql`
       insert into gateway.cron_runs (task, minute, started_at, finished_at, error)
-      values ('greet', ${ago}, ${ago}, ${ago}, 'Error: no room')`
+      values ('greet', ${anHourAgo}, ${anHourAgo}, ${anHourAgo}, 'Error: no room')`
   );
 
   await using collector = openCollector();
@@ -62,7 +62,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
   try {
     const value = (name: string, attributes = {}) =>
       collector.valueOf(`payment_gateway.${name}`, attributes);
-    // It is due, and its task does not exist.
+    // The job is due, and its task does not exist.
     await until(
       "the job has failed",
       () => value("jobs", { task: "nonsense", status: "failed" }) === 1,
@@ -91,7 +91,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
   }
 });
 
-Deno.test("metrics: have the age of waiting work, and start and end of scheduled runs", async () => {
+Deno.test("metrics: contain the age of waiting work, and the start and end of scheduled runs", async () => {
   let now = Date.UTC(2026, 5, 1, 12);
   await using app = await openApp({ databaseUrl: await createDatabase(), now: () => now });
   const { deps } = app;
@@ -105,24 +105,24 @@ Deno.test("metrics: have the age of waiting work, and start and end of scheduled
       values (${newId(at)}, 'order-1', 'settlement', '200', '1.00', 'received', '{}', ${at})`
   );
   const hanging = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
   await tick(deps, entry("greet", () => Promise.resolve(now += 60_000)));
   const slow = tick(
     deps,
     entry("smile", () => {
-      begun.resolve();
+      started.resolve();
       return hanging.promise;
     }),
   );
-  await begun.promise;
+  await started.promise;
   now += 60_000;
   const observed = toObservations(await readWorkload(deps), new Date(now));
   hanging.resolve();
   await slow;
 
   const valueOf = (gauge: string, task?: string) =>
-    observed.find(([name, , of]) => name === gauge && of.task === task)?.[1];
+    observed.find(([name, , attributes]) => name === gauge && attributes.task === task)?.[1];
   assert.deepEqual([valueOf("oldestJob"), valueOf("oldestNotification")], [120, 120]);
   const gauges = ["lastRun", "lastRunEnd", "isRunning", "hasFailed"];
   assert.deepEqual(gauges.map((gauge) => valueOf(gauge, "greet")), [120, 60, 0, 0]);

@@ -61,7 +61,7 @@ Deno.test("status: requires a staff key", async () => {
   await assertProblem(await watched.app.as(alice, "/status/"), 403, "forbidden");
 });
 
-Deno.test("status: of a new service shows no work and nothing overdue", async () => {
+Deno.test("status of a new service: shows no work and nothing overdue", async () => {
   await using watched = await openWatched();
   watched.now += MINUTE_MS;
   const { schedule, ...status } = await watched.status();
@@ -102,13 +102,13 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
   await using watched = await openWatched();
   const { app } = watched;
   const { promise: hanging, resolve: end } = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const tasks = {
     greet: task(() => Promise.reject(new Error("refused Mid-server-abcdefgh12345678")), {
       retries: 0,
     }),
     hang: task(() => {
-      begun.resolve();
+      started.resolve();
       return hanging;
     }),
     smile: task(() => Promise.resolve()),
@@ -123,7 +123,7 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
   const [first, last] = [await add("greet", 0), await add("greet", 0)];
   for (const id of [last, first, await add("smile", 0)]) await worker.run(id);
   const running = worker.run(await add("hang", 0));
-  await begun.promise;
+  await started.promise;
   watched.now += 10 * MINUTE_MS;
   await add("smile", 8);
   await add("smile", 7);
@@ -152,22 +152,22 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
   });
 });
 
-Deno.test("status: shows the last run of each scheduled task, its result, and if it is overdue", async () => {
+Deno.test("status: shows the last run of each scheduled task, its result, and whether it is overdue", async () => {
   await using watched = await openWatched();
   const { app } = watched;
   const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
   const hanging = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   await tick(app.deps, entry("sweep_jobs", () => Promise.resolve({ found: 3 })));
   await tick(app.deps, entry("prune", () => Promise.reject(new Error("no room"))));
   const slow = tick(
     app.deps,
     entry("check_pending_payments", () => {
-      begun.resolve();
+      started.resolve();
       return hanging.promise;
     }),
   );
-  await begun.promise;
+  await started.promise;
   watched.now += 4 * MINUTE_MS;
   const status = await watched.status();
   hanging.resolve();
@@ -187,7 +187,7 @@ Deno.test("status: shows the last run of each scheduled task, its result, and if
   assert.deepEqual([failed, error, result, is_overdue], ["failed", "Error: no room", null, false]);
   const running = entryOf(status, "check_pending_payments");
   assert.deepEqual([running.status, running.finished_at], ["running", null]);
-  // A task that never ran is overdue counted from the start of the instance.
+  // For a task that never ran, the time counts from the start of the instance.
   watched.now = NOW + 90 * MINUTE_MS;
   assert.ok((await watched.status()).schedule.every(({ is_overdue }) => is_overdue));
   await tick(app.deps, entry("prune", () => Promise.resolve()));
@@ -222,8 +222,8 @@ Deno.test("status: outbox shows events that a subscriber has not handled", async
   await payments.charge();
   await runDueJobs(app);
   now += 30 * MINUTE_MS;
-  const late = await statusOf(app, staff);
-  assert.deepEqual(late.outbox, { waiting_deliveries: 2, oldest_event_seconds: 3_600 });
+  const whileBroken = await statusOf(app, staff);
+  assert.deepEqual(whileBroken.outbox, { waiting_deliveries: 2, oldest_event_seconds: 3_600 });
   isBroken = false;
   await runDueJobs(app);
   const { outbox } = await statusOf(app, staff);
@@ -245,7 +245,7 @@ Deno.test("status: counts unprocessed notifications and shows the age of the old
   assert.deepEqual(notifications, { received: 2, oldest_received_seconds: 420 });
 });
 
-Deno.test("status: counts unknown outcomes and shows the state of the breaker", async () => {
+Deno.test("status: counts unknown outcomes and shows the state of the circuit breaker", async () => {
   // This app's gateway URL is not reachable.
   await using watched = await openWatched({ now: undefined });
   const { app } = watched;
@@ -262,11 +262,14 @@ Deno.test("status: counts unknown outcomes and shows the state of the breaker", 
   const charge = { payment_type: "bank_transfer", bank: "bca", gross_amount: 10_000 };
   await post("/charge/", charge);
   await post("/charge/", charge);
-  const [gone] = await runSql(watched.url, "select id from gateway.payments order by id limit 1");
-  // As if the check at the gateway had not found it.
+  const [notFound] = await runSql(
+    watched.url,
+    "select id from gateway.payments order by id limit 1",
+  );
+  // Simulates that the check at the gateway did not find this payment.
   await runSql(
     watched.url,
-    `update gateway.payments set transaction_status = 'failure' where id = '${gone!.id}'`,
+    `update gateway.payments set transaction_status = 'failure' where id = '${notFound!.id}'`,
   );
   await post("/invoices/", {
     customer_name: "Siti",
@@ -292,8 +295,8 @@ Deno.test("status: counts unknown outcomes and shows the state of the breaker", 
 Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,000 queued jobs", async () => {
   const url = await createDatabase();
   const at = `'${new Date(NOW).toISOString()}'::timestamptz`;
-  let kinds = 0;
-  const prefix = () => String(++kinds).padStart(8, "0");
+  let groups = 0;
+  const prefix = () => String(++groups).padStart(8, "0");
   const add = (status: string, name: string, count: number) =>
     runSql(
       url,
@@ -317,8 +320,8 @@ Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,0
      select gen_random_uuid(), 'order-1', 'settlement', '200', '1.00', 'processed', '{}', ${at}
      from generate_series(1, 20000)`,
   );
-  const { rows: none } = await read();
-  assert.ok(none < 100, `${none} rows were read`);
+  const { rows: idle } = await read();
+  assert.ok(idle < 100, `${idle} rows were read`);
   await runSql(url, "analyze");
   const { rows: analyzed } = await read();
   assert.ok(analyzed < 100, `${analyzed} rows were read`);

@@ -59,10 +59,10 @@ async function trace(
   };
   const response = await askService(service.url + path, { ...init, headers });
   await response.body?.cancel();
-  // The span of the request ends last, and spans are exported in the order of their ends.
+  // The span of the request ends last, and spans are exported in the order in which they end.
   const find = () =>
     collector.spansOf(traceId).find(({ attributes }) => attributes["url.path"] === path);
-  await until(`there is a span of ${path}`, () => find() !== undefined);
+  await until(`the span of ${path} arrives`, () => find() !== undefined);
   const { spanId } = find()!;
   const children = collector.spansOf(traceId).filter((span) => span.parentSpanId === spanId);
   return { status: response.status, children };
@@ -73,16 +73,16 @@ function charge(orderId: string): RequestInit {
   return { method: "POST", body: JSON.stringify({ ...body, order_id: orderId }) };
 }
 
-Deno.test("trace: a charge has spans of database, gateway and database", async () => {
+Deno.test("trace: a charge has spans of the database, the gateway, and the database again", async () => {
   await using traced = await openTracedService();
 
   const { status, children } = await trace(traced, "/charge/", charge("order-1"));
 
   assert.equal(status, 201);
   // The first span is the query for the API key.
-  const [lookUp, before, gateway, after, ...more] = children;
+  const [keyQuery, before, gateway, after, ...more] = children;
   assert.deepEqual(more, []);
-  assert.match(lookUp!.name, /^db /);
+  assert.match(keyQuery!.name, /^db /);
   for (const span of [before, after]) {
     assert.equal(span!.attributes["db.system.name"], "postgresql");
     assert.equal(span!.hasFailed, false);
@@ -103,7 +103,7 @@ Deno.test("metrics: the added latency of each charge is recorded", async () => {
   await until("both charges have been counted", () => count() === 2);
 });
 
-Deno.test("trace: the span of a failed call has kind and outcome but no message", async () => {
+Deno.test("trace: the span of a failed gateway call has the failure and the outcome, but no error message", async () => {
   await using traced = await openTracedService();
   await traced.sandbox.fault("charge", "reset");
 
