@@ -2,7 +2,7 @@
 
 import { v7 as uuidv7 } from "uuid";
 import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type GatewayInvoice, INVOICE_NUMBER } from "../../db/invoices.ts";
+import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
@@ -114,7 +114,7 @@ async function claimInvoice(
       replaces = earlier;
     } catch (error) {
       const isNumberTaken = codeOf(error) === UNIQUE_VIOLATION &&
-        constraintOf(error) === INVOICE_NUMBER;
+        constraintOf(error) === INVOICE_NUMBER_INDEX;
       if (!isNumberTaken) throw error;
       if (input.invoice_number !== undefined) {
         throw invalidField(

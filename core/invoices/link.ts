@@ -1,7 +1,7 @@
 /** Finds the invoice that a transaction was made for. */
 
 import {
-  findInvoiceAtGateway,
+  findInvoiceByGatewayId,
   findInvoiceOfOrder,
   type GatewayInvoice,
 } from "../../db/invoices.ts";
@@ -32,7 +32,7 @@ export async function findInvoiceOf(
   const gatewayId = gatewayInvoiceId(answer);
   if (gatewayId === null) return null;
   const known = await deps.database.query(
-    (sql) => findInvoiceAtGateway(sql, gatewayId),
+    (sql) => findInvoiceByGatewayId(sql, gatewayId),
     "find invoice",
   );
   return known ?? await findUnanswered(deps, gatewayId);

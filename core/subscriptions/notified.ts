@@ -6,7 +6,7 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import {
   claimCheck,
   findSubscription,
-  findSubscriptionAtGateway,
+  findSubscriptionByGatewayId,
   type GatewaySubscription,
   listSubscriptionsOfName,
 } from "../../db/subscriptions.ts";
@@ -38,7 +38,7 @@ async function findNotified(
   { metadata }: JsonObject,
 ): Promise<GatewaySubscription | null> {
   const found = await database.query(
-    (sql) => findSubscriptionAtGateway(sql, gatewayId),
+    (sql) => findSubscriptionByGatewayId(sql, gatewayId),
     "find subscription",
   );
   if (found) return found;
