@@ -237,7 +237,7 @@ Deno.test("start: a role without DDL rights can serve a migrated database, and g
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^Migrations are pending, and this database role may not apply them \([^\n]+\)\. Run [^\n]+\n$/,
+    /^Migrations are pending, and this database role is not allowed to apply them \([^\n]+\)\. Run [^\n]+\n$/,
   );
 });
 
