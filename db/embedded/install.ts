@@ -46,9 +46,15 @@ async function chooseUser(cluster: string): Promise<Layout["runAs"]> {
   return null;
 }
 
-async function createHome(home: string, dataDir: string, showProgress: ShowProgress): Promise<void> {
+async function createHome(
+  home: string,
+  dataDir: string,
+  showProgress: ShowProgress,
+): Promise<void> {
   if (!home.startsWith(dataDir)) {
-    showProgress(`PostgreSQL runs as the user "nobody", which cannot access ${dataDir}: using ${home}`);
+    showProgress(
+      `PostgreSQL runs as the user "nobody", which cannot access ${dataDir}: using ${home}`,
+    );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
   }
