@@ -9,11 +9,11 @@ import { Failure } from "./terminal.ts";
 export interface DatabaseServer extends AsyncDisposable {
   /** Starts the server if it is embedded, and returns its URL. */
   start(onCrash?: (failedRestart?: unknown) => void): Promise<string>;
-  /** True if the server is not part of this process. */
+  /** True if this process did not start the server. */
   isShared: boolean;
 }
 
-/** Time for a service that is starting to start its database server. */
+/** How long to wait until a service that is starting has started its database server. */
 const JOIN_TIMEOUT_MS = 30_000;
 
 /** Claims the server for this process; an embedded server has one owner at a time. */
@@ -41,7 +41,7 @@ export async function claimServer(config: Config, as: Holder): Promise<DatabaseS
   };
 }
 
-/** For tools: starts the embedded server, or uses that of a running service. */
+/** For tools: starts the embedded server, or uses the server of a running service. */
 export async function joinServer(config: Config): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return connected(config.databaseUrl);
   const { findServer } = await import("../db/embedded/server.ts");

@@ -1,4 +1,4 @@
-/** The user key and staff key of the embedded development setup, the same at every start. */
+/** The user key and the staff key of the embedded default, the same at every start. */
 
 import { join } from "node:path";
 import { generateApiKey } from "../core/api_key.ts";

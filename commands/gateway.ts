@@ -33,7 +33,7 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
   const sandbox = await startSandbox(config, log);
   const options = {
     ...config.gateway,
-    // The port is only known now if it was 0.
+    // If `SANDBOX_PORT` is 0, the port is known only after the sandbox has started.
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     breaker: createCircuitBreaker(),

@@ -34,18 +34,18 @@ export async function migrateDatabase(
 ): Promise<string[]> {
   await waitForDatabase(url);
   const applied = await explainRefusals(
-    "Migrations are pending, and this database role may not apply them",
+    "Migrations are pending, and this database role is not allowed to apply them",
     () => migrate(url, migrations),
   );
   if (queue) {
     const isSwitched = await explainRefusals(
-      "The job queue is not set up, and this database role may not set it up",
+      "The job queue is not set up, and this database role is not allowed to set it up",
       () => setUpQueue(url, queue),
     );
     if (isSwitched) printStatus(`Job queue backend is now ${queue}`);
   }
   await explainRefusals(
-    "The database was copied from another server, and this database role may not update it",
+    "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
   );
   return applied;

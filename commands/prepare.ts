@@ -15,7 +15,7 @@ import { SANDBOX_FILES } from "./gateway.ts";
 import { printStatus } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
-  const config = orNull(readConfig);
+  const config = readValidConfig(readConfig);
   const layout = config && config.databaseUrl === null
     ? await installDatabase(config.dataDir)
     : null;
@@ -26,7 +26,7 @@ export async function run(readConfig: () => Config): Promise<void> {
 }
 
 /** Null for invalid settings: the service, which starts next, reports them. */
-function orNull(readConfig: () => Config): Config | null {
+function readValidConfig(readConfig: () => Config): Config | null {
   try {
     return readConfig();
   } catch (error) {
@@ -59,7 +59,7 @@ export function permissionFlags(
   layout: Layout | null,
   projectDir: string,
 ): string[] {
-  // Relative to the folder the task runs in, because a shell splits a path with spaces.
+  // Relative to the project folder, in which the task runs: a shell splits a path with spaces.
   const paths = (...list: string[]) =>
     list.map((path) => relative(projectDir, path) || ".").join(",");
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];

@@ -39,7 +39,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const config = readConfig();
   const out = createWriter((bytes) => Deno.stdout.write(bytes));
   const log = createLog(out.write);
-  surviveStrayErrors(log);
+  logUncaughtErrors(log);
   const stop = listenForStop();
   // Before the service accepts requests there is nothing to finish; an embedded database stops too.
   let isServing = false;
@@ -139,7 +139,7 @@ async function ensureBootstrapKey(database: Database, config: Config, log: Log):
 }
 
 /** An error in background code of one request must not stop the service. */
-function surviveStrayErrors(log: Log): void {
+function logUncaughtErrors(log: Log): void {
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     log.error("unhandled_rejection", event.reason);
@@ -160,15 +160,15 @@ interface StopSignal {
   received: Promise<void>;
 }
 
-/** The first signal resolves `received`; one more than a second later exits at once. */
+/** The first signal resolves `received`; another signal after more than a second exits at once. */
 function listenForStop(): StopSignal {
   const { promise: received, resolve } = Promise.withResolvers<void>();
-  let first: number | null = null;
+  let firstAt: number | null = null;
   for (const signal of SIGNALS) {
     Deno.addSignalListener(signal, () => {
       const now = performance.now();
-      first ??= now;
-      if (now - first > REPEATED_SIGNAL_MS) Deno.exit(1);
+      firstAt ??= now;
+      if (now - firstAt > REPEATED_SIGNAL_MS) Deno.exit(1);
       resolve();
     });
   }

@@ -1,4 +1,4 @@
-/** The message that the embedded development setup prints when the service is running. */
+/** The message that the service prints in the embedded default when it is running. */
 
 import type { DevelopmentKeys } from "./development_keys.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Combines calls of the same statement under load. A call runs at once if none is running; calls that
- * arrive while one runs are combined into the next. So PostgreSQL has fewer statements and commits to
- * do, and no call is delayed to fill a batch.
+ * arrive while one runs are combined into the next. PostgreSQL then executes fewer statements and
+ * commits, and no call waits for a batch to fill.
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
@@ -20,7 +20,7 @@ export interface Batched<Item, Result> {
 /** Larger batches are hardly faster, and each item waits for the whole batch. */
 const MAX_ITEMS = 64;
 
-/** If a batch takes longer, such as for a locked row, the next one runs in parallel. */
+/** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
 const PARALLEL_AFTER_MS = 20;
 
 // deno-lint-ignore no-explicit-any -- Each statement has its own item and result types.
@@ -33,10 +33,10 @@ export function batched<Item, Result>(
   statement: Batched<Item, Result>,
   item: Item,
 ): Promise<Result> {
-  let ofDatabase = batchers.get(database);
-  if (!ofDatabase) batchers.set(database, ofDatabase = new Map());
-  let batcher = ofDatabase.get(statement);
-  if (!batcher) ofDatabase.set(statement, batcher = createBatcher(database, statement));
+  let byStatement = batchers.get(database);
+  if (!byStatement) batchers.set(database, byStatement = new Map());
+  let batcher = byStatement.get(statement);
+  if (!batcher) byStatement.set(statement, batcher = createBatcher(database, statement));
   return batcher(item);
 }
 

@@ -1,8 +1,8 @@
 /** Describes the columns of a table once; its row type, column lists and defaults derive from that. */
 
-/** `T` is the type of its values. */
+/** `T` is the type of the column's values. */
 export interface Column<T, HasDefault extends boolean> {
-  /** Whether updates write it, or only the insert. */
+  /** True: updates write it. False: only the insert does. */
   isMutable: boolean;
   hasDefault: HasDefault;
   /** The value in a new row, unless the caller gives another. */
@@ -13,7 +13,7 @@ type Columns = Record<string, Column<unknown, boolean>>;
 
 type Name<C extends Columns> = keyof C & string;
 
-/** A column that is written by the insert alone. */
+/** A column that only the insert writes. */
 export function fixed<T>(): Column<T, false>;
 export function fixed<T>(defaultValue: T): Column<T, true>;
 export function fixed<T>(...defaults: T[]): Column<T, boolean> {
@@ -36,8 +36,8 @@ type Defaulted<C extends Columns> = {
 }[keyof C];
 
 /**
- * All columns. Statements always name them, so that during a rolling deployment this release leaves
- * columns that a newer one has added at their default.
+ * All columns. Statements list them by name. So, during a rolling deployment, this release does not
+ * write columns that a newer release has added, and these get their default.
  */
 export function columnNames<C extends Columns>(columns: C): Name<C>[] {
   return Object.keys(columns);

@@ -7,15 +7,15 @@ export interface CronRun {
   minute: Date;
   started_at: Date;
   finished_at: Date | null;
-  /** Null unless it succeeded. */
+  /** Null unless the run succeeded. */
   result: unknown;
   error: string | null;
 }
 
 /**
- * Claims a task's run of a minute; false: another instance has claimed this minute or a later one. A
- * stored minute that is far ahead was written by a wrong clock and is ignored: otherwise nothing would
- * run until that time.
+ * Claims the run of a task in this minute; false: another instance has claimed this minute or a later
+ * one. A stored minute far in the future comes from an instance with a wrong clock and is ignored:
+ * otherwise the task would not run until that time.
  */
 export async function claimTick(
   sql: Sql,

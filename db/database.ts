@@ -1,4 +1,4 @@
-/** The connection pool: every call has a deadline, and an unreachable database is one known error. */
+/** The connection pool. Calls have a deadline, and fail with one known error if no database responds. */
 
 import postgres from "postgres";
 import { inDatabaseSpan } from "./span.ts";
@@ -6,7 +6,7 @@ import { inDatabaseSpan } from "./span.ts";
 /** The driver's tagged template, of the pool or of a transaction. */
 export type Sql = postgres.ISql;
 
-/** The names are shown in traces, such as `insert payment`. */
+/** Traces show the parameter `name`, such as `insert payment`. */
 export interface Database {
   /** Runs statements, each in its own transaction. */
   query<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
@@ -20,16 +20,16 @@ export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
 }
 
-/** Callers get "unavailable" within 2 s; this leaves some of that to the rest of the request. */
+/** Callers get "unavailable" within 2 s; the remaining 200 ms are for the rest of the request. */
 export const DEADLINE_MS = 1_800;
 
-/** Below the deadline, so that the server cancels a slow statement instead of running it on. */
+/** Below the deadline, so that the server cancels a slow statement before its caller gives up. */
 const STATEMENT_TIMEOUT_MS = 1_500;
 
 /** How long running statements may take to finish when a pool is closed: more than the deadline. */
 const GRACE_SECONDS = 2;
 
-/** The server then ends the transaction of a frozen instance and releases its locks. */
+/** After this time the server ends the transaction of a frozen instance and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 export function openDatabase(options: { url: string; poolSize: number }): Database {
@@ -91,11 +91,11 @@ type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
 
 /**
  * The driver's `begin`, with two corrections.
- * After the deadline its statements are rejected and it rolls back, because the caller got an error.
- * (The outcome of a commit that is already sent is unknown.)
+ * After the deadline further statements are rejected and the transaction rolls back, because the
+ * caller already got an error. (The outcome of a commit that is already sent is unknown.)
  * After the connection is lost the driver would still send the next statement and a rollback, and that
- * connection would never work again. So nothing more is sent, and the promise of a `work` that failed
- * because of the loss stays pending for the driver, which gives up by itself.
+ * connection would never work again. So nothing more is sent: if `work` fails because of the loss, the
+ * promise that the driver waits for stays pending, and the driver ends the transaction by itself.
  */
 function transact<T>(
   pool: postgres.Sql,
@@ -117,7 +117,7 @@ function transact<T>(
   return begun as Promise<T>;
 }
 
-/** Rejects statements if `findError` returns one; `sql(columns)`, which builds a part, still works. */
+/** Rejects statements if `findError` returns an error; `sql(columns)`, which sends nothing, still works. */
 function guard(
   sql: postgres.TransactionSql,
   findError: () => Error | null,
@@ -142,20 +142,20 @@ function guard(
  * Every statement of the service reads few rows by an index that exists for it, so plans must not
  * depend on statistics: those are missing or old while a table grows, and a plan is kept until the
  * next ANALYZE. The numbers are rows read by PostgreSQL 18 with 200,000 rows per table, with a setting
- * and without it; "grown" means planned when the tables had 10 rows. `tests/db/planner_test.ts` keeps
- * the most important ones.
+ * and without it; "grown" means planned when the tables had 10 rows. `tests/db/planner_test.ts` checks
+ * the most important statements.
  */
 export const PLANNER_SETTINGS = {
   // Plans a statement once per connection, not again for each set of values. Due jobs of one rank: 200 and
   // 1,000, because custom plans prefer the index of all ranks.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Grown: nearly every statement scans whole tables (a page of payments: 40
-  // and 200,000), and takeDue and paymentLookups exceed their time limit; following events does so
-  // even with current statistics.
+  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that follows
+  // events scans the whole table even with current statistics.
   enable_seqscan: "off",
   // A page of one user's payments of one status: 6 and 400, which is all of that user's payments.
   enable_incremental_sort: "off",
-  // The same list, while statistics are old: 6 and 400. The default of 4 is that of a hard disk.
+  // The same list, while statistics are old: 6 and 400. The default, 4, is meant for hard disks.
   random_page_cost: 1.1,
   // Grown: an update of one payment joins its JSON parameter to the table: 2 and 400,000 by a hash
   // join; an update of 64: 126 and 12,224 by a merge join.
@@ -163,8 +163,8 @@ export const PLANNER_SETTINGS = {
   enable_mergejoin: "off",
   // Grown: the outcomes of 100 jobs: 11 ms, and more than 3 s by rescanning a materialized table.
   enable_material: "off",
-  // No difference in 18. Before 18 a disabled plan node adds 10^10 to the cost of a plan, which would
-  // then be compiled: seconds for a statement that takes milliseconds.
+  // No difference in 18. Before 18 a disabled plan node adds 10^10 to the cost of a plan. PostgreSQL
+  // would then compile the plan, which takes seconds, for a statement that takes milliseconds.
   jit: "off",
 } as const;
 

@@ -1,11 +1,11 @@
-/** The positions of events in the order of all events, and the statements that read from there on. */
+/** The positions of events in the order of all events, and statements that read from a position on. */
 
 import { NIL } from "uuid";
 import { columnNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { currentGeneration, EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
 
-/** The position of an event, or one between two events. */
+/** The position of an event, or a position between two events. */
 export interface EventPosition {
   generation: number;
   xactId: bigint;
@@ -29,7 +29,7 @@ interface PositionRow {
   id: string;
 }
 
-/** Every event that is committed after this call comes after this place. */
+/** Every event that is committed after this call comes after this position. */
 export async function findStablePosition(sql: Sql): Promise<EventPosition> {
   const [row] = await sql<[PositionRow]>`
     select ${currentGeneration(sql)} as generation,
@@ -37,7 +37,7 @@ export async function findStablePosition(sql: Sql): Promise<EventPosition> {
   return positionOf(row);
 }
 
-/** Null: it was deleted, or belongs to another user. */
+/** Null: the event does not exist, or belongs to another user. */
 export async function findPosition(
   sql: Sql,
   eventId: string,
@@ -49,7 +49,7 @@ export async function findPosition(
   return row ? positionOf(row) : null;
 }
 
-/** The id of the newest event before a place, of one user or (null) of all; null: there is none. */
+/** The id of the newest event before a position, of one user or (null) of all; null: there is none. */
 export async function findNewestBefore(
   sql: Sql,
   { generation, xactId, id }: EventPosition,
@@ -90,23 +90,23 @@ const MAX_ROWS_READ = 1_000;
 interface FoundRow extends GatewayEvent, PositionRow {
   stable_generation: number;
   stable_xact_id: string;
-  is_more_coming: boolean;
+  has_unstable: boolean;
   is_wanted: boolean;
   number: number;
 }
 
 /**
- * Reads stable events (see `listEvents`), oldest first. Each kind of choice has its own index, and
- * the rows that it finds are filtered by the rest; if too many do not match, fewer than `limit` events
- * are returned, and `end` says how far it got.
+ * Reads stable events (see `listEvents`), oldest first. Each kind of selector has its own index; the
+ * rows that the index finds are filtered by the other conditions. If too many rows do not match, fewer
+ * than `limit` events are returned, and `end` says how far the statement has read.
  */
 export async function readEventsAfter(
   sql: Sql,
   position: EventPosition,
-  choice: EventSelector,
+  selector: EventSelector,
   limit: number,
 ): Promise<EventBatch> {
-  const { names, userId } = choice;
+  const { names, userId } = selector;
   const nameArray = names && sql.array([...names]);
   const rows = await sql<FoundRow[]>`
     with stable as materialized (
@@ -117,18 +117,18 @@ export async function readEventsAfter(
       exists (
         select from gateway.events
         where (generation, xact_id) >= (stable.generation, stable.xact_id)
-      ) as is_more_coming,
+      ) as has_unstable,
       found.*
     from stable left join lateral (
       select candidate.*,
         (${nameArray}::text[] is null or name = any(${nameArray}::text[]))
           and (${userId}::text is null or user_id = ${userId}) as is_wanted,
         row_number() over (order by generation, xact_id, id) as number
-      from (${candidatesSql(sql, position, choice, limit)}) candidate
+      from (${candidatesSql(sql, position, selector, limit)}) candidate
     ) found on found.is_wanted or found.number = ${MAX_ROWS_READ}
     order by found.generation, found.xact_id, found.id
     limit ${limit}`;
-  return toReading(rows, limit);
+  return toEventBatch(rows, limit);
 }
 
 function candidatesSql(
@@ -174,8 +174,8 @@ function candidatesSql(
     order by generation, xact_id, id limit ${limit}`;
 }
 
-function toReading(rows: readonly FoundRow[], limit: number): EventBatch {
-  const { stable_generation, stable_xact_id, is_more_coming } = rows[0]!;
+function toEventBatch(rows: readonly FoundRow[], limit: number): EventBatch {
+  const { stable_generation, stable_xact_id, has_unstable } = rows[0]!;
   const last = rows.at(-1)!;
   // If nothing is found there is still one row, with the stable position.
   const isLast = last.id === null || (rows.length < limit && last.number < MAX_ROWS_READ);
@@ -185,7 +185,7 @@ function toReading(rows: readonly FoundRow[], limit: number): EventBatch {
       .map((row) => ({ ...row, position: positionOf(row) })),
     end: positionOf(isLast ? stable : last),
     isLast,
-    hasUnstable: is_more_coming,
+    hasUnstable: has_unstable,
   };
 }
 

@@ -28,7 +28,7 @@ export interface EventFilter {
   name: string | null;
   resourceId: string | null;
   order: EventOrder;
-  /** Only events that follow this one in that order; it may have been deleted. */
+  /** Only events that come after the event with this id in that order; it may have been deleted. */
   before: string | null;
   limit: number;
 }
@@ -59,7 +59,7 @@ async function listOfAll(
   const [nameColumn, nameValue, nameOrder] = name === null
     ? [sql``, sql``, sql``]
     : [sql`name,`, sql`${name}::text,`, sql`name ${direction},`];
-  // One bound on each side: given two lower bounds, PostgreSQL may start at the farther one.
+  // One bound on each side: given two lower bounds, PostgreSQL may start reading at the lower one.
   const position = before === null ? null : sql`cursor_position`;
   const low = isAscending && position ? position : sql`start`;
   const high = !isAscending && position ? position : sql`stable`;
@@ -160,8 +160,8 @@ export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Call it in a transaction: of several instances that start at the same time, one begins the
- * generation.
+ * Begins a new generation. Call it in a transaction: of several instances that start at the same time,
+ * only one then begins it.
  */
 export async function beginGeneration(sql: Sql): Promise<void> {
   await sql`lock table gateway.events in access exclusive mode`;

@@ -1,4 +1,4 @@
-/** Idempotency keys: which request holds one, and the reply that is stored with it. */
+/** Idempotency keys: which request holds a key, and the reply that is stored with it. */
 
 import type { Sql } from "./database.ts";
 import { Statement } from "./statement.ts";
@@ -12,17 +12,17 @@ export interface KeyId {
 
 export interface IdempotencyKey extends KeyId {
   body_hash: Uint8Array;
-  /** What a retry continues with if the first request was interrupted. */
+  /** The record and the refund with which a retry continues if the first request was interrupted. */
   resource_id: string | null;
   refund_id: string | null;
-  /** Null while there is no reply to store. */
+  /** Null: no reply is stored yet. */
   reply: unknown;
   /** Until then the request counts as running. */
   lease_until: Date;
   created_at: Date;
 }
 
-/** A key as the request that holds it knows it. If another request takes it over, its lease differs. */
+/** A key with the lease of its holder. After another request took it over, the stored lease differs. */
 export interface HeldKey extends KeyId {
   lease_until: Date;
 }

@@ -50,7 +50,7 @@ const INVOICE_COLUMNS = {
   payment_link_url: mutable<string | null>(),
   pdf_url: mutable<string | null>(),
   metadata: fixed<Record<string, unknown> | null>(),
-  /** Written just before it is sent to the gateway for the first time. */
+  /** Written just before the invoice is sent to the gateway for the first time. */
   sent_at: fixed<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
@@ -97,7 +97,7 @@ export const invoiceWrites = batchedUpdate<GatewayInvoice>(
 );
 
 /** The unique index of invoice numbers. Failed invoices are not part of it. */
-export const INVOICE_NUMBER = "invoices_by_number";
+export const INVOICE_NUMBER_INDEX = "invoices_by_number";
 
 /** An invoice with its items, selected from `invoice`. */
 const WHOLE_INVOICE = `invoice.*,
@@ -115,8 +115,7 @@ export async function findInvoice(
   return row ?? null;
 }
 
-/** Finds an invoice by the gateway's id. */
-export async function findInvoiceAtGateway(
+export async function findInvoiceByGatewayId(
   sql: Sql,
   gatewayInvoiceId: string,
 ): Promise<GatewayInvoice | null> {
@@ -126,7 +125,7 @@ export async function findInvoiceAtGateway(
   return row ?? null;
 }
 
-/** Finds the invoice that holds this order id; a failed one holds it no longer. */
+/** Finds the invoice that holds this order id; a failed invoice no longer holds it. */
 export async function findInvoiceOfOrder(
   sql: Sql,
   orderId: string,

@@ -81,17 +81,17 @@ export async function listDueJobs(
     order by rank, run_at limit ${limit}`;
 }
 
-/** How many jobs of a task are due; counting stops at `most`. */
+/** How many jobs of a task are due; counting stops at `limit`. */
 export async function countDueJobs(
   sql: Sql,
   task: string,
   now: Date,
-  most: number,
+  limit: number,
 ): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*)::int as count from (
       select from gateway.jobs
-      where status = 'queued' and task = ${task} and run_at <= ${now} limit ${most}
+      where status = 'queued' and task = ${task} and run_at <= ${now} limit ${limit}
     ) due`;
   return row.count;
 }
@@ -106,7 +106,7 @@ export interface JobOutcomes {
   running: number;
   /** How many of their subjects changed state. */
   changed: number;
-  /** The most frequent errors of the failed ones. */
+  /** The most frequent errors of the failed jobs. */
   errors: { error: string; count: number }[];
 }
 

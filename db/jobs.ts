@@ -7,14 +7,14 @@ import { Statement } from "./statement.ts";
 export interface GatewayJob {
   id: string;
   task: string;
-  /** The record it is about. At most one job of a task is queued per subject. */
+  /** The record that the job works on. At most one job of a task is queued per subject. */
   subject_id: string | null;
   payload: Record<string, unknown>;
   /** Encrypted data that it needs, such as a card token; empty once erased, null: it needs none. */
   secret: string | null;
   user_id: string | null;
   status: JobStatus;
-  /** How often it was started. */
+  /** How often it was started since it was queued; a postponed run does not count. */
   attempts: number;
   run_at: Date;
   /** If the worker has not finished by then, another one may claim the job. */
@@ -42,7 +42,7 @@ export interface NewJob {
   created_at: Date;
 }
 
-/** Due jobs run in this order: what a caller waits for, then deliveries, then checks of sweeps. */
+/** Due jobs run in this order: jobs that a caller waits for, deliveries, checks that sweeps queued. */
 export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
@@ -59,8 +59,8 @@ export const DELIVER = "deliver ";
 export const SKIPPED = "is_left_out";
 
 /**
- * The payload of two jobs that become one. If they deliver a sequence of events, the lower sequence
- * number counts, from which the job continues; otherwise the members of both are merged.
+ * The payload of two jobs that become one. If they deliver a sequence of events, the merged job
+ * continues at the lower sequence number; otherwise the members of both payloads are merged.
  */
 function mergedPayloadSql(older: string, newer: string): string {
   return `case
@@ -73,7 +73,7 @@ function mergedPayloadSql(older: string, newer: string): string {
 
 /**
  * Inserts jobs and returns the queued ones. If a job of the same task and subject is queued already,
- * the new one is merged into it, and the earlier `run_at` and the higher rank count.
+ * the new one is merged into it, with the earlier `run_at` and the rank that runs first.
  */
 export function insertJobsSql(statement: Statement, jobs: NewJob[], where = "true"): string {
   const ranked = jobs.map((job) => ({ ...job, rank: job.rank ?? JOB_RANKS.awaited }));
@@ -117,7 +117,7 @@ export interface Claim {
 /**
  * Claims a job that is due or abandoned; null: it is neither. Of several workers that try at the
  * same time one gets it: the others wait for the row lock and then find it running. A job is also due
- * by the database's clock, because the PostgreSQL queue delivers by that one.
+ * if it is due by the database's clock, because the PostgreSQL queue uses that clock.
  */
 export async function claimJob(
   sql: Sql,
@@ -136,8 +136,8 @@ export async function claimJob(
 }
 
 /**
- * Whether the worker of a running job is gone: the lease has expired, or it ends so late that it was
- * given by a clock that was wrong.
+ * Whether the worker of a running job is gone: the lease has expired, or it ends so late that the
+ * worker's clock must have been wrong.
  */
 export function isAbandoned(sql: Sql, now: Date): ReturnType<Sql> {
   return sql`(lease_until <= ${now} or lease_until > ${now}::timestamptz + interval '10 minutes')`;
@@ -250,8 +250,8 @@ export async function renewLease(
 }
 
 /**
- * Queues a failed job again with a new secret, because the first one was erased; null: it is not
- * failed. Its error stays until the job has run: it may say that the request had an effect.
+ * Queues a failed job again with a new secret, because the first secret was erased; null: the job has
+ * not failed. Its error stays until the job has run: it may say that the request had an effect.
  */
 export async function requeueWithSecret(
   sql: Sql,
@@ -274,7 +274,7 @@ export async function makeJobDue(sql: Sql, id: string, now: Date): Promise<void>
     where id = ${id} and status = 'queued' and run_at > ${now}`;
 }
 
-/** Deliveries that are not finished. Must match the condition of the partial index on them. */
+/** Deliveries that are not finished. Must match the condition of the index `jobs_to_deliver`. */
 export const IS_UNDELIVERED =
   `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
 
@@ -289,9 +289,9 @@ export type RankedJob = NewJob & { rank: JobRank };
 
 /**
  * Queues the delivery jobs of webhook endpoints that are not disabled. A job that is already queued
- * for the same time or earlier is not written: it runs after this, and so finds what is committed now.
- * Never call it in the transaction of an event: transactions that queue the same job would wait for
- * each other.
+ * for the same time or earlier is not written: it runs after this statement, and so finds the events
+ * that are committed now. Never call it in the transaction of an event: transactions that queue the
+ * same job would wait for each other.
  */
 export async function wakeJobs(sql: Sql, jobs: RankedJob[]): Promise<DueJob[]> {
   const statement = new Statement();

@@ -69,18 +69,18 @@ async function listenOnce(
   };
   const sql = postgres(url, settings);
   try {
-    await Promise.race([respondsInTime(sql.unsafe(`listen ${channel}`)), ending]);
+    await Promise.race([withResponseTimeout(sql.unsafe(`listen ${channel}`)), ending]);
     if (!isStopped) onNotify();
     while (!isStopped) {
       await waitAtMost(CHECK_MS, ending);
-      if (!isStopped) await Promise.race([respondsInTime(sql.unsafe("select 1")), ending]);
+      if (!isStopped) await Promise.race([withResponseTimeout(sql.unsafe("select 1")), ending]);
     }
   } finally {
     await sql.end({ timeout: 0 });
   }
 }
 
-async function respondsInTime(query: Promise<unknown>): Promise<void> {
+async function withResponseTimeout(query: Promise<unknown>): Promise<void> {
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
   const error = new DatabaseUnavailable(
     `No response from the database within ${RESPONSE_TIMEOUT_MS} ms`,

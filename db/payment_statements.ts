@@ -106,8 +106,8 @@ export interface PaymentReference {
 }
 
 /**
- * Finds the payment of each notification: by its transaction id, if that has the same order id; or by
- * its order id, if the payment has no transaction id yet.
+ * Finds the payment of each notification: by transaction id, if the payment also has the same order
+ * id; or by order id, if the payment has no transaction id yet.
  */
 export const paymentLookups: Batched<PaymentReference, GatewayPayment | null> = {
   name: "find payment",
@@ -255,14 +255,14 @@ async function listByIndex(
 
 export interface DuePayments {
   now: Date;
-  /** A pending payment is stale if it could not be paid after this time. */
+  /** A pending payment is stale if its expiry time is not after this time. */
   staleSince: Date;
   limit: number;
 }
 
 /**
- * Payments due for a check, the most overdue first. Without stale ones, which another sweep expires,
- * unless they have been due since `overdueSince`: then that sweep does not run.
+ * Payments due for a check, the most overdue first. Leaves out stale payments, which another sweep
+ * expires, unless they have been due since `overdueSince`: then that sweep does not seem to run.
  */
 export async function listDuePayments(
   sql: Sql,

@@ -72,7 +72,7 @@ export const PAYMENT_COLUMNS = {
   is_hold: fixed<boolean>(false),
   /** The gateway rejected the charge: no transaction exists, and none will. */
   is_refused: mutable<boolean>(false),
-  /** When the service first knew that it is paid. */
+  /** When the service first learned that it is paid. */
   paid_at: mutable<Date | null>(null),
   /** How often the bank declined a capture. */
   denied_captures: mutable<number>(0),

@@ -8,15 +8,15 @@ export const PRUNED_TABLES = ["jobs", "notifications", "events"] as const;
 
 export type PrunedTable = (typeof PRUNED_TABLES)[number];
 
-/** Which rows may be deleted, by which time, and which rows are deleted with them. */
-const RULES: Record<PrunedTable, { since: string; condition: string; alsoDelete?: string }> = {
-  // A job that was postponed for long is old, but may have finished only now.
-  jobs: { since: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
-  notifications: { since: "created_at", condition: "record.status <> 'received'" },
+/** The column with the age of a row, which rows may be deleted, and which are deleted with them. */
+const RULES: Record<PrunedTable, { ageColumn: string; condition: string; alsoDelete?: string }> = {
+  // Not `created_at`: a job that was postponed for weeks may have finished only now.
+  jobs: { ageColumn: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
+  notifications: { ageColumn: "created_at", condition: "record.status <> 'received'" },
   // A delivery job still needs the event it starts at and all later ones of its resource; a webhook
   // delivery needs its own event.
   events: {
-    since: "created_at",
+    ageColumn: "created_at",
     condition: `not exists (
         select from gateway.jobs where ${IS_UNDELIVERED} and jobs.subject_id = record.resource_id
           and (jobs.payload ->> 'sequence')::int <= record.sequence)
@@ -45,19 +45,19 @@ export interface PrunedStep {
   last: string | null;
 }
 
-/** Rows that another transaction has locked are left to the next run: pruning never waits. */
+/** Deletes old rows. Rows that another transaction has locked are left to the next run. */
 export async function pruneTable(
   sql: Sql,
   table: PrunedTable,
   { after, end, before, limit }: PruneStep,
 ): Promise<PrunedStep> {
-  const { since, condition, alsoDelete } = RULES[table];
+  const { ageColumn, condition, alsoDelete } = RULES[table];
   const [step] = await sql.unsafe<[PrunedStep]>(
     `with candidate as materialized (
       select id from gateway.${table} where id > $1 and id < $2 order by id limit $4
     ), old as materialized (
       select record.id from candidate join gateway.${table} record using (id)
-      where record.${since} < $3 and ${condition}
+      where record.${ageColumn} < $3 and ${condition}
       for update of record skip locked
     )${alsoDelete ? `, also_deleted as (${alsoDelete})` : ""}, deleted as (
       delete from gateway.${table} record using old where record.id = old.id returning true

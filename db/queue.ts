@@ -18,8 +18,8 @@ export class QueueRefused extends Error {
 
 /**
  * Creates the queue's schema and trigger under the lock of migrations; if both exist, nothing is
- * created or locked. With another queue the trigger is removed, or entries would pile up here. Returns
- * whether this switched the PostgreSQL queue on or off, which affects all instances.
+ * created or locked. With another queue the trigger is removed, because nothing would process its
+ * entries. Returns whether the PostgreSQL queue was switched on or off, which affects all instances.
  */
 export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
@@ -65,7 +65,7 @@ async function findTrigger(sql: Sql): Promise<string | null> {
   return row?.body ?? null;
 }
 
-/** Row-level security hides the queue's jobs from other roles, which would find it always empty. */
+/** Row-level security hides the queue's jobs from other roles, so the queue would always look empty. */
 async function refuseForeignQueue(sql: Sql): Promise<void> {
   const [row] = await sql`
     select row_security_active(${`${QUEUE_SCHEMA}._private_jobs`}::text) as is_foreign`;
@@ -77,8 +77,8 @@ async function refuseForeignQueue(sql: Sql): Promise<void> {
 }
 
 /**
- * Deletes entries that were replaced while a process worked on them which was then killed: the library
- * neither runs nor deletes them.
+ * Deletes entries that were replaced while a worker ran them, if that worker was then killed: the
+ * library neither runs nor deletes such entries.
  */
 async function deleteDeadEntries(sql: Sql): Promise<void> {
   await sql.unsafe(
@@ -99,7 +99,7 @@ export async function enqueueAgain(pool: Pool, jobIds: string[]): Promise<void> 
   }
 }
 
-/** Deletes the entries as well; the sweep finds the jobs themselves. */
+/** Also deletes the entries; the sweep finds the jobs in `gateway.jobs`. */
 const SWITCH_OFF = `
   drop trigger if exists jobs_carried on gateway.jobs;
   delete from ${QUEUE_SCHEMA}._private_jobs`;

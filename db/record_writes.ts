@@ -18,14 +18,14 @@ export interface RecordInsert<R> {
   key: ClaimedKey | null;
   /** Keys created before this have expired. */
   keysSince: Date;
-  /** The record of an earlier attempt with the same key, which this one replaces. */
+  /** The record of an earlier attempt with the same key, which the new record replaces. */
   replaces: string | null;
 }
 
 export interface Inserted {
   /** False: the key is in use. */
   isClaimed: boolean;
-  /** False: the order id is in use. */
+  /** False: the order id is in use, or the key is. */
   isOrderIdFree: boolean;
 }
 

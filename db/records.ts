@@ -81,7 +81,7 @@ export interface DueCheck {
   expiry_time: Date | null;
 }
 
-/** Schedules the next check of records that are due, without a new version. */
+/** Schedules the next check of records that are due, without incrementing their version. */
 export async function postponeChecks(
   sql: Sql,
   table: CheckedTable,

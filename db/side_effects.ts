@@ -48,7 +48,7 @@ interface SideTable {
   /** The column with the record's id. */
   recordId: string;
   columns: Parameters<typeof columnNames>[0];
-  /** Follows the insert. */
+  /** SQL that follows the insert. */
   suffix: string;
 }
 
@@ -135,8 +135,8 @@ const withEndpoints = new WeakSet<Sql>();
 
 /**
  * Writes records with their side effects and returns a result for each write. Inserting deliveries
- * costs time even if there is no endpoint, so as long as none is known the statement leaves them out
- * and instead requires that there is none. If it therefore wrote nothing, it runs again with them.
+ * costs time even if there is no endpoint. So, while no endpoint is known, the statement inserts no
+ * deliveries and writes only if no endpoint exists. If it wrote nothing, it runs again with deliveries.
  */
 export async function writeWithSideEffects(
   sql: Sql,

@@ -34,7 +34,7 @@ export class Statement {
 
   /**
    * Rows to select from, with the columns of the table; other members are ignored, and so are those
-   * not in `names`, if given. They are one JSON parameter, so the text is the same for any number.
+   * not in `names`, if given. The rows are one JSON parameter, so their number does not change the text.
    */
   rows<Row extends object>(
     table: Table,

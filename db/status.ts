@@ -1,6 +1,6 @@
 /**
- * The counts of the service status. Each is read by an index with few other rows, and counting stops at
- * a limit, so the cost depends neither on the size of the tables nor on the backlog.
+ * The counts of the service status. Each count reads an index that has few other rows, and stops at a
+ * limit, so the cost depends neither on the size of the tables nor on the backlog.
  */
 
 import type { Sql } from "./database.ts";
@@ -19,11 +19,11 @@ export interface JobCount {
 
 /** Counts queued, running and failed jobs by task, up to the limit each. */
 export async function countJobs(sql: Sql): Promise<JobCount[]> {
-  const some = (condition: string) =>
+  const jobsWhere = (condition: string) =>
     `(select task, status from gateway.jobs where ${condition} limit ${MAX_COUNTED + 1})`;
   return await sql.unsafe<JobCount[]>(
     `select task, status, count(*) as count from (
-      ${some("status in ('queued', 'running')")} union all ${some("status = 'failed'")}
+      ${jobsWhere("status in ('queued', 'running')")} union all ${jobsWhere("status = 'failed'")}
     ) job
     group by task, status order by task, status`,
     [],
@@ -66,7 +66,7 @@ const MAX_DELIVERIES_READ = 1_000;
 export async function findUndelivered(sql: Sql): Promise<Waiting> {
   const waiting = `gateway.jobs where ${IS_UNDELIVERED}`;
   const [found] = await sql.unsafe<[Waiting]>(
-    // The ids of their subjects are in the order of creation.
+    // Ids are in the order of creation, so the lowest subject ids are the oldest.
     `select (${countSql(waiting)}) as count, (
       select min((
         select created_at from gateway.events event

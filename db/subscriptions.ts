@@ -59,9 +59,9 @@ const SUBSCRIPTION_COLUMNS = {
   customer_email: fixed<string | null>(),
   customer_phone: fixed<string | null>(),
   metadata: fixed<Record<string, unknown> | null>(),
-  /** Written just before it is sent to the gateway for the first time. */
+  /** Written just before the subscription is sent to the gateway for the first time. */
   sent_at: fixed<Date>(),
-  /** When it was last checked at the gateway. Written by `recordCheck` and `claimCheck` alone. */
+  /** When it was last checked at the gateway. Only `recordCheck` and `claimCheck` update it. */
   checked_at: fixed<Date | null>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
@@ -100,8 +100,7 @@ export async function findSubscription(
   return row ?? null;
 }
 
-/** Finds a subscription by the gateway's id. */
-export async function findSubscriptionAtGateway(
+export async function findSubscriptionByGatewayId(
   sql: Sql,
   gatewaySubscriptionId: string,
 ): Promise<GatewaySubscription | null> {
@@ -143,7 +142,7 @@ export async function listSubscriptionsToCheck(
     order by checked_at nulls first, id limit ${limit}`;
 }
 
-/** Those of the gateway's transactions that have no event of a subscription charge yet, in order. */
+/** Returns those of the transactions that have no `subscription_charged` event yet, in their order. */
 export async function listUnrecordedCharges(sql: Sql, transactionIds: string[]): Promise<string[]> {
   const recorded = await sql<{ transaction_id: string }[]>`
     select transaction_id from gateway.subscription_charges
@@ -152,14 +151,14 @@ export async function listUnrecordedCharges(sql: Sql, transactionIds: string[]):
   return transactionIds.filter((id) => !known.has(id));
 }
 
-/** Records that the subscription is checked now, without a new version. */
+/** Records that the subscription is checked now, without incrementing its version. */
 export async function recordCheck(sql: Sql, id: string, now: Date): Promise<void> {
   await sql`update gateway.subscriptions set checked_at = ${now} where id = ${id}`;
 }
 
 /**
- * Claims the check of a subscription that was last checked before `since`; otherwise returns when it
- * was. Of several concurrent calls, one gets the claim.
+ * Claims the check of a subscription that was not checked after `since`; otherwise returns the time of
+ * its last check. Of several concurrent calls, one gets the claim.
  */
 export async function claimCheck(
   sql: Sql,

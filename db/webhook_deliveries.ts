@@ -134,7 +134,7 @@ export interface DueOptions {
   limit: number;
 }
 
-/** The greatest integer. */
+/** The greatest value of PostgreSQL's type integer. */
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**

@@ -14,7 +14,7 @@ export interface FixedResponseOptions {
 
 type Encoding = "gzip" | "identity";
 
-interface Form {
+interface Variant {
   bytes: Uint8Array<ArrayBuffer>;
   headers: Record<string, string>;
 }
@@ -23,20 +23,20 @@ interface Form {
 export function createFixedResponse(
   options: FixedResponseOptions,
 ): (c: Context) => Promise<Response> {
-  const forms = new Map<Encoding, Promise<Form>>();
+  const variants = new Map<Encoding, Promise<Variant>>();
 
-  function formOf(encoding: Encoding): Promise<Form> {
-    const known = forms.get(encoding);
+  function variantOf(encoding: Encoding): Promise<Variant> {
+    const known = variants.get(encoding);
     if (known) return known;
-    const form = makeForm(encoding, options);
-    forms.set(encoding, form);
-    form.catch(() => forms.delete(encoding));
-    return form;
+    const variant = createVariant(encoding, options);
+    variants.set(encoding, variant);
+    variant.catch(() => variants.delete(encoding));
+    return variant;
   }
 
   return async function respond(c) {
-    const takesGzip = accepts(c.req.header("accept-encoding"), "gzip");
-    const { bytes, headers } = await formOf(takesGzip ? "gzip" : "identity");
+    const isGzipAccepted = accepts(c.req.header("accept-encoding"), "gzip");
+    const { bytes, headers } = await variantOf(isGzipAccepted ? "gzip" : "identity");
     return isKnown(c.req.header("if-none-match"), headers.ETag!)
       ? c.body(null, 304, headers)
       : c.body(bytes, 200, {
@@ -44,16 +44,16 @@ export function createFixedResponse(
         "Content-Type": options.contentType,
         // Set explicitly, so that HEAD has it as well.
         "Content-Length": String(bytes.length),
-        ...takesGzip && { "Content-Encoding": "gzip" },
+        ...isGzipAccepted && { "Content-Encoding": "gzip" },
       });
   };
 }
 
-/** The ETag is a hash of the encoded bytes, so that it is a strong one in each encoding. */
-async function makeForm(
+/** The ETag is a hash of the encoded bytes, so that it is a strong ETag in each encoding. */
+async function createVariant(
   encoding: Encoding,
   { text, cacheControl }: FixedResponseOptions,
-): Promise<Form> {
+): Promise<Variant> {
   const plain = new TextEncoder().encode(await text());
   const bytes = encoding === "gzip"
     ? new Uint8Array(await promisify(gzip)(plain, { level: 9 }))

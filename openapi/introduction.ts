@@ -19,8 +19,8 @@ curl $URL/me/ -H "Authorization: Bearer $KEY"
 ${FENCE}
 
 You can read and change your own resources. With a staff credential (a key created with \`--staff\`, or a
-JWT with the staff claim) you can read and change the resources of all users. Without one, a resource
-of another user returns 404, as if it did not exist.
+JWT with the staff claim) you can read and change the resources of all users. Without a staff
+credential, a resource of another user returns 404, as if it did not exist.
 
 ## First charge
 

@@ -1,23 +1,24 @@
 /** Moves examples that several operations share into the components of the document. */
 
-interface Shown {
+interface DocumentParts {
   paths?: unknown;
   webhooks?: unknown;
   components?: { examples?: Record<string, object> };
 }
 
-type Named = Record<string, object>;
+type NamedExamples = Record<string, object>;
 
 /** Only examples with the same name and the same value are shared. */
-export function shareExamples(document: Shown): void {
+export function shareExamples(document: DocumentParts): void {
   const bodies = [...bodiesIn([document.paths, document.webhooks])];
-  const times = Map.groupBy(
+  const occurrences = Map.groupBy(
     bodies.flatMap(({ examples }) => Object.entries(examples)),
     (entry) => JSON.stringify(entry),
   );
-  const shared: Named = {};
+  const shared: NamedExamples = {};
   const share = ([name, example]: [string, object]) => {
-    const isShared = !("$ref" in example) && times.get(JSON.stringify([name, example]))!.length > 1;
+    const isShared = !("$ref" in example) &&
+      occurrences.get(JSON.stringify([name, example]))!.length > 1;
     if (!isShared) return [name, example];
     if (shared[name] && JSON.stringify(shared[name]) !== JSON.stringify(example)) {
       throw new Error(`Two different examples are named ${name}`);
@@ -35,10 +36,12 @@ export function shareExamples(document: Shown): void {
 }
 
 /** Finds every request and response body with examples. */
-function* bodiesIn(value: unknown): Generator<{ examples: Named }> {
+function* bodiesIn(value: unknown): Generator<{ examples: NamedExamples }> {
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value)) {
     if (name !== "content") yield* bodiesIn(member);
-    else yield* Object.values<{ examples: Named }>(member).filter(({ examples }) => examples);
+    else {yield* Object.values<{ examples: NamedExamples }>(member).filter(({ examples }) =>
+        examples
+      );}
   }
 }

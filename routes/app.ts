@@ -69,7 +69,7 @@ export interface AppDeps {
   clock: Clock;
   /** True while the service is shutting down. */
   isDraining: () => boolean;
-  /** Prefilled on the reference page; null except in the embedded development setup. */
+  /** Prefilled on the reference page; null except in the embedded default. */
   developmentKey: string | null;
   /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];

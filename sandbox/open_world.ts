@@ -1,4 +1,4 @@
-/** Opens a world: reads the stored records and starts the schedule. */
+/** Opens a world (the state of a sandbox): reads the stored records and starts the schedule. */
 
 import { DUE_ACTIONS, type DueAction, type RecordOf, runIfDue } from "./due_actions.ts";
 import { type Journal, openJournal, unusableJournal } from "./engine/journal.ts";
@@ -38,10 +38,10 @@ interface WorldState extends Stored {
 }
 
 const ID = "world";
-/** The name in existing state files. */
+/** Existing state files use this name. */
 const TABLE = "constitution";
 
-const NO_SETTINGS: Settings = {
+const DEFAULT_SETTINGS: Settings = {
   notification_url: null,
   recurring_notification_url: null,
   pay_account_notification_url: null,
@@ -68,7 +68,7 @@ async function readWorld(options: WorldOptions, journal: Journal | null): Promis
   const random = createRandom(known?.random ?? seededState(seed));
   const merchantId = known?.merchantId ?? `G${random.digits(9)}`;
   // Options given at startup override stored settings.
-  const settings = { ...NO_SETTINGS, ...known?.settings, ...options.settings };
+  const settings = { ...DEFAULT_SETTINGS, ...known?.settings, ...options.settings };
   const saveState = () => {
     const ahead = clock.now() - Date.now();
     worldStates.put({ id: ID, random: random.state(), merchantId, ahead, settings });

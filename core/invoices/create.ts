@@ -2,7 +2,7 @@
 
 import { v7 as uuidv7 } from "uuid";
 import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type GatewayInvoice, INVOICE_NUMBER } from "../../db/invoices.ts";
+import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
@@ -11,23 +11,8 @@ import { dayInWib, endOfDayInWib, formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  canResend,
-  classifyFailure,
-  type EarlierRecord,
-  endWithoutAnswer,
-  type Insertion,
-  insertRecord,
-  type RecordCreation,
-  requireGateway,
-} from "../records/create.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  replyFromRecord,
-  storeError,
-  storeReply,
-} from "../records/keyed_request.ts";
+import { canResend, classifyFailure, type EarlierRecord, endWithoutAnswer, type Insertion, insertRecord, type RecordCreation, requireGateway } from "../records/create.ts";
+import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
@@ -114,7 +99,7 @@ async function claimInvoice(
       replaces = earlier;
     } catch (error) {
       const isNumberTaken = codeOf(error) === UNIQUE_VIOLATION &&
-        constraintOf(error) === INVOICE_NUMBER;
+        constraintOf(error) === INVOICE_NUMBER_INDEX;
       if (!isNumberTaken) throw error;
       if (input.invoice_number !== undefined) {
         throw invalidField(

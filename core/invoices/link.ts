@@ -1,10 +1,6 @@
 /** Finds the invoice that a transaction was made for. */
 
-import {
-  findInvoiceAtGateway,
-  findInvoiceOfOrder,
-  type GatewayInvoice,
-} from "../../db/invoices.ts";
+import { findInvoiceByGatewayId, findInvoiceOfOrder, type GatewayInvoice } from "../../db/invoices.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { isResourceNotFound } from "../gateway/errors.ts";
@@ -32,7 +28,7 @@ export async function findInvoiceOf(
   const gatewayId = gatewayInvoiceId(answer);
   if (gatewayId === null) return null;
   const known = await deps.database.query(
-    (sql) => findInvoiceAtGateway(sql, gatewayId),
+    (sql) => findInvoiceByGatewayId(sql, gatewayId),
     "find invoice",
   );
   return known ?? await findUnanswered(deps, gatewayId);

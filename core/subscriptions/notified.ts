@@ -3,13 +3,7 @@
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import {
-  claimCheck,
-  findSubscription,
-  findSubscriptionAtGateway,
-  type GatewaySubscription,
-  listSubscriptionsOfName,
-} from "../../db/subscriptions.ts";
+import { claimCheck, findSubscription, findSubscriptionByGatewayId, type GatewaySubscription, listSubscriptionsOfName } from "../../db/subscriptions.ts";
 import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";
@@ -38,7 +32,7 @@ async function findNotified(
   { metadata }: JsonObject,
 ): Promise<GatewaySubscription | null> {
   const found = await database.query(
-    (sql) => findSubscriptionAtGateway(sql, gatewayId),
+    (sql) => findSubscriptionByGatewayId(sql, gatewayId),
     "find subscription",
   );
   if (found) return found;

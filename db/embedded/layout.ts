@@ -49,10 +49,10 @@ export async function readLayout(dataDir: string): Promise<Layout | null> {
   }
 }
 
-/** Stores the layout; a path inside the data folder is stored as relative, so the folder can move. */
+/** Stores the layout; a path inside the data folder is stored as relative, so the folder can be moved. */
 export async function writeLayout(dataDir: string, { home, runAs }: Layout): Promise<void> {
-  const inside = home.startsWith(dataDir + "/") ? home.slice(dataDir.length + 1) : home;
-  await Deno.writeTextFile(layoutFile(dataDir), JSON.stringify({ home: inside, runAs }) + "\n");
+  const storedHome = home.startsWith(dataDir + "/") ? home.slice(dataDir.length + 1) : home;
+  await Deno.writeTextFile(layoutFile(dataDir), JSON.stringify({ home: storedHome, runAs }) + "\n");
 }
 
 /**

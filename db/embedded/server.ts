@@ -6,10 +6,10 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server can remain for seconds (as a zombie, or with clients) before a new one can start. */
+/** A killed server (a zombie, or processes that still have clients) can block a new one for seconds. */
 const START_TIMEOUT_MS = 10_000;
 
-/** The pause between attempts to restart a server, which never end. */
+/** The pause between attempts to restart a server; their number is not limited. */
 const RESTART_PAUSE_MS = 1_000;
 
 /** How long the server may take to end. */
@@ -35,24 +35,24 @@ export async function startServer(
   if (await findServer(layout)) await pgCtl(layout, "stop", "-m", "fast", "-w");
   const port = freePort();
   let process: Deno.ChildProcess | null = await launch(layout, port, options);
-  let stopping = false;
+  let isStopping = false;
 
   async function supervise() {
-    while (!stopping) {
+    while (!isStopping) {
       if (process) {
         await process.status;
         await closeQuietly(process.stdin);
-        if (!stopping) options.onCrash?.();
+        if (!isStopping) options.onCrash?.();
       }
-      process = stopping ? null : await restart();
+      process = isStopping ? null : await restart();
     }
-    // It was restarted while it was being stopped.
+    // The server was restarted while `stop()` was called.
     if (!process) return;
     await closeQuietly(process.stdin);
     await process.status;
   }
 
-  /** On the same port, which connections use; null: it failed, and is retried. */
+  /** Restarts on the same port, which is part of the URL in use; null: it failed, and is retried. */
   async function restart() {
     try {
       return await launch(layout, port, options);
@@ -67,7 +67,7 @@ export async function startServer(
   return {
     url: await serverUrl(layout, port),
     async stop() {
-      stopping = true;
+      isStopping = true;
       if (process) await closeQuietly(process.stdin);
       // The leash ends a server that takes longer.
       await waitAtMost(STOP_TIMEOUT_MS, supervision);
@@ -78,7 +78,7 @@ export async function startServer(
 /** The URL of the server that already runs in this folder, or null. */
 export async function findServer(layout: Layout): Promise<string | null> {
   const pidFile = await readPidFile(layout);
-  if (!pidFile?.ready) return null;
+  if (!pidFile?.isReady) return null;
   // A pid file can outlive its server, and another process may use its port by now: it is our server
   // only if it accepts the password and has the same data folder.
   const url = await serverUrl(layout, pidFile.port);
@@ -133,11 +133,11 @@ async function becomesReady(
   process: Deno.ChildProcess,
   stalePid: number | undefined,
 ): Promise<boolean> {
-  let ended = false;
-  const end = process.status.then(() => ended = true);
-  while (!ended) {
+  let hasEnded = false;
+  const end = process.status.then(() => hasEnded = true);
+  while (!hasEnded) {
     const pidFile = await readPidFile(layout);
-    if (pidFile?.ready && pidFile.port === port && pidFile.pid !== stalePid) return true;
+    if (pidFile?.isReady && pidFile.port === port && pidFile.pid !== stalePid) return true;
     await Promise.race([delay(10), end]);
   }
   return false;
@@ -156,7 +156,7 @@ async function readPidFile(layout: Layout) {
   return {
     pid: Number(lines[0]),
     port: Number(lines[3]),
-    ready: lines[7]?.trim() === "ready",
+    isReady: lines[7]?.trim() === "ready",
   };
 }
 

@@ -72,7 +72,7 @@ function withSafeHeaders(response: Response, requestId: string): Response {
   return response;
 }
 
-/** An empty body would be sent with `Content-Length: 0`, which is not the length of the GET. */
+/** An empty body would be sent with `Content-Length: 0`, which is not the length of the GET response. */
 function withoutLength(head: Response): Response {
   if (head.body !== null || head.headers.has("content-length")) return head;
   if (head.status === 204 || head.status === 304) return head;

@@ -83,7 +83,7 @@ export const NotificationReceiptSchema = z.object({
 export const NotificationSchema = z.object({
   id,
   payment_id: id.nullable().openapi({
-    description: "The payment that the notification is about; null if the service has no such " +
+    description: "The payment that the notification reports on; null if the service has no such " +
       "payment.",
   }),
   order_id: z.string().openapi({

@@ -1,4 +1,4 @@
-/** Path parameters and bodies of requests about a payment, with their examples. */
+/** Path parameters and bodies of requests for a payment, with their examples. */
 
 import { z } from "@hono/zod-openapi";
 import { amount, flag, object, text } from "../../core/input_fields.ts";

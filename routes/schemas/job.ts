@@ -20,7 +20,10 @@ export const JobSchema = z.object({
     ].join("\n"),
     example: "queued",
   }),
-  attempts: z.int().openapi({ description: "Number of times the job was started.", example: 0 }),
+  attempts: z.int().openapi({
+    description: "Number of attempts. A run that was postponed is not counted.",
+    example: 0,
+  }),
   result: z.looseObject({
     payment: PaymentSchema.optional(),
     refund: RefundSchema.optional(),

@@ -47,7 +47,7 @@ const FAILED: Job = {
 
 export const JOBS = {
   ...QUEUED_JOBS,
-  charged: { summary: "The charge was made", value: DONE },
+  charged: { summary: "Succeeded charge", value: DONE },
   refunded: {
     summary: "Succeeded refund",
     value: { ...DONE, task: "process_refund_async", result: REFUND_RESULTS.part.value },

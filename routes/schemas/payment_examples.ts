@@ -14,7 +14,7 @@ type Refund = z.output<typeof RefundSchema>;
 
 const GATEWAY = "https://api.midtrans.com";
 
-/** The examples of the single fields are those of a virtual account. */
+/** The example of each field, as in the schema: together they are a virtual account. */
 const FIELDS = fieldExamples(PaymentSchema);
 
 const CUSTOMER = {
@@ -347,19 +347,17 @@ function fieldExamples<S extends z.ZodObject>(schema: S): z.output<S> {
     openapi: "3.1.0",
     info: { title: "", version: "" },
   });
-  const { properties } = components!.schemas!.Fields as { properties: Record<string, Shown> };
+  const { properties } = components!.schemas!.Fields as {
+    properties: Record<string, { example?: unknown }>;
+  };
   const examples = Object.entries(properties).map(([name, { example }]) => [name, example ?? null]);
   return Object.fromEntries(examples) as z.output<S>;
 }
 
-interface Shown {
-  example?: unknown;
-}
-
 /** The same examples with null for every field that can be null. */
 function withoutNullable(fields: Payment): Payment {
-  const shown = Object.entries(PaymentSchema.shape).map(([name, field]) =>
+  const members = Object.entries(PaymentSchema.shape).map(([name, field]) =>
     [name, field.safeParse(null).success ? null : fields[name as keyof Payment]] as const
   );
-  return Object.fromEntries(shown) as Payment;
+  return Object.fromEntries(members) as Payment;
 }

@@ -48,14 +48,14 @@ export const ProblemSchema = z.object({
     example: [{ field: "gross_amount", message: "must be a whole number above 0" }],
   }),
   payment_id: z.uuid().optional().openapi({
-    description: "The payment that the error is about, if it exists.",
+    description: "The payment that the error refers to, if it exists.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
   invoice_id: z.uuid().optional().openapi({
-    description: "The invoice that the error is about, if it exists.",
+    description: "The invoice that the error refers to, if it exists.",
   }),
   subscription_id: z.uuid().optional().openapi({
-    description: "The subscription that the error is about, if it exists.",
+    description: "The subscription that the error refers to, if it exists.",
   }),
   order_id: z.string().optional().openapi({
     description: "Order id of that payment or invoice.",

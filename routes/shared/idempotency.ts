@@ -22,7 +22,7 @@ export const IdempotencyHeaders = z.object({
 
 export const REPLAY_HEADER = { "Idempotency-Replayed": headerRef("IdempotencyReplayed") };
 
-/** Null without a key. A key is only valid for its `scope`, method and path. */
+/** Null: the request has no key. A key is only valid for its `scope`: the method and the path. */
 export function requestKeyOf(
   headers: z.output<typeof IdempotencyHeaders>,
   scope: string,

@@ -79,16 +79,19 @@ interface ProblemResponse {
 
 type StatusOf<Code extends ErrorCode> = (typeof ERROR_CODES)[Code]["status"];
 
-/** `...problems("unauthenticated", "not_found")`. Adds `internal_error`, which is always possible. */
+/** Use: `...problems("unauthenticated", "not_found")`. Adds `internal_error`, which is always possible. */
 export function problems<Code extends ErrorCode>(...codes: Code[]) {
   const byStatus = Map.groupBy(
     new Set<ErrorCode>([...codes, "internal_error"]),
     (code) => ERROR_CODES[code].status,
   );
-  const takesKey = byStatus.has(ERROR_CODES.idempotency_key_reused.status);
+  const hasIdempotencyKey = byStatus.has(ERROR_CODES.idempotency_key_reused.status);
   const responses = [...byStatus].map(([status, codes]) => [
     status,
-    describeResponse(codes, takesKey && REPLAYED_STATUSES.includes(status) ? REPLAY_HEADER : {}),
+    describeResponse(
+      codes,
+      hasIdempotencyKey && REPLAYED_STATUSES.includes(status) ? REPLAY_HEADER : {},
+    ),
   ]);
   return Object.fromEntries(responses) as Record<
     StatusOf<Code | "internal_error">,
@@ -113,7 +116,7 @@ function describeResponse(codes: ErrorCode[], headers: Headers): ProblemResponse
 /** Adds one example per error code to the document's components, which `problems` refers to. */
 export function registerProblemExamples({ openAPIRegistry }: Router): void {
   for (const [code, { title, status }] of Object.entries(ERROR_CODES)) {
-    // No operation returns it: the service sends it for a path that lacks the method.
+    // No documented operation returns it: the service sends it if a path does not have the method.
     if (code === "method_not_allowed") continue;
     openAPIRegistry.registerComponent("examples", code, {
       summary: title,

@@ -64,7 +64,7 @@ const JobsSchema = z.object({
     `${MAX_COUNTED}".`,
 });
 
-const TickSchema = z.object({
+const ScheduledTaskSchema = z.object({
   task: z.string().openapi({ description: "Task name.", example: "check_pending_payments" }),
   cron: z.string().openapi({ description: "Cron expression, in UTC.", example: "*/5 * * * *" }),
   status: z.enum(["never_run", "running", "succeeded", "failed"]).openapi({
@@ -96,7 +96,7 @@ export const StatusSchema = z.object({
   }),
   gateway: gatewayState,
   jobs: JobsSchema,
-  schedule: z.array(TickSchema).openapi({ description: "Scheduled tasks." }),
+  schedule: z.array(ScheduledTaskSchema).openapi({ description: "Scheduled tasks." }),
   outbox: z.object({
     waiting_deliveries: count(`Events not yet delivered to in-process subscribers. ${BOUND}`),
     oldest_event_seconds: seconds("Age of the oldest of these events in seconds."),

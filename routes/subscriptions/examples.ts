@@ -7,7 +7,7 @@ import type { SubscriptionSchema } from "../schemas/subscription.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
 
-/** As sent: a time is a string. */
+/** The request as the caller sends it: a time is a string. */
 type Request = Omit<z.output<typeof SubscriptionInputSchema>, "start_time"> & {
   start_time?: string;
 };

@@ -19,7 +19,7 @@ const common = {
   request: { params: z.object({ id: endpointId }) },
 };
 
-const refusals = problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS);
+const errorResponses = problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS);
 
 const testWebhookEndpointRoute = createRoute({
   ...common,
@@ -36,7 +36,7 @@ const testWebhookEndpointRoute = createRoute({
       description: "The result, successful or not",
       content: { "application/json": { schema: WebhookTestResultSchema, examples: TEST_RESULTS } },
     },
-    ...refusals,
+    ...errorResponses,
   },
 });
 
@@ -60,7 +60,7 @@ const rotateWebhookSecretRoute = createRoute({
         },
       },
     },
-    ...refusals,
+    ...errorResponses,
   },
 });
 

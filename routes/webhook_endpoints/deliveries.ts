@@ -80,8 +80,8 @@ export function addDeliveries(router: Router, deps: WebhookDeps): void {
     const { status, limit, cursor } = c.req.valid("query");
     const options = { status: status ?? null, limit, before: cursor ?? null };
     const { deliveries, next } = await listWebhookDeliveries(deps, callerOf(c), id, options);
-    const here = path.replace("{id}", id);
-    const link = linkHeader(basePathOf(c, here) + here, { status, limit }, next);
+    const endpointPath = path.replace("{id}", id);
+    const link = linkHeader(basePathOf(c, endpointPath) + endpointPath, { status, limit }, next);
     return c.json(deliveries, 200, link);
   });
   router.openapi(resendWebhookDeliveryRoute, async (c) => {

@@ -77,7 +77,7 @@ const attempt = {
 export const WebhookDeliverySchema = z.object({
   id: id.openapi({ description: "Event id, sent as `webhook-id`." }),
   event_name: EventNameSchema,
-  resource_id: id.openapi({ description: "Id of the resource that the event is about." }),
+  resource_id: id.openapi({ description: "Id of the resource that changed." }),
   status: z.enum(DELIVERY_STATUSES).openapi("WebhookDeliveryStatus", {
     description: [
       "- `pending`: will be sent or retried at `next_attempt_at`",

@@ -27,7 +27,7 @@ const PAY_LATER = ["8103001242"];
 
 const CODES = { ENABLED: "200", PENDING: "201", DISABLED: "204", EXPIRED: "204" };
 
-const LINK_LIFE = 15 * MINUTE;
+const LINK_LIFETIME = 15 * MINUTE;
 
 export function linkAccount(world: World, body: unknown) {
   const { gopay_partner: { phone_number, country_code, redirect_url } } = validate(Link, body);
@@ -41,7 +41,7 @@ export function linkAccount(world: World, body: unknown) {
     balance: NO_BALANCE.includes(phone) ? 0 : 1_000_000,
     hasPayLater: PAY_LATER.includes(phone),
     redirectUrl: redirect_url ?? null,
-    expiresAt: world.clock.now() + LINK_LIFE,
+    expiresAt: world.clock.now() + LINK_LIFETIME,
   });
   const url = `${world.publicUrl()}/gopay/link/${account.id}`;
   return {

@@ -6,7 +6,7 @@
 import { Refusal, type RefusalCode } from "../http/refusal.ts";
 import type { ApiResponse } from "../http/response.ts";
 import type { World } from "../world/world.ts";
-import { CORE_LIFE, type IdempotencyRules, SUBSCRIPTION_LIFE } from "./idempotency.ts";
+import { CORE_LIFETIME, type IdempotencyRules, SUBSCRIPTION_LIFETIME } from "./idempotency.ts";
 
 export interface Family {
   authorize(authorization: string | null, world: World): void;
@@ -30,14 +30,14 @@ export const CORE: Family = {
       ...members,
     },
   }),
-  idempotency: { header: "idempotency-key", life: CORE_LIFE },
+  idempotency: { header: "idempotency-key", lifetime: CORE_LIFETIME },
 };
 
 /** Codes that are also sent as the HTTP status. */
 const CODES_SENT_AS_HTTP: RefusalCode[] = [202, 400, 401, 405, 409, 429, 500, 503];
 
 /**
- * Card tokens: requested by browsers with the client key in the query; errors 400 arrive with HTTP
+ * Card tokens: requested by browsers with the client key in the query; 400 errors are sent with HTTP
  * 200.
  */
 export const TOKENS: Family = {
@@ -64,7 +64,7 @@ export const SUBSCRIPTIONS: Family = {
       ? { status_message: "Invalid parameter.", validation_messages: validation }
       : { status_message: message },
   }),
-  idempotency: { header: "idempotency-key", life: SUBSCRIPTION_LIFE },
+  idempotency: { header: "idempotency-key", lifetime: SUBSCRIPTION_LIFETIME },
 };
 
 /** Invoices: the HTTP status is the result; the body has a list of errors. */
@@ -76,7 +76,7 @@ export const INVOICES: Family = {
     isSuccess: false,
     body: { error_messages: validation.length > 0 ? validation : [message] },
   }),
-  idempotency: { header: "x-idempotency-key", life: CORE_LIFE },
+  idempotency: { header: "x-idempotency-key", lifetime: CORE_LIFETIME },
 };
 
 /** BIN lookup: accepts the server key or the client key; its 401 has a plain text body. */
@@ -129,8 +129,8 @@ function basicUser(authorization: string | null): string | null {
 }
 
 /**
- * Only successful responses are stored for replay, and none of Permata and Indomaret, which do not
- * support idempotency.
+ * Only successful responses are stored for replay. Responses of Permata and Indomaret are not, because
+ * these do not support idempotency.
  */
 function canReplay(body: Record<string, unknown>): boolean {
   const isSupported = !("permata_va_number" in body) && body.store !== "indomaret";

@@ -25,11 +25,11 @@ export interface Idempotency {
 export interface IdempotencyRules {
   /** Keys of different headers are independent of each other. */
   header: string;
-  life: number;
+  lifetime: number;
 }
 
-export const CORE_LIFE = 5 * MINUTE;
-export const SUBSCRIPTION_LIFE = 3 * MINUTE;
+export const CORE_LIFETIME = 5 * MINUTE;
+export const SUBSCRIPTION_LIFETIME = 3 * MINUTE;
 
 export function createIdempotency(clock: Clock, answers: Table<StoredResponse>): Idempotency {
   const running = new Set<string>();
@@ -48,7 +48,7 @@ export function createIdempotency(clock: Clock, answers: Table<StoredResponse>):
       running.add(key);
       try {
         const response = await work();
-        const until = clock.now() + rules.life;
+        const until = clock.now() + rules.lifetime;
         if (response.isSuccess) answers.put({ id: key, until, answer: response });
         return response;
       } finally {

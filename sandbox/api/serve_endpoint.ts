@@ -26,8 +26,8 @@ export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
   const refuse = (code: RefusalCode) => family.refuse(new Refusal(code), world.random.uuid());
   return async (c: Context): Promise<Response> => {
     const fault = world.faults.takeForResponse(operation);
-    const instead = fault && await respondWithFault(fault, refuse, closing);
-    if (instead) return instead;
+    const faultResponse = fault && await respondWithFault(fault, refuse, closing);
+    if (faultResponse) return faultResponse;
     const response = await handleCall(c, endpoint, fault, pipeline);
     await world.committed();
     return corruptResponse(fault, response) ?? render(response);

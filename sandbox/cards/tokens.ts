@@ -7,7 +7,7 @@ import type { World } from "../world/world.ts";
 import { bankOfBin, behaviourOf, brandOf, passesLuhn } from "./test_cards.ts";
 
 /** The gateway does not document the lifetime of a token. This is long enough for a checkout. */
-const ONE_TIME = 15 * MINUTE;
+const TOKEN_LIFETIME = 15 * MINUTE;
 
 type Query = Record<string, string | undefined>;
 
@@ -18,7 +18,7 @@ export function createToken(world: World, query: Query) {
     ...card,
     id: `${card.masked}-${world.random.uuid()}`,
     isSaved: false,
-    expiresAt: world.clock.now() + ONE_TIME,
+    expiresAt: world.clock.now() + TOKEN_LIFETIME,
   });
   return {
     status_code: "200",

@@ -36,7 +36,7 @@ export function startTransaction(
 ) {
   const { order_id, gross_amount } = request.transaction_details;
   const now = world.clock.now();
-  const chosen = requestedLifetime(request, now);
+  const requested = requestedLifetime(request, now);
   const { statusMessage, ...start } = method.start(request, world);
   const transaction = world.transactions.put({
     id: world.random.uuid(),
@@ -44,7 +44,7 @@ export function startTransaction(
     amount: gross_amount,
     method: method.name,
     createdAt: now,
-    expiresAt: expiryTime(method, start, now, chosen),
+    expiresAt: expiryTime(method, start, now, requested),
     capturedAt: null,
     settledAt: start.status === "settlement" ? now : null,
     decidesAt: null,
@@ -104,12 +104,12 @@ function expiryTime(
   method: Method,
   { status, details }: Omit<InitialTransaction, "statusMessage">,
   now: number,
-  chosen: number | null,
+  requested: number | null,
 ): number | null {
   const { standard, max } = method.expiry(details);
-  const life = chosen === null || max === null ? standard : Math.min(chosen, max);
+  const lifetime = requested === null || max === null ? standard : Math.min(requested, max);
   if (status === "pending" || (status === "authorize" && method.name === "gopay")) {
-    return now + life;
+    return now + lifetime;
   }
   return method.name === "credit_card" ? now + AUTHORIZATION_HOLD : null;
 }

@@ -55,7 +55,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
   }
 
   const now = world.clock.now();
-  const made = {
+  const newRefund = {
     id: transaction.refunds.length + 1,
     key,
     amount,
@@ -72,7 +72,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
     amount === left ? "refund" : "partial_refund",
     cause,
     {
-      refunds: [...transaction.refunds, made],
+      refunds: [...transaction.refunds, newRefund],
     },
   );
   const statusMessage = isDirect
@@ -80,7 +80,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
     : "Success, refund request is approved";
   return {
     ...actionResponse(world, refunded, statusMessage),
-    refund_chargeback_id: made.id,
+    refund_chargeback_id: newRefund.id,
     ...transaction.method === "gopay" && { refund_chargeback_uuid: world.random.uuid() },
     // The gateway's pages differ: for direct refunds the sum of all refunds, otherwise this refund.
     refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
@@ -102,7 +102,7 @@ function canRefund(
   return rules.isDirect && (method !== "credit_card" || canRefundDirectly(details));
 }
 
-/** Marks the oldest unconfirmed refund as confirmed by the bank, which sends a second webhook. */
+/** Marks the oldest unconfirmed refund as confirmed by the bank, and sends a second webhook. */
 export function confirmRefund(world: World, transaction: Transaction): Transaction {
   const confirmed = transaction.refunds.find(isUnconfirmed);
   return updateTransaction(world, transaction, "confirm_refund", {

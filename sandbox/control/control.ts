@@ -223,7 +223,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
 
 /**
  * `GET /_sandbox/changes`: sends "changed" without content. At most one message is pending, so a
- * slow page does not build up a queue.
+ * slow page does not accumulate messages.
  */
 async function streamChanges(
   stream: SSEStreamingApi,

@@ -11,7 +11,7 @@ export interface Schedule {
   add(at: number, key: string, joinsJump?: boolean): void;
   /** Moves the clock to `to` and runs all entries that are due on the way. */
   advance(to: number): Promise<void>;
-  /** No entry runs before this call: the world must be complete first. */
+  /** No entry runs before this call, because an entry needs the complete `World`. */
   start(): void;
   close(): void;
 }
@@ -27,7 +27,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * `runDue` is called when an entry is due and checks itself whether there is something to do. A
- * jump waits for each call, and at its start for `waitForInFlight`. Neither function may throw.
+ * jump waits for each call, and at its start for `waitForInFlight`. Both functions must not throw.
  */
 export function createSchedule(
   clock: Clock,
@@ -77,9 +77,9 @@ export function createSchedule(
       const { at, key } = pop(heap);
       clock.set(at);
       isRunningEntry = true;
-      const caused = runDue(key);
+      const finished = runDue(key);
       isRunningEntry = false;
-      if (isJump) await caused;
+      if (isJump) await finished;
     }
   }
 

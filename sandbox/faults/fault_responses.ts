@@ -22,8 +22,8 @@ export async function respondWithFault(
     case "hidden_500": {
       const response = refuse(500);
       // Without a code in the body the 500 can only be the HTTP status.
-      const isCoded = typeof response.body === "object" && "status_code" in response.body!;
-      return render({ ...response, http: isCoded ? 200 : 500 });
+      const hasCode = typeof response.body === "object" && "status_code" in response.body!;
+      return render({ ...response, http: hasCode ? 200 : 500 });
     }
     case "rate_limit": {
       const response = render({ ...refuse(429), http: 429 });

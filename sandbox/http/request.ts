@@ -53,7 +53,7 @@ export function isCrossOrigin(headers: Headers, publicUrl: string): boolean {
   if (site === null && origin === null) return false;
   const host = headers.get("host") ?? "";
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  // The sandbox is behind a proxy with its own host name.
+  // The sandbox may be behind a proxy that has its own host name.
   if (origin !== null && origin === URL.parse(publicUrl)?.origin) return false;
   if (origin !== null && URL.parse(origin)?.host !== host) return true;
   return !isOwnHost(host, publicUrl);

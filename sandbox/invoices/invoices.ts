@@ -110,13 +110,13 @@ export function startInvoicePayment(world: World, id: string, method: MethodName
   if (!["pending", "overdue"].includes(invoice.status)) {
     throw new Refusal(409, "Invoice cannot be paid");
   }
-  const own = PAYABLE_BY[method];
-  if (!own) throw invalid("payment_type is not supported");
+  const methodFields = PAYABLE_BY[method];
+  if (!methodFields) throw invalid("payment_type is not supported");
   // A second attempt while the first can still be paid needs its own order id.
   const isFirst = isOrderIdFree(world, invoice.orderId);
   const order_id = isFirst ? invoice.orderId : `${invoice.orderId}-${world.random.digits(10)}`;
   const request = {
-    ...own,
+    ...methodFields,
     payment_type: method,
     transaction_details: { order_id, gross_amount: invoice.amount },
     metadata: { midtrans_invoice_id: invoice.id },

@@ -24,13 +24,13 @@ export function runCycle(world: World, subscription: Subscription): Subscription
   const isNew = subscription.status === "active" && schedule.nextAt !== null &&
     schedule.nextAt <= now;
   const started = isNew ? startCycle(subscription, now) : subscription;
-  const tried = isNew ? 0 : retrying?.count ?? 0;
+  const retryCount = isNew ? 0 : retrying?.count ?? 0;
   const attempt = chargeOnce(world, started);
   if (attempt.isPaid) return recordSuccess(world, started, attempt);
   const { interval, unit, maxInterval } = subscription.retry;
-  if (tried < maxInterval) {
+  if (retryCount < maxInterval) {
     const nextAt = addInterval(now, interval, unit);
-    return world.subscriptions.put({ ...started, retrying: { count: tried + 1, nextAt } });
+    return world.subscriptions.put({ ...started, retrying: { count: retryCount + 1, nextAt } });
   }
   const ended = world.subscriptions.put({
     ...started,

@@ -106,9 +106,9 @@ export function updateSubscription(world: World, id: string, body: unknown) {
   const request = validate(Update, body, PREFIX);
   const { schedule } = subscription;
   const interval = request.schedule?.interval ?? schedule.interval;
-  const chosen = request.schedule?.next_execution_at;
-  const nextAt = chosen
-    ? readFuture("next_execution_at", chosen, world.clock.now())
+  const requestedTime = request.schedule?.next_execution_at;
+  const nextAt = requestedTime
+    ? readFuture("next_execution_at", requestedTime, world.clock.now())
     : schedule.nextAt;
   world.subscriptions.put({
     ...subscription,
@@ -117,7 +117,7 @@ export function updateSubscription(world: World, id: string, body: unknown) {
     token: request.token,
     accountId: request.gopay?.account_id ?? subscription.accountId,
     // A future time reactivates a subscription that has ended.
-    status: chosen && !subscription.isCancelled ? "active" : subscription.status,
+    status: requestedTime && !subscription.isCancelled ? "active" : subscription.status,
     schedule: {
       ...schedule,
       interval,

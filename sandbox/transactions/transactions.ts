@@ -9,12 +9,12 @@ import type { World } from "../world/world.ts";
 const USABLE_IN_A_PATH = /^[\w~.-]+$/;
 
 export function findTransaction(world: World, id: string): Transaction {
-  const transaction = world.transactions.get(id) ?? byOrder(world, id);
+  const transaction = world.transactions.get(id) ?? findByOrder(world, id);
   if (!transaction) throw new Refusal(404);
   return transaction;
 }
 
-function byOrder(world: World, orderId: string): Transaction | undefined {
+function findByOrder(world: World, orderId: string): Transaction | undefined {
   if (!USABLE_IN_A_PATH.test(orderId)) return undefined;
   const transaction = world.transactions.get(world.orders.get(orderId)?.id ?? "");
   // The gateway finds DANA transactions by transaction id only.
@@ -25,9 +25,9 @@ function byOrder(world: World, orderId: string): Transaction | undefined {
 export const TRANSITIONS: Record<Status, readonly Status[]> = {
   pending: ["authorize", "capture", "settlement", "deny", "cancel", "expire", "failure"],
   authorize: ["capture", "settlement", "cancel", "expire", "deny"],
-  // To itself: an accepted challenge.
+  // From `capture` to `capture`: an accepted challenge.
   capture: ["capture", "settlement", "deny", "cancel"],
-  // To deny: a provider can reverse a payment minutes later.
+  // From `settlement` to `deny`: a provider can reverse a payment minutes later.
   settlement: ["refund", "partial_refund", "chargeback", "partial_chargeback", "deny"],
   partial_refund: ["partial_refund", "refund"],
   partial_chargeback: ["chargeback"],
@@ -41,7 +41,7 @@ export const TRANSITIONS: Record<Status, readonly Status[]> = {
 
 /** Callers check the state first, so this error is a bug in the sandbox. */
 class InvalidTransition extends Error {
-  override name = "NoSuchEdge";
+  override name = "InvalidTransition";
 }
 
 /** Changes the status of a transaction, and notifies the merchant. */

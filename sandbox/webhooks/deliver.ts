@@ -5,7 +5,7 @@ import type { Attempt } from "../world/webhook.ts";
 
 const TIMEOUT_MS = 15_000;
 const MAX_HOPS = 5;
-/** Stored part of the receiver's response. */
+/** How much of the receiver's response is stored. */
 const MAX_STORED_CHARACTERS = 500;
 
 const HEADERS = {
@@ -53,19 +53,19 @@ async function readStart(response: Response): Promise<string> {
   return text.slice(0, MAX_STORED_CHARACTERS);
 }
 
-const WAITS = [2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 1.5 * HOUR, 3.5 * HOUR];
+const RETRY_DELAYS = [2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 1.5 * HOUR, 3.5 * HOUR];
 
 /** Number of retries after a response with this status; null if the webhook was delivered. */
 export function retriesFor(status: number | null): number | null {
-  if (status === null) return WAITS.length;
+  if (status === null) return RETRY_DELAYS.length;
   if (status >= 200 && status < 300) return null;
   if ([301, 302, 303].includes(status)) return 0;
   if (status === 500) return 1;
   if (status === 400 || status === 404) return 2;
-  return status === 503 ? 4 : WAITS.length;
+  return status === 503 ? 4 : RETRY_DELAYS.length;
 }
 
-/** Delay before retry number `retry`, reduced by up to 75 % by `chance` (0 to 1). */
+/** Delay before retry number `retry`: the full delay if `chance` is 1, down to a quarter if it is 0. */
 export function retryDelay(retry: number, chance: number): number {
-  return Math.round(WAITS[retry - 1]! * (0.25 + 0.75 * chance));
+  return Math.round(RETRY_DELAYS[retry - 1]! * (0.25 + 0.75 * chance));
 }

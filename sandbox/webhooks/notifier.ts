@@ -176,9 +176,9 @@ export function createNotifier(
     release: () => release(),
     trackDeliveries(work) {
       const outer = caused;
-      const mine: Promise<void>[] = caused = [];
+      const deliveries: Promise<void>[] = caused = [];
       try {
-        return { result: work(), delivered: Promise.all(mine).then(() => {}) };
+        return { result: work(), delivered: Promise.all(deliveries).then(() => {}) };
       } finally {
         caused = outer;
       }

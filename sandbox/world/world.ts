@@ -46,7 +46,7 @@ export interface OpenWorld extends World {
   close(): Promise<void>;
 }
 
-/** What responses need to know about the gateway and the merchant. */
+/** The part of the world that responses need. */
 export type Identity = Pick<World, "merchant" | "publicUrl">;
 
 export interface Merchant {
@@ -57,7 +57,7 @@ export interface Merchant {
 
 /** Settings that can change at runtime; the real gateway has them on its dashboard. */
 export interface Settings {
-  /** Webhook URL; null sends none, unless a charge has its own URL. */
+  /** Webhook URL; null: no webhooks are sent, unless a charge has its own URL. */
   notification_url: string | null;
   recurring_notification_url: string | null;
   pay_account_notification_url: string | null;

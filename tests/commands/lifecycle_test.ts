@@ -5,13 +5,7 @@ import { askService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, createDataFolder, PROJECT } from "../support/project.ts";
-import {
-  postgresRuns,
-  preparedFolder,
-  runTask,
-  type Service,
-  startService,
-} from "../support/service.ts";
+import { postgresRuns, preparedFolder, runTask, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {
@@ -237,7 +231,7 @@ Deno.test("start: a database role without DDL rights is enough, except if migrat
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^Migrations are pending, and this database role may not apply them \([^\n]+\)\. Run [^\n]+\n$/,
+    /^Migrations are pending, and this database role is not allowed to apply them \([^\n]+\)\. Run [^\n]+\n$/,
   );
 });
 

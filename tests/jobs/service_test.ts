@@ -90,7 +90,7 @@ Deno.test("service: fails to start with a role that is not a member of the queue
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^The job queue is not set up, and this database role may not set it up \([^\n]*gateway_worker[^\n]*\n$/,
+    /^The job queue is not set up, and this database role is not allowed to set it up \([^\n]*gateway_worker[^\n]*\n$/,
   );
 });
 

@@ -38,7 +38,7 @@ export const gopay = defineMethod({
         accountId: gopay.account_id,
         token: gopay.payment_option_token!,
         isPreAuth: gopay.pre_auth ?? false,
-        asksPin: gross_amount >= PIN_FROM && !gopay.recurring,
+        isPinRequired: gross_amount >= PIN_FROM && !gopay.recurring,
         callbackUrl,
       });
     }
@@ -72,7 +72,7 @@ interface Tokenized {
   accountId: string;
   token: string;
   isPreAuth: boolean;
-  asksPin: boolean;
+  isPinRequired: boolean;
   callbackUrl: string | null;
 }
 
@@ -94,7 +94,7 @@ function startTokenized(world: World, amount: number, request: Tokenized): Initi
       details: { ...details, channel: ["201", "Insufficient Balance"] },
     };
   }
-  if (request.asksPin) {
+  if (request.isPinRequired) {
     return pending("GoPay transaction is created", {
       ...details,
       kind: "verify",

@@ -37,7 +37,7 @@ export interface RefundRules {
 
 export type ChargeRequest = z.output<typeof Common>;
 
-/** Checks `start` against the method's own schema; the common list then uses the general type. */
+/** Checks the type of `start` against the method's own schema, and returns the general type. */
 export function defineMethod<S extends z.ZodType<ChargeRequest>>(
   method: Omit<Method, "schema" | "start"> & {
     schema: S;
@@ -77,7 +77,7 @@ export const Item = object({
   url: text(2000).nullish(),
 });
 
-/** Limits the time a check takes. */
+/** Limits the time that the validation of a request takes. */
 export const MAX_ITEMS = 1000;
 
 export const Common = object({

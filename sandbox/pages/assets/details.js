@@ -19,7 +19,7 @@ export async function showOpen() {
   await Promise.all([...open.keys()].map(show));
 }
 
-/** A replaced row has lost its expanded state. */
+/** Marks expanded rows again: a row that was replaced is not marked. */
 export function markOpen() {
   for (const id of open.keys()) mark(id, true);
 }

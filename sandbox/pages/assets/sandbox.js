@@ -1,4 +1,4 @@
-/** Makes the list live: listens for changes, and handles clicks and input. */
+/** Updates the pages when something changes, and handles clicks and input. */
 
 import { toggleDetails } from "./details.js";
 import { refresh, tick } from "./refresh.js";

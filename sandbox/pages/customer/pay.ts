@@ -25,8 +25,8 @@ const PATHS: [path: string, method: MethodName | null][] = [
 export function addPay(pages: Hono, world: OpenWorld): void {
   const find = (c: Context, method: MethodName | null): Transaction => {
     const transaction = world.transactions.get(c.req.param("id") ?? "");
-    const isHere = transaction && (method === null || transaction.method === method);
-    if (!isHere) throw new Refusal(404);
+    const isMatch = transaction && (method === null || transaction.method === method);
+    if (!isMatch) throw new Refusal(404);
     return transaction;
   };
 
@@ -47,7 +47,8 @@ export function addPay(pages: Hono, world: OpenWorld): void {
     pages.post(path, sameOriginForm(world), async (c) => {
       const transaction = find(c, method);
       const choice = await readField(c, "choice");
-      const isWrong = choice === "pay" && asksPin(transaction) && await readField(c, "pin") !== OTP;
+      const isWrong = choice === "pay" && isPinRequired(transaction) &&
+        await readField(c, "pin") !== OTP;
       if (isWrong) return c.redirect(`${c.req.path}?wrong`, 303);
       const issuer = await readField(c, "issuer");
       // The payment may have been paid or may have expired meanwhile; the result page shows it.
@@ -102,7 +103,7 @@ function payScreen(transaction: Transaction, isWrong: boolean): Markup {
 }
 
 /** Linked wallets require a PIN from a certain amount. */
-function asksPin({ method, details }: Transaction): boolean {
+function isPinRequired({ method, details }: Transaction): boolean {
   return method === "gopay" && details.kind === "verify";
 }
 
@@ -143,7 +144,7 @@ function walletScreen(transaction: Transaction, isWrong: boolean): ScreenContent
     facts: method === "ovo" ? [["Phone", String(details.phone)]] : [],
     body: html`
       <form method="post">
-        ${asksPin(transaction) && codeField("pin", "PIN", OTP, isWrong)}
+        ${isPinRequired(transaction) && codeField("pin", "PIN", OTP, isWrong)}
         <button class="primary" name="choice" value="pay">Approve</button>
         <button name="choice" value="deny" formnovalidate>Reject</button>
       </form>

@@ -44,7 +44,7 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
   pages.post("/v2/3ds/redirect/:token", sameOriginForm(world), async (c) => {
     const transaction = find(c.req.param("token"));
     const isFailed = await readField(c, "choice") === "fail";
-    const isAuthenticated = !asksCode(transaction) || await readField(c, "otp") === OTP;
+    const isAuthenticated = !isCodeRequired(transaction) || await readField(c, "otp") === OTP;
     if (isWaitingForThreeDs(transaction)) {
       if (!isFailed && !isAuthenticated) return c.redirect(`${c.req.path}?wrong`, 303);
       finishThreeDs(world, transaction, !isFailed);
@@ -58,7 +58,7 @@ function flowOf(transaction: Transaction): ThreeDsFlow {
   return cardDetails(transaction).behaviour.threeDs;
 }
 
-function asksCode(transaction: Transaction): boolean {
+function isCodeRequired(transaction: Transaction): boolean {
   return WITHOUT_CODE[flowOf(transaction)] === undefined;
 }
 
@@ -66,15 +66,15 @@ function challenge(transaction: Transaction, isWrong: boolean): Markup {
   const { amount, orderId, details } = transaction;
   return screen({
     brand: "3-D Secure",
-    title: asksCode(transaction) ? "Confirm your payment" : "Continue your payment",
+    title: isCodeRequired(transaction) ? "Confirm your payment" : "Continue your payment",
     facts: [["Amount", formatRupiah(amount)], ["Card", String(details.masked)], ["Order", orderId]],
     body: html`
       <form method="post">
-        ${asksCode(transaction)
+        ${isCodeRequired(transaction)
           ? codeField("otp", "One-time password", OTP, isWrong)
           : html`<p>${WITHOUT_CODE[flowOf(transaction)]}</p>`}
         <button class="primary" name="choice" value="prove">
-          ${asksCode(transaction) ? "Confirm" : "Continue"}
+          ${isCodeRequired(transaction) ? "Confirm" : "Continue"}
         </button>
         <button name="choice" value="fail" formnovalidate>Fail authentication</button>
       </form>

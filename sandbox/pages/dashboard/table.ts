@@ -77,7 +77,7 @@ export function table(rows: Row[]): Markup {
   `;
 }
 
-/** Each transaction is a `<tbody>`, which has room for the details below the row. */
+/** Each transaction is a `<tbody>`, so that its details can be a second row. */
 function tableRow({ transaction, webhook }: Row): Markup {
   const { id, orderId, method, amount, status, fraud, createdAt } = transaction;
   return html`

@@ -60,7 +60,7 @@ function invoicePdf(invoice: Invoice): Uint8Array<ArrayBuffer> {
   return writePdf(title, lines.map((line) => ({ ...line, isRightAligned: line.x === RIGHT })));
 }
 
-/** Cut to leave room for the amount. */
+/** Cuts the text to leave room for the amount. */
 function describe({ quantity, description, discount }: InvoiceLine): string {
   const text = `${quantity} x ${description}`.slice(0, 55);
   return discount > 0 ? `${text} (-${discount}%)` : text;

@@ -15,15 +15,15 @@ const SCALE = 8;
 const QUIET_ZONE = 4;
 
 export function addQrImages(pages: Hono, world: World): void {
-  pages.get("/v2/qris/:id/qr-code", (c) => image(c, byId(world, c.req.param("id"), "qris")));
-  pages.get("/v2/gopay/:id/qr-code", (c) => image(c, byId(world, c.req.param("id"), "gopay")));
+  pages.get("/v2/qris/:id/qr-code", (c) => image(c, findById(world, c.req.param("id"), "qris")));
+  pages.get("/v2/gopay/:id/qr-code", (c) => image(c, findById(world, c.req.param("id"), "gopay")));
   pages.get(
     "/v4/qris/:reference/qr-code",
-    (c) => image(c, byReference(world, c.req.param("reference"), "qris")),
+    (c) => image(c, findByReference(world, c.req.param("reference"), "qris")),
   );
   pages.get(
     "/v4/qris/gopay/:reference/qr-code",
-    (c) => image(c, byReference(world, c.req.param("reference"), "gopay")),
+    (c) => image(c, findByReference(world, c.req.param("reference"), "gopay")),
   );
 }
 
@@ -33,15 +33,15 @@ export function qrPath({ id, method, details }: Transaction): string | null {
   return hasCode ? `/v2/${method}/${id}/qr-code` : null;
 }
 
-function byId(world: World, id: string, method: MethodName): Transaction | undefined {
+function findById(world: World, id: string, method: MethodName): Transaction | undefined {
   const transaction = world.transactions.get(id);
   return transaction?.method === method ? transaction : undefined;
 }
 
-function byReference(world: World, reference: string, method: MethodName) {
+function findByReference(world: World, reference: string, method: MethodName) {
   for (const transaction of world.transactions.newest()) {
-    const isIt = transaction.details.reference === reference;
-    if (isIt && transaction.method === method) return transaction;
+    const isMatch = transaction.details.reference === reference && transaction.method === method;
+    if (isMatch) return transaction;
   }
   return undefined;
 }
