@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 /** The problem without its request id, with the HTTP status. */
 async function problemOf(response: Response): Promise<Json> {
   const { instance: _, ...rest } = await response.json();
-  return { ...rest, http: response.status };
+  return { ...rest, httpStatus: response.status };
 }
 
 for (const operation of OPERATIONS) {
@@ -58,7 +58,7 @@ for (const operation of OPERATIONS) {
     assert.equal(payments.relay.times(operation.call), 1);
   });
 
-  Deno.test(`${operation.name}: 50 concurrent requests with the same key do it once`, async () => {
+  Deno.test(`${operation.name}: 50 concurrent requests with the same key are executed once`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const prepared = await operation.prepare(payments);
     const { path, body } = prepared;
@@ -70,20 +70,22 @@ for (const operation of OPERATIONS) {
     assert.equal(isReplayed(last), true);
     const text = await last.text();
     // The others get 409 while the first runs, or 503 if the database is overloaded.
-    const [finished, later] = [true, false].map((isFinal) =>
+    const [finished, retryable] = [true, false].map((isFinal) =>
       answers.filter(({ status }) => ![409, 503].includes(status) === isFinal)
     ) as [Response[], Response[]];
     for (const answer of finished) {
       assert.deepEqual([answer.status, await answer.text()], [operation.status, text]);
     }
-    for (const answer of later) assert.ok(answer.headers.has("Retry-After"), await answer.text());
+    for (const answer of retryable) {
+      assert.ok(answer.headers.has("Retry-After"), await answer.text());
+    }
     assert.equal(finished.filter((each) => !isReplayed(each)).length, 1);
     assert.equal(payments.relay.times(operation.call), 1);
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 }
 
-Deno.test("idempotency key: white space, field order and unknown fields do not make another request", async () => {
+Deno.test("idempotency key: different white space, field order and unknown fields count as the same request", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, key } = payments;
   const send = (body: string, id: string) =>
@@ -129,7 +131,7 @@ Deno.test("idempotency key: a replay returns unusual metadata exactly as in the 
   assert.equal(stored, text);
 });
 
-Deno.test("idempotency key: another body gets 422 and has no effect", async () => {
+Deno.test("idempotency key: a different body gets 422 and has no effect", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const bodies: Record<string, Json[]> = {
     charge: [{ gross_amount: 44_001 }, { payment_type: "gopay" }, { metadata: { a: 1 } }],
@@ -154,7 +156,7 @@ Deno.test("idempotency key: another body gets 422 and has no effect", async () =
   }
 });
 
-Deno.test("idempotency key: another body gets 422 while the first request runs and after an unknown outcome", async () => {
+Deno.test("idempotency key: a different body gets 422 while the first request runs and after an unknown outcome", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox, relay } = payments;
   const headers = newKey();
@@ -178,7 +180,7 @@ Deno.test("idempotency key: is separate for each route", async () => {
   const body = await chargeRequest(sandbox, "card_auth");
   const charged = await parsePayment(await post("/charge/", body, headers), 201);
   const path = `/payments/${charged.id}`;
-  // The body of the charge; the other routes ignore its unknown fields.
+  // Every route gets the body of the charge and ignores fields that it does not know.
   const captured = await post(`${path}/capture/`, body, headers);
   assert.equal((await parsePayment(captured, 200)).transaction_status, "capture");
   await sandbox.control(`transactions/${charged.transaction_id}/settle`);
@@ -208,10 +210,10 @@ Deno.test("idempotency key: is separate for each payment and each user", async (
 
   const bob = await app.createKey({ userId: "bob" });
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const alices = await parsePayment(await post("/charge/", body, headers), 201);
+  const alicesPayment = await parsePayment(await post("/charge/", body, headers), 201);
   const answer = await post("/charge/", body, headers, bob);
   assert.equal(isReplayed(answer), false);
-  assert.notEqual((await parsePayment(answer, 201)).id, alices.id);
+  assert.notEqual((await parsePayment(answer, 201)).id, alicesPayment.id);
   // Bob does not get a replay of Alice's refund, even with her path and key.
   const foreign = await post(`/payments/${one.id}/refund/`, { amount: 1_000 }, headers, bob);
   await assertProblem(foreign, 404, "not_found");
@@ -229,7 +231,7 @@ Deno.test("idempotency key: is shared by two API keys of the same user", async (
   assert.equal(await again.text(), await first.text());
 });
 
-Deno.test("idempotency key: a trailing slash and the case of the id do not make another path", async () => {
+Deno.test("idempotency key: paths that differ in a trailing slash or the case of the id count as the same path", async () => {
   await using payments = await openRelayed({
     databaseUrl,
     env: { BASE_PATH: "/pay" },
@@ -270,7 +272,7 @@ Deno.test("idempotency key: expires after 24 hours", async () => {
     assert.equal(afterExpiry.status, operation.status);
     assert.equal(isReplayed(afterExpiry), false);
     assert.notEqual(await afterExpiry.clone().text(), text);
-    // The second response is stored under the key in turn.
+    // The key now replays the second response.
     const again = await payments.post(path, body, headers);
     assert.equal(isReplayed(again), true);
     assert.equal(await again.text(), await afterExpiry.text());
@@ -375,8 +377,8 @@ const REJECTIONS: Record<string, (payments: RelayedPayments) => Promise<[string,
 
 Deno.test("idempotency key: replays a final rejection without calling the gateway", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
-  for (const [what, prepare] of Object.entries(REJECTIONS)) {
-    await t.step(what, async () => {
+  for (const [caseName, prepare] of Object.entries(REJECTIONS)) {
+    await t.step(caseName, async () => {
       const [path, body, code] = await prepare(payments);
       const headers = newKey();
       const first = await payments.post(path, body, headers);
@@ -384,7 +386,7 @@ Deno.test("idempotency key: replays a final rejection without calling the gatewa
       const problem = await problemOf(first);
       assert.equal(problem.code, code);
       assert.equal(problem.outcome, "refused");
-      assert.equal(problem.http, 400);
+      assert.equal(problem.httpStatus, 400);
       const callsBefore = payments.relay.received.length;
       const again = await payments.post(path, body, headers);
       assert.equal(isReplayed(again), true);

@@ -23,7 +23,7 @@ const FAULTS_WITH_UNKNOWN_OUTCOME = [
 ];
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: a retry with the same key after an unknown outcome checks first and does it once`, async () => {
+  Deno.test(`${operation.name}: after an unknown outcome, a retry with the same key checks the status first and completes it once`, async () => {
     const waits = createWaits();
     await using payments = await openRelayed({
       databaseUrl,
@@ -88,7 +88,7 @@ for (const operation of OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: another request takes the key over after its lease expired, and it is done once`, async () => {
+  Deno.test(`${operation.name}: another request takes the key over after its lease expired, and the operation is done once`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ databaseUrl, now: () => now });
     const prepared = await operation.prepare(payments);
@@ -115,7 +115,7 @@ for (const operation of OPERATIONS) {
 }
 
 for (const name of ["cancel", "expire", "capture"] as const) {
-  Deno.test(`${name}: a retry succeeds if the gateway processes the first call meanwhile`, async () => {
+  Deno.test(`${name}: a retry succeeds if the gateway processes the first call during the retry`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { relay, sandbox } = payments;
     const operation = operationOf(name);
@@ -172,12 +172,12 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, sandbox, relay } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const finished = newKey();
-  const first = await post("/charge/", body, finished);
-  const lost = newKey();
+  const finishedKey = newKey();
+  const first = await post("/charge/", body, finishedKey);
+  const lostKey = newKey();
   await sandbox.fault("charge", "answer_lost");
   const unknown = await assertProblem(
-    await post("/charge/", body, lost),
+    await post("/charge/", body, lostKey),
     502,
     "gateway_unreachable",
   );
@@ -186,19 +186,19 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   assert.equal(app.gateway.breakerState(), "open");
 
   const callsBefore = relay.received.length;
-  const replayed = await post("/charge/", body, finished);
+  const replayed = await post("/charge/", body, finishedKey);
   assert.equal(isReplayed(replayed), true);
   assert.equal(await replayed.text(), await first.text());
   // "refused" would invite the caller to charge again, although the first attempt succeeded.
   const problem = await assertProblem(
-    await post("/charge/", body, lost),
+    await post("/charge/", body, lostKey),
     502,
     "gateway_unreachable",
   );
   assert.equal(problem.outcome, "unknown");
   assert.equal(problem.payment_id, unknown.payment_id);
   assert.equal(problem.order_id, unknown.order_id);
-  for (const key of [finished, lost]) {
+  for (const key of [finishedKey, lostKey]) {
     const other = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
     await assertProblem(other, 422, "idempotency_key_reused");
   }
@@ -211,7 +211,7 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   assert.equal(relay.received.length, callsBefore);
 });
 
-/** A refund sent with one key, whose SQL statements the test can hold back. */
+/** A refund request with a fixed key; the test can hold back its SQL statements. */
 async function openHeldRefund() {
   const { wrapDatabase, holdNext } = createHeldDatabase();
   const time = { now: Date.now() };
@@ -230,7 +230,7 @@ async function openHeldRefund() {
   };
 }
 
-Deno.test("refund: a request that read the payment before another stored the refund resumes that refund", async () => {
+Deno.test("refund: a request that read the payment before another request stored the refund resumes that refund", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("claim key");
   const late = refund.send();
@@ -242,7 +242,7 @@ Deno.test("refund: a request that read the payment before another stored the ref
   assert.equal(await refund.timesDone(), 1);
 });
 
-Deno.test("refund: a request that lost its key before storing the refund does not start one", async () => {
+Deno.test("refund: a request whose key is taken over before it stores the refund does not send the refund", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("write payment");
   const frozen = refund.send();
@@ -261,19 +261,19 @@ Deno.test("refund: a request that lost its key before storing the refund does no
 
 Deno.test("refund: a request that takes the key over sees the refund stored just before", async () => {
   await using refund = await openHeldRefund();
-  const beginning = refund.holdNext("write payment");
+  const heldWrite = refund.holdNext("write payment");
   const frozen = refund.send();
-  await beginning.arrived;
+  await heldWrite.arrived;
   refund.time.now += 10 * 60_000;
-  const taking = refund.holdNext("take key over");
+  const heldTakeover = refund.holdNext("take key over");
   const next = refund.send();
-  await taking.arrived;
-  const sending = refund.payments.relay.holdNext(refund.operation.call);
-  beginning.release();
-  await sending.arrived;
-  taking.release();
+  await heldTakeover.arrived;
+  const heldCall = refund.payments.relay.holdNext(refund.operation.call);
+  heldWrite.release();
+  await heldCall.arrived;
+  heldTakeover.release();
   assert.ok([200, 409].includes((await next).status));
-  sending.release();
+  heldCall.release();
   await frozen;
   assert.equal(await refund.timesDone(), 1);
   assert.equal((await refund.send()).status, 200);
@@ -303,7 +303,7 @@ Deno.test("charge: a duplicate order id without a visible transaction leaves the
   assert.equal((await payments.transactions(body.order_id)).length, 1);
 });
 
-Deno.test("refund: a retry with the same key gets refund_denied if a task found it denied", async () => {
+Deno.test("refund: a retry with the same key gets refund_denied if a task found the refund denied", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;

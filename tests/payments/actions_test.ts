@@ -31,12 +31,12 @@ const STAFF: Caller = { ...ALICE, userId: "carol", isStaff: true };
 /** How to bring a payment into each state, and which actions the state allows. */
 const STATES: Record<string, { make(payments: TestPayments): Promise<string>; allowed: string[] }> =
   {
-    pending: { make: (payments) => charged(payments, "gopay"), allowed: ["cancel", "expire"] },
+    pending: { make: (payments) => afterCharge(payments, "gopay"), allowed: ["cancel", "expire"] },
     authorize: {
-      make: (payments) => charged(payments, "card_auth"),
+      make: (payments) => afterCharge(payments, "card_auth"),
       allowed: ["cancel", "capture"],
     },
-    capture: { make: (payments) => charged(payments, "card"), allowed: ["cancel"] },
+    capture: { make: (payments) => afterCharge(payments, "card"), allowed: ["cancel"] },
     challenge: {
       make: async (payments) => (await chargeCard(payments, CHALLENGED_CARD)).id,
       allowed: ["cancel", "approve", "deny"],
@@ -61,7 +61,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The `transaction_status` of states above that have another name. */
+/** The `transaction_status` of those states above that are not named after it. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
 Deno.test("payment actions: these tests cover every payment status", () => {
@@ -143,15 +143,15 @@ Deno.test("expire: expires a pending payment, here and at the gateway", async ()
 Deno.test("capture: captures the full authorized amount by default", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const body of [undefined, {}]) {
-    const held = await payments.charge("card_auth");
-    assertMembers(held, {
+    const authorized = await payments.charge("card_auth");
+    assertMembers(authorized, {
       transaction_status: "authorize",
       captured_amount: null,
       net_amount: "0.00",
       is_paid: false,
       is_pending: true,
     });
-    const response = await payments.post(`/payments/${held.id}/capture/`, body);
+    const response = await payments.post(`/payments/${authorized.id}/capture/`, body);
     const captured = await parsePayment(response, 200);
     assertMembers(captured, {
       transaction_status: "capture",
@@ -161,12 +161,12 @@ Deno.test("capture: captures the full authorized amount by default", async () =>
       is_paid: true,
       is_pending: false,
     });
-    assert.deepEqual(await payments.transitions(held.id), [
+    assert.deepEqual(await payments.transitions(authorized.id), [
       ">pending charge",
       "pending>authorize charge",
       "authorize>capture capture",
     ]);
-    assert.deepEqual(await payments.events(held.id), ["payment_received", "payment_settled"]);
+    assert.deepEqual(await payments.events(authorized.id), ["payment_received", "payment_settled"]);
   }
 });
 
@@ -197,15 +197,15 @@ Deno.test("check_status: takes over the amount of a partial capture made outside
   });
 });
 
-Deno.test("capture: rejects an amount above the authorized one without calling the gateway", async () => {
+Deno.test("capture: rejects an amount above the authorized amount without calling the gateway", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
-  const held = await payments.charge("card_auth");
+  const authorized = await payments.charge("card_auth");
   const callsBefore = payments.proxy.received.length;
-  const response = await payments.post(`/payments/${held.id}/capture/`, { amount: 44_001 });
+  const response = await payments.post(`/payments/${authorized.id}/capture/`, { amount: 44_001 });
   const { errors } = await assertProblem(response, 400, "validation_error");
   assert.deepEqual(errors!.map(({ field }) => field), ["amount"]);
   assert.equal(payments.proxy.received.length, callsBefore);
-  assert.deepEqual(await payments.read(held.id), held);
+  assert.deepEqual(await payments.read(authorized.id), authorized);
 });
 
 Deno.test("capture: keeps the authorization if the bank declines; capture and cancel still work", async () => {
@@ -298,7 +298,7 @@ Deno.test("deny: denies a challenged card payment", async () => {
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_denied"]);
 });
 
-Deno.test("approve: keeps a challenged authorization an authorization", async () => {
+Deno.test("approve: a challenged authorization stays an authorization, which can be captured", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD, "card_auth");
   const { body } = await approvePayment(payments.app.deps, ALICE, id);
@@ -313,7 +313,7 @@ Deno.test("approve: keeps a challenged authorization an authorization", async ()
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("approve and deny: only for the owner and staff, and not available as routes", async () => {
+Deno.test("approve and deny: are allowed only for the owner and staff, and not available as routes", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD);
   for (const review of [approvePayment, denyPayment]) {
@@ -502,7 +502,7 @@ Deno.test("payments: reading and listing do not call the gateway", async () => {
   assert.equal(payments.proxy.received.length, callsBefore);
 });
 
-async function charged(payments: TestPayments, kind: ChargeKind): Promise<string> {
+async function afterCharge(payments: TestPayments, kind: ChargeKind): Promise<string> {
   return (await payments.charge(kind)).id;
 }
 
@@ -515,7 +515,7 @@ async function chargeCard(
   return await payments.charge(kind, { token_id });
 }
 
-/** A payment that changed at the gateway, and the service has stored the change. */
+/** A payment that changed at the gateway; the service has stored the change. */
 async function afterChange(
   payments: TestPayments,
   kind: ChargeKind,

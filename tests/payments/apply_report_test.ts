@@ -28,17 +28,17 @@ import { assertProblem } from "../support/problem.ts";
 const databaseUrl = await createDatabase();
 
 const STATUS = /^GET .*\/status$/;
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 Deno.test("apply report: any order of the same reports leads to the same payment", async () => {
   await using payments = await openPayments({ databaseUrl });
   const reports = await cardReports(payments);
   const orders = permutations(reports);
-  // Once as reports that were not requested (null), once as responses to an outdated check (-1).
+  // Each order runs with unrequested reports (null) and with responses to an outdated check (-1).
   const runs = [null, -1].flatMap((askedAtVersion) =>
     orders.map((order) => ({ order, askedAtVersion }))
   );
-  const ends = await inBatchesOfEight(runs, async ({ order, askedAtVersion }) => {
+  const ends = await runInBatchesOfEight(runs, async ({ order, askedAtVersion }) => {
     const { id, order_id } = await storeUnansweredPayment(payments, {
       payment_type: "credit_card",
     });
@@ -50,9 +50,9 @@ Deno.test("apply report: any order of the same reports leads to the same payment
     assert.equal(events.filter((name) => name === "payment_settled").length, 1);
     const later = events.filter((name) => name !== "payment_received");
     assert.deepEqual(later.slice(0, 2), ["payment_settled", "payment_refunded"]);
-    const end = viewPayment(await stored(payments, id));
+    const end = viewPayment(await readStored(payments, id));
     assert.equal(end.transaction_id, ids.transaction_id);
-    return withoutIds(end);
+    return withoutIdsAndTimes(end);
   });
   for (const [index, end] of ends.entries()) {
     const statuses = runs[index]!.order.map(({ transaction_status }) => transaction_status);
@@ -73,7 +73,7 @@ Deno.test("apply report: any order of the same reports leads to the same payment
 Deno.test("apply report: of two reports with the same time the later state wins, in either order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const [, capture, settlement] = await cardReports(payments);
-  const second = {
+  const sameTime = {
     transaction_time: "2026-03-05 11:12:09",
     settlement_time: "2026-03-05 11:12:09",
   };
@@ -81,9 +81,9 @@ Deno.test("apply report: of two reports with the same time the later state wins,
     const payment = await storeUnansweredPayment(payments, { payment_type: "credit_card" });
     const ids = { transaction_id: crypto.randomUUID(), order_id: payment.order_id };
     for (const answer of order) {
-      await applyAnswer(payments, payment.id, { ...answer, ...ids, ...second });
+      await applyAnswer(payments, payment.id, { ...answer, ...ids, ...sameTime });
     }
-    assert.equal((await stored(payments, payment.id)).transaction_status, "settlement");
+    assert.equal((await readStored(payments, payment.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(payment.id), ["payment_settled"]);
   }
 });
@@ -111,7 +111,7 @@ Deno.test("apply report: a repeated report changes nothing", async () => {
     const payment = await storeUnansweredPayment(payments, { payment_type: "credit_card" });
     const ids = { transaction_id: crypto.randomUUID(), order_id: payment.order_id };
     await applyAnswer(payments, payment.id, { ...answer, ...ids });
-    const before = await stored(payments, payment.id);
+    const before = await readStored(payments, payment.id);
     const recorded = await assertConsistentHistory(payments, payment.id);
     for (const askedAtVersion of [null, before.version]) {
       const { step } = await applyAnswer(payments, payment.id, { ...answer, ...ids }, {
@@ -119,7 +119,7 @@ Deno.test("apply report: a repeated report changes nothing", async () => {
       });
       assert.equal(step, "duplicate", answer.transaction_status);
     }
-    assert.deepEqual(await stored(payments, payment.id), before);
+    assert.deepEqual(await readStored(payments, payment.id), before);
     assert.deepEqual(await assertConsistentHistory(payments, payment.id), recorded);
   }
 });
@@ -144,7 +144,7 @@ Deno.test("check_status: an outdated response does not undo a newer state", asyn
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("check_status: checks again if its response was overtaken by another change", async () => {
+Deno.test("check_status: checks again if the payment changed before its response arrived", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("card_3ds");
@@ -315,7 +315,7 @@ Deno.test("charge: returns a settled payment if it was paid before the response 
   assert.deepEqual(await payments.events(payment_ref), ["payment_settled"]);
 });
 
-Deno.test("capture: with concurrent status checks, one transition, and all callers see it", async () => {
+Deno.test("capture: with concurrent status checks causes one transition, and all callers see it", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.charge("card_auth");
   const held = payments.proxy.holdAnswer(/^POST \/v2\/capture$/);
@@ -329,26 +329,26 @@ Deno.test("capture: with concurrent status checks, one transition, and all calle
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("capture: of 10 concurrent captures one takes effect, the others get an error", async () => {
+Deno.test("capture: 10 concurrent captures cause one transition, and each gets the capture or an error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => payments.post(`/payments/${id}/capture/`)),
   );
-  let done = 0;
+  let succeeded = 0;
   for (const answer of answers) {
     if (answer.status === 200) {
       assert.equal((await parsePayment(answer, 200)).transaction_status, "capture");
-      done++;
+      succeeded++;
     } else {
       const { code, outcome } = await answer.json();
-      // While another capture runs, the gateway answers only that it is being processed.
+      // While another capture runs, the gateway answers only that a request is being processed.
       const isExpected = code === "invalid_state" ||
         (code === "gateway_error" && outcome === "unknown");
       assert.ok(isExpected, `${code} ${outcome}`);
     }
   }
-  assert.ok(done >= 1);
+  assert.ok(succeeded >= 1);
   const payment = await payments.refresh(id);
   assert.equal(payment.transaction_status, "capture");
   assert.equal(payment.captured_amount, "44000.00");
@@ -357,7 +357,7 @@ Deno.test("capture: of 10 concurrent captures one takes effect, the others get a
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("capture: rejects a second capture and does not undo anything after failures", async () => {
+Deno.test("capture: after failed attempts and a capture, rejects another capture and undoes nothing", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("card_auth");
@@ -383,12 +383,12 @@ Deno.test("capture: rejects a second capture and does not undo anything after fa
   assert.deepEqual(others, [], "nothing was undone");
 });
 
-for (const [kind, paidAs] of [["bca", "settlement"], ["card_3ds", "capture"]] as const) {
+for (const [kind, paidStatus] of [["bca", "settlement"], ["card_3ds", "capture"]] as const) {
   Deno.test(`apply report: ignores a payment report with a smaller amount and logs an error (${kind})`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { id, transaction_id, ...before } = await payments.charge(kind);
     const pending = await payments.sandbox.status(transaction_id!);
-    const answer = { ...pending, transaction_status: paidAs };
+    const answer = { ...pending, transaction_status: paidStatus };
     for (const gross_amount of ["43999.00", 43_999, "43999.99", "0.00", "1"]) {
       const { step } = await applyAnswer(payments, id, { ...answer, gross_amount }, {
         isLatest: true,
@@ -428,7 +428,7 @@ Deno.test("apply report: a larger gross_amount is a customer fee and is not adde
 Deno.test("apply report: ignores a report about another transaction and logs an error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("bca");
-  const before = await stored(payments, id);
+  const before = await readStored(payments, id);
   const answer = await payments.sandbox.status(transaction_id!);
   const foreignReport = {
     ...answer,
@@ -439,15 +439,15 @@ Deno.test("apply report: ignores a report about another transaction and logs an 
     const { step } = await applyAnswer(payments, id, foreignReport, { isLatest });
     assert.equal(step, "stale");
   }
-  assert.deepEqual(await stored(payments, id), before);
+  assert.deepEqual(await readStored(payments, id), before);
   assertAlert(payments, id);
 });
 
-Deno.test("cancel: with a concurrent payment, the stored state equals the gateway's", async () => {
+Deno.test("cancel: with a concurrent payment, the stored state equals the gateway's state", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
-  const made = await Promise.all(Array.from({ length: 12 }, () => payments.charge("gopay")));
-  await Promise.all(made.flatMap(({ id, transaction_id }, index) => {
+  const charges = await Promise.all(Array.from({ length: 12 }, () => payments.charge("gopay")));
+  await Promise.all(charges.flatMap(({ id, transaction_id }, index) => {
     const cancel = async () => {
       const response = await payments.post(`/payments/${id}/cancel/`);
       if (response.status === 200) {
@@ -461,7 +461,7 @@ Deno.test("cancel: with a concurrent payment, the stored state equals the gatewa
     const race = [cancel, pay, () => payments.refresh(id)];
     return (index % 2 ? race : race.reverse()).map((run) => run());
   }));
-  for (const { id, transaction_id } of made) {
+  for (const { id, transaction_id } of charges) {
     const payment = await payments.refresh(id);
     const seen = await sandbox.status(transaction_id!);
     assert.equal(payment.transaction_status, seen.transaction_status);
@@ -471,7 +471,7 @@ Deno.test("cancel: with a concurrent payment, the stored state equals the gatewa
   }
 });
 
-Deno.test("cancel: rejected if the customer pays before the gateway receives it", async () => {
+Deno.test("cancel: is rejected if the customer pays before the gateway receives the request", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("gopay");
   const held = payments.proxy.holdCall(/^POST .*\/cancel$/);
@@ -486,7 +486,7 @@ Deno.test("cancel: rejected if the customer pays before the gateway receives it"
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("cancel: one transition if a status check sees it before its response", async () => {
+Deno.test("cancel: causes one transition if a status check sees the new state before the response arrives", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.charge("gopay");
   const held = payments.proxy.holdAnswer(/^POST .*\/cancel$/);
@@ -538,7 +538,7 @@ Deno.test("check_status: revives a charge that was marked failed but exists at t
   await sandbox.fault("charge", "answer_lost");
   const response = await payments.post("/charge/", await chargeRequest(sandbox, "bca"));
   const { payment_id: id, order_id } = await assertProblem(response, 502, "gateway_unreachable");
-  now += 16 * MINUTE;
+  now += 16 * MINUTE_MS;
   proxy.answer(STATUS, { status_code: "404", status_message: "Transaction doesn't exist." });
   assert.deepEqual(await payments.check(id!), { transaction_status: "failure" });
 
@@ -563,25 +563,25 @@ Deno.test("apply report: no report revives a charge that the gateway rejected", 
   const request = await chargeRequest(payments.sandbox, "card");
   const response = await payments.post("/charge/", { ...request, token_id: "unknown-token" });
   const { payment_id: id } = await assertProblem(response, 400, "gateway_error");
-  const before = await stored(payments, id!);
+  const before = await readStored(payments, id!);
   const [, , settlement] = await cardReports(payments);
   const ids = { transaction_id: crypto.randomUUID(), order_id: before.order_id };
   for (const isLatest of [false, true]) {
     const { step } = await applyAnswer(payments, id!, { ...settlement, ...ids }, { isLatest });
     assert.equal(step, "stale");
   }
-  assert.deepEqual(await stored(payments, id!), before);
+  assert.deepEqual(await readStored(payments, id!), before);
   assert.deepEqual(await payments.events(id!), ["payment_failed"]);
 });
 
 Deno.test("check_status: sends payment_settled before payment_refunded if both happened since the last check", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
-  const jumps = [
+  const cases = [
     { refund: { amount: 14_000 }, to: "partial_refund", refunded: "14000.00" },
     { refund: {}, to: "refund", refunded: "44000.00" },
   ];
-  for (const { refund, to, refunded } of jumps) {
+  for (const { refund, to, refunded } of cases) {
     const { id, transaction_id } = await payments.charge("gopay");
     await sandbox.control(`transactions/${transaction_id}/pay`);
     await sandbox.post(`/v2/${transaction_id}/refund`, refund);
@@ -604,13 +604,13 @@ Deno.test("check_status: sends payment_settled before payment_refunded if both h
 Deno.test("check_status: sends one event for each chargeback", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.paid("card");
-  const seen = async (details: Json) => {
+  const statusAfterChargeback = async (details: Json) => {
     await payments.sandbox.control(`transactions/${transaction_id}/chargeback`, details);
     await payments.refresh(id);
     return (await payments.refresh(id)).transaction_status;
   };
-  assert.equal(await seen({ amount: 1_000 }), "partial_chargeback");
-  assert.equal(await seen({}), "chargeback");
+  assert.equal(await statusAfterChargeback({ amount: 1_000 }), "partial_chargeback");
+  assert.equal(await statusAfterChargeback({}), "chargeback");
   assert.deepEqual(await payments.events(id), [
     "payment_settled",
     "payment_refunded",
@@ -619,8 +619,11 @@ Deno.test("check_status: sends one event for each chargeback", async () => {
 });
 
 Deno.test("events: contain the payment as the API returns it", async () => {
-  // The app's clock is ahead of the gateway's, so later changes there have earlier times.
-  await using payments = await openPayments({ databaseUrl, now: () => Date.now() + 10 * MINUTE });
+  // The app's clock is ahead, so later changes at the gateway have earlier times than the app's.
+  await using payments = await openPayments({
+    databaseUrl,
+    now: () => Date.now() + 10 * MINUTE_MS,
+  });
   const { sandbox } = payments;
   const charged = await payments.charge("gopay", { item_details: ITEMS, metadata: { a: [1] } });
   const { id, transaction_id } = charged;
@@ -659,12 +662,12 @@ Deno.test("history: records from, to, source and time of every transition", asyn
   let now = Date.UTC(2026, 2, 5, 4, 12, 9);
   await using payments = await openPayments({ databaseUrl, now: () => now });
   const { id, transaction_id } = await payments.charge("card_auth");
-  now += MINUTE;
+  now += MINUTE_MS;
   assert.equal((await payments.post(`/payments/${id}/capture/`)).status, 200);
-  now += MINUTE;
+  now += MINUTE_MS;
   await payments.sandbox.control(`transactions/${transaction_id}/settle`);
   await payments.check(id);
-  now += MINUTE;
+  now += MINUTE_MS;
   assert.equal((await payments.post(`/payments/${id}/refund/`)).status, 200);
   const history = await payments.app.database.query((sql) => listHistory(sql, id));
   const transitions = history.map((
@@ -721,7 +724,7 @@ async function storeUnansweredPayment(
   return payment;
 }
 
-async function stored({ app }: TestPayments, id: string): Promise<GatewayPayment> {
+async function readStored({ app }: TestPayments, id: string): Promise<GatewayPayment> {
   const payment = await app.database.query((sql) => findPayment(sql, id));
   assert.ok(payment);
   return payment;
@@ -734,7 +737,7 @@ async function applyAnswer(
   answer: Json,
   { isLatest = false, ...more }: Partial<GatewayReport> & { isLatest?: boolean } = {},
 ): Promise<AppliedReport> {
-  const known = await stored(payments, id);
+  const known = await readStored(payments, id);
   return await applyReport(payments.app.deps, known, {
     answer: Transaction.parse(answer),
     source: "check_status",
@@ -797,17 +800,17 @@ async function newestEvents({ app }: TestPayments, id: string, count = 1): Promi
 }
 
 /** The view without ids and times, which differ between payments with the same reports. */
-function withoutIds(view: Json): Json {
+function withoutIdsAndTimes(view: Json): Json {
   const { id: _id, order_id: _order, transaction_id: _transaction, ...rest } = view;
-  const { created_at: _created, updated_at: _updated, ...alike } = rest;
-  const refunds = alike.refunds.map(({ id: _, ...refund }: Json) => refund);
-  return { ...alike, refunds };
+  const { created_at: _created, updated_at: _updated, ...comparable } = rest;
+  const refunds = comparable.refunds.map(({ id: _, ...refund }: Json) => refund);
+  return { ...comparable, refunds };
 }
 
-async function inBatchesOfEight<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function runInBatchesOfEight<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
-  for (let done = 0; done < items.length; done += 8) {
-    results.push(...await Promise.all(items.slice(done, done + 8).map(work)));
+  for (let start = 0; start < items.length; start += 8) {
+    results.push(...await Promise.all(items.slice(start, start + 8).map(work)));
   }
   return results;
 }

@@ -25,7 +25,7 @@ function operationsOf({ app }: TestPayments): Operation[] {
   );
 }
 
-/** A documented success or problem response, never a 5xx. */
+/** Fails unless the response is documented and below 500. Returns its problem, if it has one. */
 async function assertDocumented(response: Response, { method, path, responses }: Operation) {
   const text = await response.text();
   const summary = `${method} ${path}: ${response.status} ${text.slice(0, 500)}`;
@@ -38,9 +38,11 @@ async function assertDocumented(response: Response, { method, path, responses }:
   const problem = ProblemSchema.parse(body);
   assert.equal(problem.instance, response.headers.get("x-request-id"), summary);
   assert.ok(declared.description.includes(`\`${problem.code}\``), summary);
-  const isNamed = problem.errors?.every(({ field, message }) => field !== "" && message !== "");
+  const areErrorsComplete = problem.errors?.every(({ field, message }) =>
+    field !== "" && message !== ""
+  );
   if (problem.code === "validation_error") {
-    assert.ok(isNamed && problem.errors!.length > 0, summary);
+    assert.ok(areErrorsComplete && problem.errors!.length > 0, summary);
   }
   return problem;
 }
@@ -82,8 +84,16 @@ Deno.test("payment routes: answer any input with a documented response or proble
   const operations = operationsOf(payments);
   assert.equal(operations.length, 8);
   const paid = await payments.paid("gopay");
-  const held = await payments.charge("card_auth");
-  const ids = [paid.id, held.id, "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5", "x", "%00", "%ff", "'"];
+  const authorized = await payments.charge("card_auth");
+  const ids = [
+    paid.id,
+    authorized.id,
+    "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+    "x",
+    "%00",
+    "%ff",
+    "'",
+  ];
   const input = fc.record({ amount: anyJson, reason: anyJson, direct: anyJson });
   const text = fc.oneof(
     fc.oneof(anyJson, input).map((value) => JSON.stringify(value)),
@@ -165,10 +175,10 @@ const OPTIONAL_FIELDS = {
 /** The paths of all fields, including those that hold objects and arrays. */
 function fieldPaths(value: Json, path: string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [path];
-  const below = Object.entries(value).flatMap(([name, member]) =>
+  const nestedPaths = Object.entries(value).flatMap(([name, member]) =>
     fieldPaths(member, [...path, name])
   );
-  return path.length === 0 ? below : [path, ...below];
+  return path.length === 0 ? nestedPaths : [path, ...nestedPaths];
 }
 
 function replaceAt(target: Json, [name, ...rest]: string[], value: Json): Json {
@@ -205,9 +215,9 @@ Deno.test("payment list: with random query parameters, succeeds or names the wro
 
 const ACTIONS = ["cancel", "expire", "refund", "capture"];
 
-Deno.test("payment actions: accept a missing or empty body with any JSON content type", async () => {
+Deno.test("payment actions: accept a missing body, an empty body and an object without known fields", async () => {
   await using payments = await openPayments();
-  // Over a real connection, where a body can be read only once.
+  // Only a real connection adds the headers Content-Length and Transfer-Encoding.
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using server = Deno.serve(options, payments.app.fetch);
   const bodies: [body: string | undefined, type: string | undefined][] = [
@@ -263,9 +273,9 @@ Deno.test("payment actions: reject a body that is not a JSON object", async () =
 Deno.test("refund and capture: reject an amount that is not a whole number above 0", async () => {
   await using payments = await openPayments();
   const paid = await payments.paid("gopay");
-  const held = await payments.charge("card_auth");
+  const authorized = await payments.charge("card_auth");
   const amounts = [0, -1, 0.5, 100.01, 1e308, 10_000_000_000_000, "100", "NaN", true, [1], {}];
-  for (const [path, payment] of [["refund", paid], ["capture", held]] as const) {
+  for (const [path, payment] of [["refund", paid], ["capture", authorized]] as const) {
     for (const amount of amounts) {
       const response = await payments.post(`/payments/${payment.id}/${path}/`, { amount });
       const { errors } = await assertProblem(response, 400, "validation_error");
@@ -294,7 +304,7 @@ Deno.test("refund: rejects a reason that is not one line of 1 to 255 characters,
   assert.deepEqual(await payments.read(paid.id), paid);
 });
 
-Deno.test("refund: rejects an amount above the remaining balance, exact to one rupiah", async () => {
+Deno.test("refund: rejects an amount that is one rupiah above the remaining balance", async () => {
   await using payments = await openPayments();
   const { id } = await payments.paid("gopay", { gross_amount: 44_000 });
   const refund = (amount?: number) => payments.post(`/payments/${id}/refund/`, { amount });
@@ -319,7 +329,7 @@ Deno.test("refund: rejects an amount above the remaining balance, exact to one r
   await assertProblem(await refund(1), 400, "invalid_state");
 });
 
-Deno.test("capture: rejects an amount above the authorized one, exact to one rupiah", async () => {
+Deno.test("capture: rejects an amount that is one rupiah above the authorized amount", async () => {
   await using payments = await openPayments();
   const { id } = await payments.charge("card_auth", { gross_amount: 44_000 });
   const capture = (amount?: number) => payments.post(`/payments/${id}/capture/`, { amount });
@@ -357,6 +367,6 @@ Deno.test("idempotency key: ignores the case of the payment id and a trailing sl
   assert.equal(
     problem.headers.get("idempotency-replayed"),
     null,
-    "the key belongs to another path",
+    "a key is separate for each path",
   );
 });

@@ -9,7 +9,7 @@ const CHARGE = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_00
 
 const ITEM = { id: "a", name: "A thing", price: 44_000, quantity: 1 };
 
-/** Half the amount of the document's examples. */
+/** An item with half the amount of the OpenAPI document's examples. */
 const PART = { ...ITEM, price: 75_000 };
 
 const BUYER = { first_name: "Budi", email: "budi@shop.example", phone: "+628123456789" };
@@ -26,9 +26,9 @@ async function openCharges(env: Record<string, string> = {}) {
   return {
     ...payments,
     send,
-    charged: async (body: unknown) => await parsePayment(await send(body), 201),
+    assertCharged: async (body: unknown) => await parsePayment(await send(body), 201),
     /** The error messages of a rejected charge, by field. */
-    async refused(body: unknown, headers?: HeadersInit): Promise<Record<string, string>> {
+    async assertRejected(body: unknown, headers?: HeadersInit): Promise<Record<string, string>> {
       const problem = await assertProblem(await send(body, headers), 400, "validation_error");
       assert.equal(problem.payment_id, undefined, "no payment is stored");
       return Object.fromEntries(problem.errors!.map(({ field, message }) => [field, message]));
@@ -45,7 +45,7 @@ function examplesOf({ app }: Pick<TestPayments, "app">): Record<string, Json> {
   );
 }
 
-/** A valid charge of each type: the document's example, for cards with a usable token. */
+/** A valid charge of this type: the document's example; for cards, with a usable token. */
 async function chargeOf(charges: TestPayments, type: string): Promise<Json> {
   const example = examplesOf(charges)[type];
   if (type !== "credit_card") return example;
@@ -56,7 +56,7 @@ Deno.test("charge: the document's example of every payment type succeeds", async
   await using charges = await openCharges();
   assert.deepEqual(Object.keys(examplesOf(charges)).sort(), [...PAYMENT_TYPES].sort());
   for (const type of PAYMENT_TYPES) {
-    const payment = await charges.charged(await chargeOf(charges, type));
+    const payment = await charges.assertCharged(await chargeOf(charges, type));
     assert.equal(payment.payment_type, type);
     assert.equal(payment.gross_amount, "150000.00");
     assert.equal(payment.transaction_status, "pending", type);
@@ -79,8 +79,8 @@ Deno.test("charge: the documented body is a union by payment_type with a named s
     const kind = schemas[ref.split("/").at(-1)!];
     assert.deepEqual(kind.properties.payment_type.enum, [type]);
     assert.ok(kind.description && kind.example, type);
-    const takesExpiry = !["credit_card", "ovo"].includes(type);
-    assert.equal("custom_expiry" in kind.properties, takesExpiry, type);
+    const hasExpiry = !["credit_card", "ovo"].includes(type);
+    assert.equal("custom_expiry" in kind.properties, hasExpiry, type);
   }
 });
 
@@ -127,17 +127,17 @@ Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 d
   };
   for (const [message, amounts] of Object.entries(wrong)) {
     for (const amount of amounts) {
-      const errors = await charges.refused(
+      const errors = await charges.assertRejected(
         `{"payment_type":"bank_transfer","bank":"bca","gross_amount":${amount}}`,
       );
       assert.deepEqual(errors, { gross_amount: message }, amount);
     }
   }
   // Larger than any JavaScript number; parsed as Infinity.
-  const overflow = await charges.refused('{"payment_type":"gopay","gross_amount":1e400}');
+  const overflow = await charges.assertRejected('{"payment_type":"gopay","gross_amount":1e400}');
   assert.deepEqual(Object.keys(overflow), ["gross_amount"]);
   for (const amount of ["1", "1e4", "10000.0", "9999999999999"]) {
-    const { gross_amount } = await charges.charged(
+    const { gross_amount } = await charges.assertCharged(
       `{"payment_type":"bank_transfer","bank":"bca","gross_amount":${amount}}`,
     );
     assert.equal(gross_amount, `${Number(amount)}.00`);
@@ -165,35 +165,35 @@ Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async
     ["order"],
   ];
   for (const order_id of wrong) {
-    const errors = await charges.refused({ ...CHARGE, order_id });
+    const errors = await charges.assertRejected({ ...CHARGE, order_id });
     assert.deepEqual(Object.keys(errors), ["order_id"], JSON.stringify(order_id));
   }
   for (const order_id of ["o", "...", "Az09-_~.", "o".repeat(50)]) {
-    assert.equal((await charges.charged({ ...CHARGE, order_id })).order_id, order_id);
+    assert.equal((await charges.assertCharged({ ...CHARGE, order_id })).order_id, order_id);
   }
-  assert.match((await charges.charged(CHARGE)).order_id, /^[A-Za-z0-9_~.-]{1,50}$/);
+  assert.match((await charges.assertCharged(CHARGE)).order_id, /^[A-Za-z0-9_~.-]{1,50}$/);
 });
 
 Deno.test("charge: rejects items that do not add up to gross_amount exactly", async () => {
   await using charges = await openCharges();
-  const priced = (...priced: [number, number][]) => ({
+  const chargeOfItems = (...priced: [price: number, quantity: number][]) => ({
     ...CHARGE,
     item_details: priced.map(([price, quantity]) => ({ ...ITEM, price, quantity })),
   });
   for (const off of [44_001, 43_999, 0, -44_000]) {
-    assert.deepEqual(await charges.refused(priced([off, 1])), {
+    assert.deepEqual(await charges.assertRejected(chargeOfItems([off, 1])), {
       item_details:
         `must add up to gross_amount: the sum of the items is ${off}, but gross_amount is 44000`,
     });
   }
-  // In floating point the large sums would absorb the small one.
+  // A difference of 1 is found although single items are close to the largest safe integer.
   const large = 9_999_999_999_999;
-  const absorbed = await charges.refused({
-    ...priced([large, 900], [-large, 900], [44_001, 1]),
+  const offByOne = await charges.assertRejected({
+    ...chargeOfItems([large, 900], [-large, 900], [44_001, 1]),
   });
-  assert.match(absorbed.item_details!, /is 44001, but gross_amount is 44000/);
+  assert.match(offByOne.item_details!, /is 44001, but gross_amount is 44000/);
 
-  const { items } = await charges.charged(priced([25_000, 2], [-6_000, 1], [0, 3]));
+  const { items } = await charges.assertCharged(chargeOfItems([25_000, 2], [-6_000, 1], [0, 3]));
   assert.deepEqual(
     items.map(({ price, quantity, subtotal }) => [price, quantity, subtotal]),
     [["25000.00", 2, "50000.00"], ["-6000.00", 1, "-6000.00"], ["0.00", 3, "0.00"]],
@@ -202,7 +202,7 @@ Deno.test("charge: rejects items that do not add up to gross_amount exactly", as
 
 Deno.test("charge: rejects an item whose price times quantity has more than 13 digits", async () => {
   await using charges = await openCharges();
-  const errors = await charges.refused({
+  const errors = await charges.assertRejected({
     ...CHARGE,
     item_details: [
       { ...ITEM, price: 9_999_999_999_999, quantity: 2 },
@@ -234,7 +234,7 @@ Deno.test("charge: reports the index and field of a wrong item", async () => {
   ];
   for (const [field, value] of cases) {
     const item_details = [ITEM, { ...ITEM, [field]: value }];
-    const errors = await charges.refused({ ...CHARGE, gross_amount: 88_000, item_details });
+    const errors = await charges.assertRejected({ ...CHARGE, gross_amount: 88_000, item_details });
     assert.deepEqual(Object.keys(errors), [`item_details.1.${field}`], `${field}: ${value}`);
   }
   const lists: [unknown, string][] = [
@@ -244,13 +244,15 @@ Deno.test("charge: reports the index and field of a wrong item", async () => {
     [Array(50_000).fill(0), "must have at most 1000 elements"],
   ];
   for (const [item_details, message] of lists) {
-    assert.deepEqual(await charges.refused({ ...CHARGE, item_details }), { item_details: message });
+    assert.deepEqual(await charges.assertRejected({ ...CHARGE, item_details }), {
+      item_details: message,
+    });
   }
 });
 
 Deno.test("charge: reports the missing or wrong field of each payment type", async () => {
   await using charges = await openCharges();
-  const cases: [type: string, without: Json, field: string][] = [
+  const cases: [type: string, change: Json, field: string][] = [
     ["bank_transfer", { bank: null }, "bank"],
     ["bank_transfer", { bank: "danamon" }, "bank"],
     ["bank_transfer", { va_number: "12x" }, "va_number"],
@@ -291,21 +293,21 @@ Deno.test("charge: reports the missing or wrong field of each payment type", asy
   ];
   const examples = examplesOf(charges);
   assert.deepEqual([...new Set(cases.map(([type]) => type))].sort(), Object.keys(examples).sort());
-  for (const [type, without, field] of cases) {
-    const errors = await charges.refused(merge(examples[type], without));
-    assert.deepEqual(Object.keys(errors), [field], `${type} ${JSON.stringify(without)}`);
+  for (const [type, change, field] of cases) {
+    const errors = await charges.assertRejected(merge(examples[type], change));
+    assert.deepEqual(Object.keys(errors), [field], `${type} ${JSON.stringify(change)}`);
   }
 });
 
-Deno.test("charge: an unknown payment_type gets the list of types; a body that is not an object is rejected", async () => {
+Deno.test("charge: rejects an unknown payment_type with the list of types, and a body that is not an object", async () => {
   await using charges = await openCharges();
   for (const payment_type of ["paypal", "", "__proto__", "toString", 7, null, ["gopay"]]) {
-    assert.deepEqual(await charges.refused({ ...CHARGE, payment_type }), {
+    assert.deepEqual(await charges.assertRejected({ ...CHARGE, payment_type }), {
       payment_type: `must be one of ${PAYMENT_TYPES.join(", ")}`,
     });
   }
   for (const body of ["[]", "null", '"charge"', "7", "[{}]"]) {
-    assert.deepEqual(await charges.refused(body), { body: "must be an object" }, body);
+    assert.deepEqual(await charges.assertRejected(body), { body: "must be an object" }, body);
   }
   for (const body of ["", "{", "undefined", '{"payment_type":}', "\u0000"]) {
     await assertProblem(await charges.send(body), 400, "malformed_json");
@@ -314,7 +316,7 @@ Deno.test("charge: an unknown payment_type gets the list of types; a body that i
 
 Deno.test("charge: rejects control characters and unpaired surrogates in every text field", async () => {
   await using charges = await openCharges();
-  const places: [string, (text: string) => Json][] = [
+  const textFields: [string, (text: string) => Json][] = [
     ["customer_details.first_name", (first_name) => ({ customer_details: { first_name } })],
     ["customer_details.last_name", (last_name) => ({ customer_details: { last_name } })],
     ["customer_details.email", (email) => ({ customer_details: { email: `a@${email}` } })],
@@ -327,13 +329,13 @@ Deno.test("charge: rejects control characters and unpaired surrogates in every t
     ["item_details.0.brand", (brand) => ({ item_details: [{ ...ITEM, brand }] })],
     ["custom_fields.1", (text) => ({ custom_fields: ["fine", text] })],
   ];
-  for (const [field, place] of places) {
+  for (const [field, inputWith] of textFields) {
     for (const text of ["\u0000", "a\u0000b", "a\nb", "\u007f", "\ud83d", "\udc00b"]) {
-      const errors = await charges.refused({ ...CHARGE, ...place(text) });
+      const errors = await charges.assertRejected({ ...CHARGE, ...inputWith(text) });
       assert.deepEqual(errors, { [field]: "must not contain control characters" }, field);
     }
   }
-  const { customer_first_name, custom_field1 } = await charges.charged({
+  const { customer_first_name, custom_field1 } = await charges.assertCharged({
     ...CHARGE,
     customer_details: { first_name: "Núñez 木村 🛒" },
     custom_fields: ["'; drop table payments; --"],
@@ -351,9 +353,11 @@ Deno.test("charge: accepts at most three custom_fields of at most 255 characters
     [["a", null], "custom_fields.1"],
   ];
   for (const [custom_fields, field] of cases) {
-    assert.deepEqual(Object.keys(await charges.refused({ ...CHARGE, custom_fields })), [field]);
+    assert.deepEqual(Object.keys(await charges.assertRejected({ ...CHARGE, custom_fields })), [
+      field,
+    ]);
   }
-  const payment = await charges.charged({ ...CHARGE, custom_fields: ["a", "x".repeat(255)] });
+  const payment = await charges.assertCharged({ ...CHARGE, custom_fields: ["a", "x".repeat(255)] });
   const { custom_field1, custom_field2, custom_field3 } = payment;
   assert.deepEqual([custom_field1, custom_field2, custom_field3], ["a", "x".repeat(255), null]);
 });
@@ -361,12 +365,12 @@ Deno.test("charge: accepts at most three custom_fields of at most 255 characters
 Deno.test("charge: returns metadata unchanged, including nulls", async () => {
   await using charges = await openCharges();
   const metadata = { a: null, b: [1.5, -0.25, null, { c: [] }], "": "", "d\n": "e\t", 木: "🛒" };
-  assert.deepEqual((await charges.charged({ ...CHARGE, metadata })).metadata, metadata);
+  assert.deepEqual((await charges.assertCharged({ ...CHARGE, metadata })).metadata, metadata);
   const deep = JSON.parse('{"a":'.repeat(20) + "1" + "}".repeat(20));
-  assert.deepEqual((await charges.charged({ ...CHARGE, metadata: deep })).metadata, deep);
-  assert.equal((await charges.charged(CHARGE)).metadata, null);
+  assert.deepEqual((await charges.assertCharged({ ...CHARGE, metadata: deep })).metadata, deep);
+  assert.equal((await charges.assertCharged(CHARGE)).metadata, null);
   const large = { text: "x".repeat(14_900) };
-  assert.deepEqual((await charges.charged({ ...CHARGE, metadata: large })).metadata, large);
+  assert.deepEqual((await charges.assertCharged({ ...CHARGE, metadata: large })).metadata, large);
 });
 
 Deno.test("charge: rejects metadata that cannot be stored", async () => {
@@ -387,7 +391,7 @@ Deno.test("charge: rejects metadata that cannot be stored", async () => {
     [`{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "metadata", /20 levels/],
   ];
   for (const [metadata, field, message] of cases) {
-    const errors = await charges.refused(
+    const errors = await charges.assertRejected(
       `{"payment_type":"dana","gross_amount":1,"metadata":${metadata}}`,
     );
     assert.deepEqual(Object.keys(errors), [field], metadata.slice(0, 50));
@@ -397,7 +401,7 @@ Deno.test("charge: rejects metadata that cannot be stored", async () => {
 
 Deno.test("charge: treats null as absent and ignores unknown fields", async () => {
   await using charges = await openCharges();
-  const payment = await charges.charged({
+  const payment = await charges.assertCharged({
     ...CHARGE,
     order_id: null,
     customer_details: { ...BUYER, last_name: null, billing_address: { city: null }, age: 7 },
@@ -406,7 +410,7 @@ Deno.test("charge: treats null as absent and ignores unknown fields", async () =
     metadata: null,
     custom_fields: null,
     va_number: null,
-    token_id: "for cards alone",
+    token_id: "for cards only",
     transaction_status: "settlement",
     id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
     __proto__: { gross_amount: 1 },
@@ -421,7 +425,7 @@ Deno.test("charge: treats null as absent and ignores unknown fields", async () =
 Deno.test("charge: Idempotency-Key must be 1 to 255 printable ASCII characters", async () => {
   await using charges = await openCharges();
   for (const key of ["", "k".repeat(256), "clé", "a\tb"]) {
-    const errors = await charges.refused(CHARGE, { "Idempotency-Key": key });
+    const errors = await charges.assertRejected(CHARGE, { "Idempotency-Key": key });
     assert.deepEqual(errors, { "Idempotency-Key": "must be 1 to 255 printable ASCII characters" });
   }
   for (const key of ["k", "k".repeat(255), 'a "key" ~!']) {

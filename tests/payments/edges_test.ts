@@ -12,7 +12,7 @@ import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /** An app whose clock the test sets. */
 async function openTimed() {
@@ -54,16 +54,17 @@ async function rowOf({ app }: RelayedPayments, id: string) {
 for (const status of [400, 401, 403, 404, 406, 429]) {
   Deno.test(`charge and refund: an HTML page with status ${status} instead of the response leaves the outcome unknown`, async () => {
     await using payments = await openRelayed({ databaseUrl });
-    const sold = await payments.paid("gopay");
+    const paidPayment = await payments.paid("gopay");
     const body = { ...await chargeRequest(payments.sandbox, "card"), order_id: randomUUID() };
     replaceWriteResponses(payments, status);
     const charge = await (await payments.post("/charge/", body)).json();
-    const refund = await (await payments.post(`/payments/${sold.id}/refund/`, { amount: 1_000 }))
-      .json();
+    const refund =
+      await (await payments.post(`/payments/${paidPayment.id}/refund/`, { amount: 1_000 }))
+        .json();
     assert.deepEqual([charge.outcome, refund.outcome], ["unknown", "unknown"]);
     passResponses(payments);
     assert.equal((await payments.refresh(charge.payment_id)).transaction_status, "capture");
-    const refunded = await payments.refresh(sold.id);
+    const refunded = await payments.refresh(paidPayment.id);
     assert.equal(refunded.refund_amount, "1000.00");
     assert.equal(refunded.refunds.length, 1);
   });
@@ -75,7 +76,7 @@ Deno.test("check_payment_status: an HTML 404 page does not prove that a charge d
   await payments.sandbox.fault("charge", "answer_lost");
   const body = await chargeRequest(payments.sandbox, "card");
   const { payment_id } = await (await payments.post("/charge/", body)).json();
-  time.now += 16 * MINUTE;
+  time.now += 16 * MINUTE_MS;
   payments.relay.intercept = () => new Response("<html>No such site</html>", { status: 404 });
   await assert.rejects(payments.check(payment_id));
   assert.equal((await payments.read(payment_id)).transaction_status, "pending");
@@ -92,7 +93,7 @@ Deno.test("charge: removes characters from the gateway's message that PostgreSQL
   }
 });
 
-Deno.test("charge: a new charge under the key of a failed one keeps its order id, given or generated", async () => {
+Deno.test("charge: a retry with the key of a failed charge makes a new charge with the same order id", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const body = await chargeRequest(payments.sandbox, "bca");
@@ -100,7 +101,7 @@ Deno.test("charge: a new charge under the key of a failed one keeps its order id
     const key = newKey();
     await payments.sandbox.fault("charge", "reset");
     const first = await (await payments.post("/charge/", { ...body, ...order }, key)).json();
-    time.now += 16 * MINUTE;
+    time.now += 16 * MINUTE_MS;
     await payments.check(first.payment_id);
     const second = await payments.post("/charge/", { ...body, ...order }, key);
     const payment = await parsePayment(second, 201);
@@ -162,7 +163,7 @@ Deno.test("refund: is checked after a minute although an earlier job of the paym
   );
 });
 
-Deno.test("check_payment_status: completes the next refund although one keeps failing", async () => {
+Deno.test("check_payment_status: completes a refund although an earlier one keeps failing", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const { id } = await payments.paid("gopay");
@@ -174,7 +175,7 @@ Deno.test("check_payment_status: completes the next refund although one keeps fa
     request.body.includes('"amount":1000')
       ? Response.json({ status_code: "500", status_message: "Sorry" })
       : pass();
-  time.now += 2 * MINUTE;
+  time.now += 2 * MINUTE_MS;
   await assert.rejects(payments.check(id));
   const { refunds } = await payments.read(id);
   assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]), [
@@ -190,7 +191,7 @@ Deno.test("check_payment_status: an older response does not fail a charge that i
   const body = await chargeRequest(payments.sandbox, "bca");
   await payments.sandbox.fault("charge", "reset");
   const { payment_id } = await (await payments.post("/charge/", body, key)).json();
-  time.now += 16 * MINUTE;
+  time.now += 16 * MINUTE_MS;
   const check = payments.relay.holdAnswer("GET /v2/:id/status");
   const job = payments.check(payment_id);
   await check.arrived;
@@ -217,27 +218,27 @@ Deno.test("refund: takes over the gateway's refunds although they have no refund
   assert.deepEqual([refund_amount, net_amount], ["30000.00", "14000.00"]);
 });
 
-Deno.test("check_pending_payments: stops checking a failed charge whose retry failed, too", async () => {
+Deno.test("check_pending_payments: stops checking a failed charge whose retry also failed", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
   const body = await chargeRequest(payments.sandbox, "bca");
   await payments.sandbox.fault("charge", "reset");
   const { payment_id } = await (await payments.post("/charge/", body, key)).json();
-  time.now += 16 * MINUTE;
+  time.now += 16 * MINUTE_MS;
   await runDueJobs(payments.app);
   payments.relay.intercept = () => Response.json({ status_code: "500" });
   await (await payments.post("/charge/", body, key)).body?.cancel();
   assert.notEqual((await rowOf(payments, payment_id)).check_at, null);
   passResponses(payments);
-  time.now += 2 * MINUTE;
+  time.now += 2 * MINUTE_MS;
   await checkPendingPayments(payments.app.deps);
   await runDueJobs(payments.app);
   const { transaction_status, check_at } = await rowOf(payments, payment_id);
   assert.deepEqual([transaction_status, check_at], ["failure", null]);
 });
 
-Deno.test("payments: an unknown table column added by a later release does not break this one", async () => {
+Deno.test("payments: an unknown table column added by a later release does not break this release", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   for (
     const table of ["payments", "payment_items", "refunds", "events", "idempotency_keys", "jobs"]
@@ -303,7 +304,7 @@ Deno.test("check_payment_status: an unusable response does not stop later checks
     passResponses(payments);
     assert.notEqual((await rowOf(payments, id)).check_at, null);
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
-    time.now += 10 * MINUTE;
+    time.now += 10 * MINUTE_MS;
     await checkPendingPayments(payments.app.deps);
     await runDueJobs(payments.app);
     assert.equal((await payments.read(id)).transaction_status, "settlement");
@@ -378,8 +379,8 @@ Deno.test("check_status and cancel: respond gateway_error if the gateway returns
 Deno.test("refund and capture: reject an amount of null", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { id } = await payments.paid("gopay");
-  const hold = await payments.charge("card_auth");
-  for (const path of [`/payments/${id}/refund/`, `/payments/${hold.id}/capture/`]) {
+  const authorized = await payments.charge("card_auth");
+  for (const path of [`/payments/${id}/refund/`, `/payments/${authorized.id}/capture/`]) {
     const problem = await assertProblem(
       await payments.post(path, { amount: null }),
       400,
@@ -390,7 +391,7 @@ Deno.test("refund and capture: reject an amount of null", async () => {
   assert.equal((await payments.refresh(id)).refund_amount, "0.00");
 });
 
-Deno.test("charge: a second charge of the order finds a failed first one that succeeded late", async () => {
+Deno.test("charge: a second charge of an order finds that the first one, marked as failed, succeeded late", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const order_id = randomUUID();
@@ -400,7 +401,7 @@ Deno.test("charge: a second charge of the order finds a failed first one that su
   const first = await (await payments.post("/charge/", body)).json();
   const sent = JSON.parse(payments.relay.received.at(-1)!.body);
   passResponses(payments);
-  time.now += 16 * MINUTE;
+  time.now += 16 * MINUTE_MS;
   await payments.check(first.payment_id);
   assert.equal((await payments.read(first.payment_id)).transaction_status, "failure");
   await payments.sandbox.post("/v2/charge", sent);
@@ -424,27 +425,27 @@ Deno.test("idempotency key: a lease written by a clock that was hours ahead does
   const { payments, time } = timed;
   const key = newKey();
   const body = await chargeRequest(payments.sandbox, "bca");
-  const right = time.now;
-  time.now += 3 * 60 * MINUTE;
+  const correctTime = time.now;
+  time.now += 3 * 60 * MINUTE_MS;
   const held = payments.relay.holdNext("POST /v2/charge");
   const first = payments.post("/charge/", body, key);
   await held.arrived;
-  time.now = right;
+  time.now = correctTime;
   held.release();
   const { id } = await parsePayment(await first, 201);
   await payments.app.database.query((sql) =>
     sql`update gateway.idempotency_keys
       set reply = null, lease_until = ${new Date(
-      right + 3 * 60 * MINUTE,
+      correctTime + 3 * 60 * MINUTE_MS,
     )} where resource_id = ${id}`
   );
   const again = await parsePayment(await payments.post("/charge/", body, key), 201);
   assert.equal(again.id, id);
 });
 
-Deno.test("idempotency key: responds 409 while another instance with a clock ahead holds it", async () => {
+Deno.test("idempotency key: responds 409 while another instance with a clock ahead holds the key", async () => {
   await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + 5_000 });
-  await using behind = await openApp({
+  await using otherInstance = await openApp({
     databaseUrl,
     serverKey: SERVER_KEY,
     gatewayUrl: payments.relay.url,
@@ -454,7 +455,7 @@ Deno.test("idempotency key: responds 409 while another instance with a clock ahe
   const held = payments.relay.holdNext("POST /v2/charge");
   const first = payments.post("/charge/", body, key);
   await held.arrived;
-  const concurrent = await behind.as(payments.key, "/charge/", {
+  const concurrent = await otherInstance.as(payments.key, "/charge/", {
     method: "POST",
     headers: { ...key, "Content-Type": "application/json" },
     body: JSON.stringify(body),
@@ -465,7 +466,7 @@ Deno.test("idempotency key: responds 409 while another instance with a clock ahe
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("refund: 60 concurrent refunds of one payment need fewer than 8 writes each", async () => {
+Deno.test("refund: 60 concurrent refunds of one payment need on average fewer than 8 writes each", async () => {
   const statements = new Map<string, number>();
   await using payments = await openRelayed({
     databaseUrl,

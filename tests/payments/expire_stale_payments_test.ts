@@ -9,23 +9,23 @@ import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import type { Payment } from "../support/payments/payments.ts";
 
-const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000];
 
 const EXPIRE = "POST /v2/:id/expire";
 const STATUS = "GET /v2/:id/status";
 
-interface Stale extends RelayedPayments {
+interface StalePayments extends RelayedPayments {
   /** Advances the app's clock only, not the gateway's. */
-  pass(ms: number): void;
+  advance(ms: number): void;
   /** Sets the app's clock to `ms` after the payment's expiry time. */
-  passExpiry(payment: Payment, ms?: number): void;
-  /** Runs the task and the jobs it enqueued; returns their number. */
+  advanceToExpiry(payment: Payment, ms?: number): void;
+  /** Runs the task and all due jobs; returns the number of jobs that the task enqueued. */
   sweep(): Promise<number>;
   /** The gateway calls since the last sweep started. */
   calls(): string[];
 }
 
-async function openStale(): Promise<Stale> {
+async function openStalePayments(): Promise<StalePayments> {
   let ahead = 0;
   let callsBefore = 0;
   const relayed = await openRelayed({
@@ -35,8 +35,8 @@ async function openStale(): Promise<Stale> {
   const { app, relay } = relayed;
   return {
     ...relayed,
-    pass: (ms) => void (ahead += ms),
-    passExpiry: ({ expiry_time }, ms = MINUTE) =>
+    advance: (ms) => void (ahead += ms),
+    advanceToExpiry: ({ expiry_time }, ms = MINUTE_MS) =>
       void (ahead += Date.parse(expiry_time!) + ms - app.deps.clock()),
     async sweep() {
       callsBefore = relay.received.length;
@@ -49,9 +49,9 @@ async function openStale(): Promise<Stale> {
 }
 
 Deno.test("expire_stale_payments: expires an overdue payment at the gateway once and sends the event", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payment = await stale.charge("gopay");
-  stale.passExpiry(payment);
+  stale.advanceToExpiry(payment);
   assert.equal(await stale.sweep(), 1);
   assert.deepEqual(stale.calls(), [EXPIRE]);
   assert.equal((await stale.sandbox.status(payment.transaction_id!)).transaction_status, "expire");
@@ -63,51 +63,51 @@ Deno.test("expire_stale_payments: expires an overdue payment at the gateway once
   ]);
   assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
 
-  stale.pass(HOUR);
+  stale.advance(HOUR_MS);
   assert.equal(await stale.sweep(), 0);
   assert.deepEqual(stale.calls(), []);
 });
 
 Deno.test("expire_stale_payments: waits until one minute after the expiry time", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const [short, long] = [await stale.charge("gopay"), await stale.charge("bca")];
-  for (const ms of [-MINUTE, 0, MINUTE - 10 * SECOND]) {
-    stale.passExpiry(short, ms);
+  for (const ms of [-MINUTE_MS, 0, MINUTE_MS - 10 * SECOND_MS]) {
+    stale.advanceToExpiry(short, ms);
     assert.equal(await stale.sweep(), 0);
   }
-  stale.pass(HOUR);
+  stale.advance(HOUR_MS);
   assert.equal(await stale.sweep(), 1, "not the payment that expires after a day");
   assert.equal((await stale.read(long.id)).transaction_status, "pending");
 });
 
 Deno.test("expire_stale_payments: expires a payment on time although its next check is hours away", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payment = await stale.charge("bca");
-  stale.pass(20 * HOUR);
+  stale.advance(20 * HOUR_MS);
   assert.equal(await checkPendingPayments(stale.app.deps), 1);
   await runDueJobs(stale.app);
-  // Its age alone would put the next check five hours later.
-  stale.passExpiry(payment);
+  // By the payment's age alone, the next check would be five hours later.
+  stale.advanceToExpiry(payment);
   assert.equal(await stale.sweep(), 1);
   assert.equal((await stale.read(payment.id)).transaction_status, "expire");
 });
 
-Deno.test("expire_stale_payments: stores the gateway's state if the gateway refuses to expire", async (test) => {
+Deno.test("expire_stale_payments: stores the gateway's state if the gateway refuses to expire the payment", async (test) => {
   await test.step("already expired at the gateway", async () => {
-    await using stale = await openStale();
+    await using stale = await openStalePayments();
     const payment = await stale.charge("gopay");
-    await stale.sandbox.advance(HOUR / SECOND);
-    stale.passExpiry(payment);
+    await stale.sandbox.advance(HOUR_MS / SECOND_MS);
+    stale.advanceToExpiry(payment);
     await stale.sweep();
     assert.deepEqual(stale.calls(), [EXPIRE, STATUS]);
     assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
   });
 
   await test.step("paid just before its expiry", async () => {
-    await using stale = await openStale();
+    await using stale = await openStalePayments();
     const payment = await stale.charge("gopay");
     await stale.sandbox.control(`transactions/${payment.transaction_id}/pay`);
-    stale.passExpiry(payment);
+    stale.advanceToExpiry(payment);
     await stale.sweep();
     assert.deepEqual(stale.calls(), [EXPIRE, STATUS]);
     assert.equal((await stale.read(payment.id)).is_paid, true);
@@ -115,27 +115,27 @@ Deno.test("expire_stale_payments: stores the gateway's state if the gateway refu
   });
 
   await test.step("refused without a reason", async () => {
-    await using stale = await openStale();
+    await using stale = await openStalePayments();
     const payment = await stale.charge("gopay");
     stale.relay.intercept = async (request, pass) =>
       request.method === "POST"
         ? Response.json({ status_code: "412", status_message: "Merchant cannot modify" })
         : await pass();
-    stale.passExpiry(payment);
+    stale.advanceToExpiry(payment);
     assert.equal(await stale.sweep(), 1);
     assert.equal((await stale.read(payment.id)).transaction_status, "pending");
-    // It is not tried again in the next sweep, but an hour later.
-    stale.pass(2 * MINUTE);
+    // The next sweep does not try again; a sweep an hour later does.
+    stale.advance(2 * MINUTE_MS);
     assert.equal(await stale.sweep(), 0);
-    stale.pass(HOUR);
+    stale.advance(HOUR_MS);
     assert.equal(await stale.sweep(), 1);
   });
 });
 
-Deno.test("expire_stale_payments: a payment made before the gateway receives the expire is kept", async () => {
-  await using stale = await openStale();
+Deno.test("expire_stale_payments: keeps a payment that is paid before the gateway receives the expire request", async () => {
+  await using stale = await openStalePayments();
   const payment = await stale.charge("gopay");
-  stale.passExpiry(payment);
+  stale.advanceToExpiry(payment);
   const held = stale.relay.holdNext(EXPIRE);
   const swept = stale.sweep();
   await held.arrived;
@@ -149,9 +149,9 @@ Deno.test("expire_stale_payments: a payment made before the gateway receives the
 });
 
 Deno.test("expire_stale_payments: an outdated expire response does not undo a settlement", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payment = await stale.charge("gopay");
-  stale.passExpiry(payment);
+  stale.advanceToExpiry(payment);
   const held = stale.relay.holdAnswer(EXPIRE);
   const swept = stale.sweep();
   await held.arrived;
@@ -169,11 +169,11 @@ Deno.test("expire_stale_payments: an outdated expire response does not undo a se
 });
 
 Deno.test("expire_stale_payments: keeps a payment that the gateway does not find and logs an error", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payment = await stale.charge("gopay");
   stale.relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
-  stale.passExpiry(payment);
+  stale.advanceToExpiry(payment);
   assert.equal(await stale.sweep(), 1);
   assert.deepEqual(stale.calls(), [EXPIRE, STATUS]);
   assert.equal((await stale.read(payment.id)).transaction_status, "pending");
@@ -185,14 +185,14 @@ Deno.test("expire_stale_payments: keeps a payment that the gateway does not find
   assert.match(job!.error!, /doesn't exist/);
 });
 
-Deno.test("expire_stale_payments: leaves a charge without a response to check_payment_status", async () => {
-  await using stale = await openStale();
+Deno.test("expire_stale_payments: skips a charge without a response, which check_payment_status resolves", async () => {
+  await using stale = await openStalePayments();
   stale.relay.intercept = () => new Response("<h1>Bad Gateway</h1>", { status: 502 });
   const response = await stale.post("/charge/", { payment_type: "gopay", gross_amount: 44_000 });
   const { payment_id, outcome } = await response.json();
   assert.equal(outcome, "unknown");
   stale.relay.intercept = (_, pass) => pass();
-  stale.pass(HOUR);
+  stale.advance(HOUR_MS);
   assert.equal(await expireStalePayments(stale.app.deps), 0);
   while (await runDueJobs(stale.app) > 0);
   assert.equal(stale.relay.times(EXPIRE), 0);
@@ -200,9 +200,9 @@ Deno.test("expire_stale_payments: leaves a charge without a response to check_pa
 });
 
 Deno.test("expire_stale_payments: retries after a gateway failure and expires the payment once", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payment = await stale.charge("gopay");
-  stale.passExpiry(payment);
+  stale.advanceToExpiry(payment);
   stale.relay.intercept = async ({ method }, pass) => {
     if (method === "POST") await (await pass()).body?.cancel();
     return new Response("<h1>Bad Gateway</h1>", { status: 502 });
@@ -210,15 +210,15 @@ Deno.test("expire_stale_payments: retries after a gateway failure and expires th
   await stale.sweep();
   assert.equal((await stale.read(payment.id)).transaction_status, "pending");
   stale.relay.intercept = (_, pass) => pass();
-  stale.pass(2 * MINUTE);
+  stale.advance(2 * MINUTE_MS);
   while (await runDueJobs(stale.app) > 0);
   assert.deepEqual(await stale.events(payment.id), ["payment_received", "payment_expired"]);
 });
 
 Deno.test("expire_stale_payments: concurrent instances expire each payment once", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payments = await Promise.all(Array.from({ length: 20 }, () => stale.charge("gopay")));
-  stale.passExpiry(payments.at(-1)!);
+  stale.advanceToExpiry(payments.at(-1)!);
   const open = () =>
     openApp({
       databaseUrl: stale.databaseUrl,
@@ -239,14 +239,14 @@ Deno.test("expire_stale_payments: concurrent instances expire each payment once"
 });
 
 Deno.test("check_pending_payments: leaves overdue payments to expire_stale_payments for ten minutes", async () => {
-  await using stale = await openStale();
+  await using stale = await openStalePayments();
   const payment = await stale.charge("gopay");
   // A check just before the expiry time schedules the next one at the expiry time.
-  stale.passExpiry(payment, -SECOND);
+  stale.advanceToExpiry(payment, -SECOND_MS);
   assert.equal(await checkPendingPayments(stale.app.deps), 1);
   await runDueJobs(stale.app);
-  stale.passExpiry(payment, MINUTE + SECOND);
+  stale.advanceToExpiry(payment, MINUTE_MS + SECOND_MS);
   assert.equal(await checkPendingPayments(stale.app.deps), 0);
-  stale.pass(11 * MINUTE);
+  stale.advance(11 * MINUTE_MS);
   assert.equal(await checkPendingPayments(stale.app.deps), 1);
 });

@@ -107,21 +107,21 @@ Deno.test("payment list: limit defaults to 50 and must be 1 to 100", async () =>
 
 Deno.test("payment list: filters by payment_type and status, and the next link keeps the filters", async () => {
   await using payments = await openPayments();
-  const wallets = await chargeMany(payments, 3);
-  const codes = await chargeMany(payments, 3, { payment_type: "qris" });
-  for (const id of [wallets[0], codes[0], codes[2]]) {
+  const gopayIds = await chargeMany(payments, 3);
+  const qrisIds = await chargeMany(payments, 3, { payment_type: "qris" });
+  for (const id of [gopayIds[0], qrisIds[0], qrisIds[2]]) {
     const path = `/payments/${id}/cancel/`;
     assert.equal((await payments.post(path)).status, 200);
   }
   const cases: [query: string, expected: (string | undefined)[]][] = [
-    ["payment_type=gopay", wallets],
-    ["payment_type=qris", codes],
+    ["payment_type=gopay", gopayIds],
+    ["payment_type=qris", qrisIds],
     ["payment_type=ovo", []],
-    ["status=cancel", [codes[0], codes[2], wallets[0]]],
-    ["status=pending", [codes[1], wallets[1], wallets[2]]],
+    ["status=cancel", [qrisIds[0], qrisIds[2], gopayIds[0]]],
+    ["status=pending", [qrisIds[1], gopayIds[1], gopayIds[2]]],
     ["status=settlement", []],
-    ["payment_type=qris&status=cancel", [codes[0], codes[2]]],
-    ["payment_type=gopay&status=pending", [wallets[1], wallets[2]]],
+    ["payment_type=qris&status=cancel", [qrisIds[0], qrisIds[2]]],
+    ["payment_type=gopay&status=pending", [gopayIds[1], gopayIds[2]]],
   ];
   for (const [query, expected] of cases) {
     const pages = await readAll(payments, `/payments/?${query}&limit=1`);

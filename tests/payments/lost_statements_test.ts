@@ -15,16 +15,17 @@ const databaseUrl = await createDatabase();
 /** What is lost: the statement before it runs, or its result after it ran. */
 const LOSSES = ["statement", "result"] as const;
 
-const MANY = 20;
+/** More queries than any operation runs. */
+const MAX_QUERIES = 20;
 
 /** A database whose connection breaks at the query with a chosen number. */
 function createLossyDatabase() {
   let countdown = Infinity;
   let loss: (typeof LOSSES)[number] = "statement";
   return {
-    lose(number: number, what: typeof loss) {
+    lose(number: number, kind: typeof loss) {
       countdown = number;
-      loss = what;
+      loss = kind;
     },
     wasLost: () => countdown === 0,
     stopLosing: () => countdown = Infinity,
@@ -46,7 +47,7 @@ async function loseEach(
   after: (
     payments: RelayedPayments,
     lost: { number: number; send: () => Promise<Response>; prepared: Prepared },
-    pass: (ms: number) => void,
+    advance: (ms: number) => void,
   ) => Promise<void>,
 ): Promise<void> {
   const lossy = createLossyDatabase();
@@ -65,12 +66,12 @@ async function loseEach(
       await payments.sandbox.control("faults", undefined, "DELETE");
       if (!wasLost) {
         assert.ok(
-          number > 2 && number < MANY,
-          "the operation runs at least 2 queries, and not too many",
+          number > 2 && number < MAX_QUERIES,
+          "the operation runs at least 2 queries and fewer than MAX_QUERIES",
         );
         break;
       }
-      // The loss of a query that is not needed stays unnoticed, but is never an internal error.
+      // An operation may succeed without the lost query, but never fails with an internal error.
       assert.ok([operation.status, 400, 502, 503].includes(answer.status), await answer.text());
       await after(payments, { number, send, prepared }, (ms) => now += ms);
     }
@@ -81,9 +82,9 @@ for (const operation of OPERATIONS) {
   for (const fault of [null, "answer_lost"]) {
     const also = fault ? " and the gateway's response" : "";
 
-    Deno.test(`${operation.name}: after the loss of any query${also}, a retry with the same key does it once`, async () => {
-      await loseEach(operation, fault, async (payments, { number, send, prepared }, pass) => {
-        pass(10 * 60_000);
+    Deno.test(`${operation.name}: after the loss of any query${also}, a retry with the same key completes it once`, async () => {
+      await loseEach(operation, fault, async (payments, { number, send, prepared }, advance) => {
+        advance(10 * 60_000);
         const answer = await send();
         const text = await answer.text();
         assert.equal(answer.status, operation.status, `${number}: ${text}`);
@@ -94,7 +95,7 @@ for (const operation of OPERATIONS) {
     });
 
     Deno.test(`${operation.name}: after the loss of any query${also}, check_payment_status stores the gateway's state`, async () => {
-      await loseEach(operation, fault, async (payments, { number, prepared }, pass) => {
+      await loseEach(operation, fault, async (payments, { number, prepared }, advance) => {
         const { orderId } = prepared;
         const [row] = await payments.app.database.query((sql) =>
           sql`select id from gateway.payments where order_id = ${orderId}`
@@ -102,13 +103,13 @@ for (const operation of OPERATIONS) {
         const [transaction, ...more] = await payments.transactions(orderId);
         assert.deepEqual(more, [], `${number}`);
         if (!row) return assert.equal(transaction, undefined, `${number}: nothing was sent`);
-        pass(16 * 60_000);
+        advance(16 * 60_000);
         await payments.check(row.id);
         const payment = await payments.read(row.id);
-        const [now] = await payments.transactions(orderId);
-        assert.equal(payment.transaction_status, now?.transaction_status ?? "failure");
-        assert.equal(payment.transaction_id, now?.transaction_id ?? null);
-        assert.equal(payment.refund_amount, now?.refund_amount ?? "0.00");
+        const [latest] = await payments.transactions(orderId);
+        assert.equal(payment.transaction_status, latest?.transaction_status ?? "failure");
+        assert.equal(payment.transaction_id, latest?.transaction_id ?? null);
+        assert.equal(payment.refund_amount, latest?.refund_amount ?? "0.00");
         assert.ok(payment.refunds.every(({ status }) => status === "succeeded"), `${number}`);
         assert.ok(await timesDone(payments, operation, prepared) <= 1, `${number}`);
       });

@@ -29,7 +29,7 @@ Deno.test("order id: is generated from the payment's id by default", async () =>
   assert.equal(payment.order_id, `${payment.id}-p`);
 });
 
-Deno.test("order id: a used one is rejected for every caller, and nothing is stored or sent", async () => {
+Deno.test("order id: is rejected for every caller if it is in use, and nothing is stored or sent", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -39,11 +39,11 @@ Deno.test("order id: a used one is rejected for every caller, and nothing is sto
     await assertInUse(await post("/charge/", chargeOf(orderId), {}, key), orderId);
   }
   assert.equal(relay.times("POST /v2/charge"), 1);
-  const bobs = await payments.get("/payments/", bob);
-  assert.deepEqual(await bobs.json(), [], "nothing is stored");
+  const bobsList = await payments.get("/payments/", bob);
+  assert.deepEqual(await bobsList.json(), [], "nothing is stored");
 });
 
-Deno.test("order id: one that is in use at the gateway fails the payment", async () => {
+Deno.test("order id: if it is in use at the gateway, the payment fails", async () => {
   await using payments = await openPayments({ databaseUrl });
   const orderId = randomUUID();
   await payments.sandbox.charge("bca", { transaction_details: { order_id: orderId } });
@@ -55,7 +55,7 @@ Deno.test("order id: one that is in use at the gateway fails the payment", async
   assert.equal(payment.status_code, "406");
 });
 
-Deno.test("order id: of 30 concurrent charges one succeeds", async () => {
+Deno.test("order id: of 30 concurrent charges with the same order id one succeeds", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const orderId = randomUUID();
   const answers = await Promise.all(
@@ -81,7 +81,7 @@ Deno.test("order id: is free again after a failed charge, for the same caller on
   const payment = await parsePayment(await post("/charge/", chargeOf(orderId)), 201);
   assert.notEqual(payment.id, first.payment_id);
   assert.equal((await payments.read(first.payment_id!)).transaction_status, "failure");
-  // The successful charge uses it again.
+  // The order id is in use again, by the successful charge.
   await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
 });
 
@@ -98,7 +98,7 @@ Deno.test("order id: of 30 concurrent charges after a failed one, one succeeds",
   assert.equal((await payments.transactions(orderId)).length, 1);
 });
 
-Deno.test("order id: is free after a charge was marked failed, but not while its outcome is unknown", async () => {
+Deno.test("order id: is free after a charge was marked as failed, but not while the outcome is unknown", async () => {
   let now = Date.now();
   await using payments = await openPayments({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;
@@ -117,21 +117,22 @@ Deno.test("order id: is free after a charge was marked failed, but not while its
   assert.equal((await payments.refresh(payment.id)).is_paid, true);
 });
 
-/** Final states after which the gateway itself allows the order id again. */
-const ENDS: Record<string, (payments: TestPayments, orderId: string) => Promise<unknown>> = {
-  deny: ({ sandbox }, orderId) => sandbox.control(`transactions/${orderId}/deny`),
-  expire: ({ sandbox }, orderId) => sandbox.control(`transactions/${orderId}/expire`),
-  cancel: ({ sandbox }, orderId) => sandbox.post(`/v2/${orderId}/cancel`),
-};
+/** Changes after which the gateway itself accepts the order id again, by the resulting state. */
+const FINAL_CHANGES: Record<string, (payments: TestPayments, orderId: string) => Promise<unknown>> =
+  {
+    deny: ({ sandbox }, orderId) => sandbox.control(`transactions/${orderId}/deny`),
+    expire: ({ sandbox }, orderId) => sandbox.control(`transactions/${orderId}/expire`),
+    cancel: ({ sandbox }, orderId) => sandbox.post(`/v2/${orderId}/cancel`),
+  };
 
-for (const [status, end] of Object.entries(ENDS)) {
+for (const [status, endPayment] of Object.entries(FINAL_CHANGES)) {
   Deno.test(`order id: stays in use after ${status}`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { post, sandbox } = payments;
     await sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH");
     const orderId = randomUUID();
     const { id } = await payments.charge("gopay", { order_id: orderId });
-    await end(payments, orderId);
+    await endPayment(payments, orderId);
     assert.equal((await payments.refresh(id)).transaction_status, status);
     await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
     assert.equal((await payments.transactions(orderId)).length, 1);

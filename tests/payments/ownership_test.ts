@@ -5,8 +5,8 @@ import { assertProblem } from "../support/problem.ts";
 
 const UNKNOWN_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
-/** Every route of the document that names one payment by its id. */
-function routesOfOne(app: TestPayments["app"]): { method: string; path: string }[] {
+/** Every route of the OpenAPI document whose path contains a payment id. */
+function routesOfOnePayment(app: TestPayments["app"]): { method: string; path: string }[] {
   return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     path.startsWith("/payments/{")
       ? Object.keys(methods!).map((method) => ({ method: method.toUpperCase(), path }))
@@ -24,8 +24,8 @@ async function charge(
   return await parsePayment(await post("/charge/", body, headers, key), 201);
 }
 
-/** The problem without its request id. */
-async function notFound(response: Response): Promise<Json> {
+/** Returns the problem without its request id. */
+async function assertNotFound(response: Response): Promise<Json> {
   const { instance: _, ...rest } = await assertProblem(response, 404, "not_found");
   return rest;
 }
@@ -34,38 +34,38 @@ Deno.test("ownership: another user's payment gets the same 404 as a missing one 
   await using payments = await openPayments();
   const { app, key, sandbox } = payments;
   const bob = await app.createKey({ userId: "bob" });
-  const alices = await charge(payments, key);
-  const seen = (await sandbox.control("transactions", undefined, "GET"))[0];
+  const alicesPayment = await charge(payments, key);
+  const transactionBefore = (await sandbox.control("transactions", undefined, "GET"))[0];
 
-  const routes = routesOfOne(app);
+  const routes = routesOfOnePayment(app);
   assert.ok(routes.length >= 6);
   for (const { method, path } of routes) {
     const send = (id: string) => app.as(bob, path.replace("{pk}", id), { method });
     const answers = [
-      await notFound(await send(alices.id)),
-      await notFound(await send(UNKNOWN_ID)),
-      await notFound(await send("order-1")),
-      await notFound(await send(alices.id.toUpperCase())),
-      await notFound(await send(encodeURIComponent(`${alices.id}'--`))),
+      await assertNotFound(await send(alicesPayment.id)),
+      await assertNotFound(await send(UNKNOWN_ID)),
+      await assertNotFound(await send("order-1")),
+      await assertNotFound(await send(alicesPayment.id.toUpperCase())),
+      await assertNotFound(await send(encodeURIComponent(`${alicesPayment.id}'--`))),
     ];
     for (const answer of answers) assert.deepEqual(answer, answers[0], `${method} ${path}`);
   }
 
-  const after = await app.as(key, `/payments/${alices.id}/`);
-  assert.deepEqual(await after.json(), alices, "the payment is unchanged");
-  const [now] = await sandbox.control("transactions", undefined, "GET");
-  assert.deepEqual(now, seen, "the transaction is unchanged");
+  const after = await app.as(key, `/payments/${alicesPayment.id}/`);
+  assert.deepEqual(await after.json(), alicesPayment, "the payment is unchanged");
+  const [transactionAfter] = await sandbox.control("transactions", undefined, "GET");
+  assert.deepEqual(transactionAfter, transactionBefore, "the transaction is unchanged");
 });
 
 Deno.test("ownership: every route finds the payment for its owner and for staff", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const staff = await app.createKey({ userId: "carol", isStaff: true });
-  for (const { method, path } of routesOfOne(app)) {
+  for (const { method, path } of routesOfOnePayment(app)) {
     for (const allowed of [key, staff]) {
       const { id } = await charge(payments, key);
-      for (const written of [id, id.toUpperCase()]) {
-        const response = await app.as(allowed, path.replace("{pk}", written), { method });
+      for (const spelledId of [id, id.toUpperCase()]) {
+        const response = await app.as(allowed, path.replace("{pk}", spelledId), { method });
         const text = await response.text();
         // The action may be rejected in this state, but the payment is found.
         assert.ok([200, 400].includes(response.status), `${method} ${path}: ${text}`);
@@ -81,16 +81,16 @@ Deno.test("ownership: a list contains the caller's own payments, for staff all p
   const bob = await app.createKey({ userId: "bob" });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const owners = [key, bob, key, bob, staff];
-  const made = [];
-  for (const owner of owners) made.unshift((await charge(payments, owner)).id);
-  const listed = async (caller: string, query = "") => {
+  const createdIds = [];
+  for (const owner of owners) createdIds.unshift((await charge(payments, owner)).id);
+  const listIds = async (caller: string, query = "") => {
     const page = await (await app.as(caller, `/payments/${query}`)).json();
     return page.map(({ id }: Json) => id);
   };
   for (const query of ["", "?status=pending", "?payment_type=gopay&status=pending"]) {
-    assert.deepEqual(await listed(key, query), [made[2], made[4]]);
-    assert.deepEqual(await listed(bob, query), [made[1], made[3]]);
-    assert.deepEqual(await listed(staff, query), made);
+    assert.deepEqual(await listIds(key, query), [createdIds[2], createdIds[4]]);
+    assert.deepEqual(await listIds(bob, query), [createdIds[1], createdIds[3]]);
+    assert.deepEqual(await listIds(staff, query), createdIds);
   }
 });
 
@@ -98,33 +98,33 @@ Deno.test("ownership: another user's cursor returns only the caller's own paymen
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });
-  const bobs = await charge(payments, bob);
+  const bobsPayment = await charge(payments, bob);
   await charge(payments, key);
   await charge(payments, key);
   const response = await app.as(key, "/payments/?limit=1");
   const next = response.headers.get("link")!.match(/<(.+)>/)![1]!;
   const page = await (await app.as(bob, next)).json();
-  assert.deepEqual(page.map(({ id }: Json) => id), [bobs.id]);
+  assert.deepEqual(page.map(({ id }: Json) => id), [bobsPayment.id]);
 });
 
-Deno.test("ownership: the same Idempotency-Key of two users does not share responses", async () => {
+Deno.test("ownership: two users with the same Idempotency-Key get separate payments", async () => {
   await using payments = await openPayments();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { "Idempotency-Key": "cart-7" };
-  const alices = await charge(payments, payments.key, {}, headers);
-  const bobs = await charge(payments, bob, { gross_amount: 7 }, headers);
-  assert.notEqual(bobs.id, alices.id);
-  assert.equal(bobs.gross_amount, "7.00");
+  const alicesPayment = await charge(payments, payments.key, {}, headers);
+  const bobsPayment = await charge(payments, bob, { gross_amount: 7 }, headers);
+  assert.notEqual(bobsPayment.id, alicesPayment.id);
+  assert.equal(bobsPayment.gross_amount, "7.00");
 });
 
 Deno.test("ownership: an order id used by another user is rejected without details of their payment", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });
-  const alices = await charge(payments, key, { order_id: "order-1" });
+  const alicesPayment = await charge(payments, key, { order_id: "order-1" });
   const charged = { payment_type: "gopay", gross_amount: 7, order_id: "order-1" };
   const response = await payments.post("/charge/", charged, {}, bob);
   const problem = await assertProblem(response, 400, "duplicate_order");
-  assert.ok(!JSON.stringify(problem).includes(alices.id));
+  assert.ok(!JSON.stringify(problem).includes(alicesPayment.id));
   assert.ok(!JSON.stringify(problem).includes("alice"));
 });

@@ -9,7 +9,10 @@ const databaseUrl = await createDatabase();
 
 const ROUNDS = 8;
 
-/** The payment equals the gateway's transaction, and its history and events have no gaps or duplicates. */
+/**
+ * After a refresh, the payment equals the gateway's transaction; its history has no gaps and its
+ * events no duplicates. Returns the status.
+ */
 async function assertConverges(payments: RelayedPayments, id: string): Promise<string> {
   const refreshed = await payments.refresh(id);
   const transaction = await payments.sandbox.status(refreshed.transaction_id!);
@@ -41,12 +44,12 @@ Deno.test("races: concurrent cancel, expire, checks and payment end in the gatew
       () => post(`/payments/${id}/expire/`),
       () => payments.refresh(id),
       () => payments.check(id),
-      // The payment has the shortest way to the gateway and would win every round.
+      // The payment goes directly to the sandbox and would win each round; only odd rounds have it.
       ...round % 2
         ? [() => sandbox.call("POST", `/_sandbox/transactions/${transaction_id}/pay`)]
         : [],
     ];
-    // Each round starts with another one.
+    // Each round starts with another action.
     const order = actions.map((_, index) => actions[(index + round) % actions.length]!);
     await Promise.all(order.map((run) => run()));
     await assertConverges(payments, id);
@@ -54,7 +57,7 @@ Deno.test("races: concurrent cancel, expire, checks and payment end in the gatew
 });
 
 for (const action of ["cancel", "expire"] as const) {
-  Deno.test(`races: ${action} is rejected if the customer pays before the gateway receives it`, async () => {
+  Deno.test(`races: ${action} is rejected if the customer pays before the gateway receives the request`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { post, relay, sandbox } = payments;
     const { id, transaction_id } = await payments.charge("gopay");
@@ -70,7 +73,7 @@ for (const action of ["cancel", "expire"] as const) {
     assert.equal(await assertConverges(payments, id), "settlement");
   });
 
-  Deno.test(`races: ${action} succeeds if a status check sees it before its response`, async () => {
+  Deno.test(`races: ${action} succeeds if a status check sees the new state before the response arrives`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const { post, relay } = payments;
     const { id } = await payments.charge("gopay");
@@ -99,14 +102,14 @@ Deno.test("races: concurrent captures and a cancel of an authorization end in on
     );
     const status = await assertConverges(payments, id);
     const payment = await payments.read(id);
-    // A capture can still be cancelled, so both may have succeeded, in that order.
+    // A captured payment can still be cancelled, so a capture and then the cancel may both succeed.
     assert.ok(["capture", "cancel"].includes(status));
-    for (const [http, body] of replies) {
-      if (http === 200) continue;
-      assert.equal(http, 400, JSON.stringify(body));
+    for (const [httpStatus, body] of replies) {
+      if (httpStatus === 200) continue;
+      assert.equal(httpStatus, 400, JSON.stringify(body));
       assert.ok(["invalid_state", "gateway_error"].includes(body.code), body.code);
     }
-    const captures = [replies[0]!, replies[2]!].filter(([http]) => http === 200);
+    const captures = [replies[0]!, replies[2]!].filter(([httpStatus]) => httpStatus === 200);
     assert.ok(captures.length <= 1);
     if (status === "capture") {
       assert.equal(captures[0]![1].captured_amount, payment.captured_amount);

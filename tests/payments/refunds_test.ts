@@ -153,7 +153,7 @@ Deno.test("refund: fails and releases the reserved amount if the gateway rejects
   assert.deepEqual(whole.refunds.map(({ status }) => status), ["failed", "succeeded"]);
 });
 
-Deno.test("refund: a payment type without refunds stays settled", async () => {
+Deno.test("refund: is rejected for a payment type without refunds, and the payment stays settled", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("bca");
   await assertProblem(await refund(payments, payment), 400, "invalid_state");
@@ -217,7 +217,7 @@ Deno.test("refund: is limited to the captured amount", async () => {
   assert.equal(refunded.transaction_status, "refund");
 });
 
-Deno.test("refund: refunds made outside the service are stored and reduce the balance", async () => {
+Deno.test("refund: a refund made outside the service is stored and reduces the balance", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox } = payments;
   const payment = await payments.paid("gopay");

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 Deno.test("refund: concurrent refunds with lost responses never exceed the payment", async () => {
   let now = Date.now();
   // An open circuit breaker would refuse some of the refunds.
-  const gatewayOptions = { wait: createWaits().wait, breaker: alwaysClosed() };
+  const gatewayOptions = { wait: createWaits().wait, breaker: createClosedBreaker() };
   await using payments = await openRelayed({ databaseUrl, gatewayOptions, now: () => now });
   const { sandbox } = payments;
   const payment = await payments.paid("gopay", { gross_amount: 100_000 });
@@ -51,12 +51,12 @@ Deno.test("refund: concurrent refunds with lost responses never exceed the payme
   assert.ok(Number(after.refund_amount) <= 100_000);
 });
 
-function alwaysClosed() {
+function createClosedBreaker() {
   const permit = { responded() {}, failed() {}, abandoned() {} };
   return { state: () => "closed" as const, admit: () => permit };
 }
 
-Deno.test("refund: with unknown outcome stays reserved and is resent with the same refund_key", async () => {
+Deno.test("refund: stays reserved after an unknown outcome and is resent with the same refund_key", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { sandbox } = payments;
@@ -236,7 +236,7 @@ Deno.test("refund: a retry and concurrent checks after an unknown outcome refund
     now += 2 * MINUTE_MS;
     const [answer] = await Promise.all([
       send(),
-      // A task fails if the gateway is still processing the other call, and would be retried.
+      // A check fails while the gateway processes the other call; its job would be retried.
       ...Array.from({ length: 3 }, () => payments.check(payment.id).catch(() => {})),
     ]);
     const reply = await answer.json();

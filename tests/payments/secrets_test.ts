@@ -11,7 +11,7 @@ import { ACCEPTED_CARD, CLIENT_KEY, type Json, SERVER_KEY } from "../support/gat
 
 const DENIED_CARD = "4911111111111113";
 
-/** Records everything the service returns, and the secrets it must not contain. */
+/** Records the service's responses, and the secrets that they must not contain. */
 interface Recorder {
   /** Values that may appear only in requests to the gateway. */
   secrets: Set<string>;
@@ -20,7 +20,7 @@ interface Recorder {
   post(path: string, body?: Json, headers?: HeadersInit): Promise<Json>;
   get(path: string): Promise<Json>;
   /** The body of a card charge; its token is added to the secrets. */
-  card(kind: "card" | "card_3ds" | "card_auth", number?: string): Promise<Json>;
+  createCardRequest(kind: "card" | "card_3ds" | "card_auth", number?: string): Promise<Json>;
 }
 
 function recordResponses(payments: RelayedPayments): Recorder {
@@ -29,7 +29,7 @@ function recordResponses(payments: RelayedPayments): Recorder {
     ...[payments.key, ACCEPTED_CARD, DENIED_CARD],
   ]);
   const answers: string[] = [];
-  async function keep(pending: Promise<Response>): Promise<Json> {
+  async function record(pending: Promise<Response>): Promise<Json> {
     const answer = await pending;
     const text = await answer.text();
     answers.push(JSON.stringify([...answer.headers]), text);
@@ -38,9 +38,9 @@ function recordResponses(payments: RelayedPayments): Recorder {
   return {
     secrets,
     answers,
-    post: (path, body, headers) => keep(payments.post(path, body, headers)),
-    get: (path) => keep(payments.get(path)),
-    async card(kind, number) {
+    post: (path, body, headers) => record(payments.post(path, body, headers)),
+    get: (path) => record(payments.get(path)),
+    async createCardRequest(kind, number) {
       const body = await chargeRequest(payments.sandbox, kind, number);
       secrets.add(body.token_id);
       return body;
@@ -74,11 +74,11 @@ function unhex(text: string): string {
   );
 }
 
-function assertAbsent(what: string, texts: string[], secrets: Iterable<string>): void {
+function assertAbsent(place: string, texts: string[], secrets: Iterable<string>): void {
   assert.ok(texts.length > 0);
   for (const secret of secrets) {
     for (const text of texts) {
-      assert.ok(!text.includes(secret), `${what} has ${secret}: ${text.slice(0, 2_000)}`);
+      assert.ok(!text.includes(secret), `${place} contains ${secret}: ${text.slice(0, 2_000)}`);
     }
   }
 }
@@ -90,7 +90,7 @@ async function assertNoLeak(
   // The gateway signs each status and notification; a leaked signature allows forged notifications.
   const transactions = await payments.sandbox.control("transactions", undefined, "GET");
   for (const { signature_key } of transactions) secrets.add(signature_key);
-  assertAbsent("an answer", answers, secrets);
+  assertAbsent("a response", answers, secrets);
   const savedTokens = transactions.flatMap((each: Json) => each.saved_token_id ?? []);
   const secretsAndTokens = [...secrets, ...savedTokens];
   assertAbsent("the database", await dump(payments.databaseUrl), secretsAndTokens);
@@ -105,7 +105,7 @@ Deno.test("secrets: no card number, token, key or signature is stored, logged or
   const { sandbox, app } = payments;
   const recorded = recordResponses(payments);
 
-  const paid = await recorded.post("/charge/", await recorded.card("card"), newKey());
+  const paid = await recorded.post("/charge/", await recorded.createCardRequest("card"), newKey());
   assert.equal(paid.transaction_status, "capture");
   await sandbox.control(`transactions/${paid.transaction_id}/settle`);
   await recorded.get(`/payments/${paid.id}/check_status/`);
@@ -113,17 +113,17 @@ Deno.test("secrets: no card number, token, key or signature is stored, logged or
   await recorded.get(`/payments/${paid.id}/`);
   await recorded.get("/payments/");
 
-  const held = await recorded.post("/charge/", await recorded.card("card_auth"));
-  await recorded.post(`/payments/${held.id}/capture/`, {}, newKey());
+  const authorized = await recorded.post("/charge/", await recorded.createCardRequest("card_auth"));
+  await recorded.post(`/payments/${authorized.id}/capture/`, {}, newKey());
   const denied = await recorded.post(
     "/charge/",
-    await recorded.card("card", DENIED_CARD),
+    await recorded.createCardRequest("card", DENIED_CARD),
     newKey(),
   );
   assert.equal(denied.transaction_status, "deny");
 
-  const redirected = await recorded.post("/charge/", await recorded.card("card_3ds"));
-  // Only the customer needs the redirect URL.
+  const redirected = await recorded.post("/charge/", await recorded.createCardRequest("card_3ds"));
+  // The redirect URL is for the customer only, so it must not be logged.
   const redirect = redirected.redirect_url.split("/").at(-1);
   const logged = app.logged().map((line) => JSON.stringify(line));
   assertAbsent("the log", logged, [redirect]);
@@ -141,12 +141,12 @@ Deno.test("secrets: no card number, token, key or signature is stored, logged or
 Deno.test("secrets: a saved token appears only in the gateway_response of check_status", async () => {
   await using payments = await openRelayed({ env: ENV });
   const recorded = recordResponses(payments);
-  const body = { ...await recorded.card("card"), save_token_id: true };
+  const body = { ...await recorded.createCardRequest("card"), save_token_id: true };
   const { id, transaction_id } = await recorded.post("/charge/", body, newKey());
   const { saved_token_id } = await payments.sandbox.status(transaction_id);
   assert.ok(saved_token_id);
   await recorded.get(`/payments/${id}/`);
-  assertAbsent("an answer", recorded.answers, [saved_token_id]);
+  assertAbsent("a response", recorded.answers, [saved_token_id]);
   const { gateway_response } = await (await payments.get(`/payments/${id}/check_status/`)).json();
   assert.equal(gateway_response.saved_token_id, saved_token_id);
   assert.equal("signature_key" in gateway_response, false);
@@ -166,7 +166,7 @@ Deno.test("secrets: gateway failures and rejected requests reveal no secret", as
       const orderId = randomUUID();
       const prepared = {
         path: "/charge/",
-        body: { ...await recorded.card("card"), order_id: orderId },
+        body: { ...await recorded.createCardRequest("card"), order_id: orderId },
         orderId,
       };
       const answer = await sendIntoFault(payments, {
@@ -184,13 +184,13 @@ Deno.test("secrets: gateway failures and rejected requests reveal no secret", as
     });
   }
   await t.step("a token used twice", async () => {
-    const body = await recorded.card("card");
+    const body = await recorded.createCardRequest("card");
     await recorded.post("/charge/", body);
     const problem = await recorded.post("/charge/", body);
     assert.equal(problem.gateway_status_code, "411");
   });
   await t.step("an invalid request", async () => {
-    const body = await recorded.card("card");
+    const body = await recorded.createCardRequest("card");
     await recorded.post("/charge/", { ...body, gross_amount: -1 });
     await recorded.post("/charge/", { ...body, token_id: body.token_id.padEnd(300, "x") });
     await recorded.post("/charge/", { ...body, token_id: [body.token_id] });
@@ -205,7 +205,7 @@ Deno.test("secrets: a card number and CVV sent by mistake are not stored, logged
   const recorded = recordResponses(payments);
   const cvv = "cvv-90210", number = "5211111111111117";
   recorded.secrets.add(cvv).add(number);
-  const body = await recorded.card("card");
+  const body = await recorded.createCardRequest("card");
   for (
     const mistake of [
       { card_number: number, card_cvv: cvv },
@@ -216,7 +216,9 @@ Deno.test("secrets: a card number and CVV sent by mistake are not stored, logged
     await recorded.post("/charge/", { ...body, ...mistake }, newKey());
   }
   await assertNoLeak(payments, recorded);
-  for (const { body } of payments.relay.received) assertAbsent("a call", [body], [cvv, number]);
+  for (const { body } of payments.relay.received) {
+    assertAbsent("a gateway call", [body], [cvv, number]);
+  }
 });
 
 /** Gateway responses that repeat the token they were sent. */
@@ -228,11 +230,11 @@ const ECHOES: Record<string, (token: string) => Response> = {
       validation_messages: [`token_id ${token} by ${SERVER_KEY}`],
     }),
   "a failure": (token) => Response.json({ status_code: "500", status_message: token }),
-  "a page": (token) => new Response(`<html>${token} ${SERVER_KEY}</html>`, { status: 502 }),
+  "an HTML page": (token) => new Response(`<html>${token} ${SERVER_KEY}</html>`, { status: 502 }),
   "a denial": (token) =>
     Response.json({
       status_code: "202",
-      status_message: `The bank does not take ${token} of ${SERVER_KEY}`,
+      status_message: `The bank declined ${token} of ${SERVER_KEY}`,
       transaction_id: randomUUID(),
       transaction_status: "deny",
       gross_amount: "44000.00",
@@ -253,8 +255,8 @@ const ECHOES: Record<string, (token: string) => Response> = {
 };
 
 Deno.test("secrets: a token that the gateway repeats is not stored, logged or returned", async (t) => {
-  for (const [what, echo] of Object.entries(ECHOES)) {
-    await t.step(what, async () => {
+  for (const [caseName, echo] of Object.entries(ECHOES)) {
+    await t.step(caseName, async () => {
       await using payments = await openRelayed({ env: ENV });
       const recorded = recordResponses(payments);
       payments.relay.intercept = (request, pass) =>
@@ -263,7 +265,7 @@ Deno.test("secrets: a token that the gateway repeats is not stored, logged or re
           : pass();
       const { id, payment_id } = await recorded.post(
         "/charge/",
-        await recorded.card("card"),
+        await recorded.createCardRequest("card"),
         newKey(),
       );
       await recorded.get(`/payments/${id ?? payment_id}/`);
@@ -277,19 +279,19 @@ Deno.test("secrets: a server key that the gateway rejects is not stored, logged 
   const serverKey = `Mid-server-${randomUUID()}`;
   await using payments = await openRelayed({ databaseUrl, env: ENV });
   const { id } = await payments.charge("gopay");
-  await using wrong = await openApp({
+  await using misconfigured = await openApp({
     databaseUrl,
     env: { ...ENV, DATABASE_URL: databaseUrl, GATEWAY_SERVER_KEY: serverKey },
     gatewayUrl: payments.relay.url,
     serverKey,
   });
   const answers = await Promise.all([
-    wrong.as(payments.key, `/payments/${id}/check_status/`),
-    wrong.as(payments.key, `/payments/${id}/cancel/`, { method: "POST" }),
+    misconfigured.as(payments.key, `/payments/${id}/check_status/`),
+    misconfigured.as(payments.key, `/payments/${id}/cancel/`, { method: "POST" }),
   ].map(async (each) => await (await each).text()));
   for (const answer of answers) assert.equal(JSON.parse(answer).code, "gateway_authentication");
   const secrets = [serverKey, btoa(`${serverKey}:`)];
-  assertAbsent("an answer", answers, secrets);
+  assertAbsent("a response", answers, secrets);
   assertAbsent("the database", await dump(databaseUrl), secrets);
-  assertAbsent("the log", wrong.logged().map((line) => JSON.stringify(line)), secrets);
+  assertAbsent("the log", misconfigured.logged().map((line) => JSON.stringify(line)), secrets);
 });

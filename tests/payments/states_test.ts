@@ -63,7 +63,7 @@ const PAIRS: Pair[] = COLUMNS.flatMap((from) => {
   return COLUMNS.map((to, index) => ({ from, to, mark: marks[index]!, name: `${from} to ${to}` }));
 });
 
-/** The events of entering a state if no event was sent before. */
+/** The events that entering a state sends if none was sent before. */
 const EVENTS_ON_ENTRY: Record<PaymentStatus, string[]> = {
   pending: ["payment_received"],
   authorize: ["payment_received"],
@@ -103,7 +103,7 @@ Deno.test("payment states: the table of these tests covers every pair of states"
   for (const { mark, name } of PAIRS) assert.ok(mark in STEPS, name);
 });
 
-Deno.test("payment states: every pair of states is forward, revived, duplicate or stale as in the table", () => {
+Deno.test("payment states: the step between every pair of states is as in the table", () => {
   for (const { from, to, mark, name } of PAIRS) {
     const { latest, other } = STEPS[mark]!;
     assert.equal(
@@ -115,7 +115,7 @@ Deno.test("payment states: every pair of states is forward, revived, duplicate o
     assert.equal(
       stepTo(knownState(from), reportedState(to, { refunded: null })),
       other,
-      `${name}, no sum`,
+      `${name}, no refunded amount`,
     );
   }
 });
@@ -138,7 +138,7 @@ Deno.test("payment states: every report about a rejected charge is stale", () =>
   }
 });
 
-Deno.test("payment states: the first report has an event although the state stays pending", () => {
+Deno.test("payment states: the first report sends an event although the state stays pending", () => {
   const waiting = knownState("pending", { isAnswered: false, fraud: null });
   assert.equal(stepTo(waiting, reportedState("pending")), "same");
   assert.deepEqual(eventsOf(waiting, reportedState("pending"), false), ["payment_received"]);
@@ -177,7 +177,7 @@ Deno.test("payment states: the first report about a charge that was marked faile
   );
 });
 
-Deno.test("payment states: a challenge can be accepted or denied and does not return", () => {
+Deno.test("payment states: a challenge can be accepted or denied, and a later challenge report changes nothing", () => {
   for (const status of ["capture", "authorize"] as const) {
     const challenged = knownState(status, { fraud: "challenge" });
     assert.equal(stepTo(challenged, reportedState(status)), "same");
@@ -192,7 +192,7 @@ Deno.test("payment states: a challenge can be accepted or denied and does not re
   }
 });
 
-Deno.test("payment events: a challenge sends payment_received, its acceptance payment_settled", () => {
+Deno.test("payment events: a challenge sends payment_received, and its acceptance sends payment_settled", () => {
   const challenge = reportedState("capture", { fraud: "challenge" });
   const challenged = knownState("capture", { fraud: "challenge" });
   assert.deepEqual(eventsOf(knownState("pending"), challenge, false), ["payment_received"]);
@@ -204,15 +204,15 @@ Deno.test("payment events: a challenge sends payment_received, its acceptance pa
     eventsOf(challenged, reportedState("partial_refund", { refunded: 7 }), false),
     ["payment_settled", "payment_refunded"],
   );
-  const held = knownState("authorize", { fraud: "challenge" });
+  const challengedAuthorization = knownState("authorize", { fraud: "challenge" });
   assert.deepEqual(
-    eventsOf(held, reportedState("authorize"), false),
+    eventsOf(challengedAuthorization, reportedState("authorize"), false),
     [],
     "an authorization is not paid",
   );
 });
 
-Deno.test("payment states: a larger refunded amount is a change in every refundable state", () => {
+Deno.test("payment states: a refund report with a larger amount is a change except in failed states", () => {
   for (
     const { from, to, mark, name } of PAIRS.filter((pair) => REFUND_STATUSES.includes(pair.to))
   ) {
@@ -261,8 +261,8 @@ Deno.test("payment events: a chargeback sends one event, also together with a re
   }
 });
 
-Deno.test("payment states: is_paid, is_pending, is_failed, is_expired and the allowed actions of each state", () => {
-  const meaning = (status: PaymentStatus, fraud: string | null) => {
+Deno.test("payment states: each state has the expected is_paid, is_pending, is_failed, is_expired and actions", () => {
+  const describeState = (status: PaymentStatus, fraud: string | null) => {
     const state = { status, fraud };
     const labels = [
       isPaid(state) && "paid",
@@ -295,8 +295,8 @@ Deno.test("payment states: is_paid, is_pending, is_failed, is_expired and the al
     ["partial_chargeback", "accept", "paid"],
   ];
   assert.deepEqual(new Set(expected.map(([status]) => status)), new Set(PAYMENT_STATUSES));
-  for (const [status, fraud, meanings] of expected) {
-    assert.equal(meaning(status, fraud), meanings, `${status} ${fraud}`);
+  for (const [status, fraud, description] of expected) {
+    assert.equal(describeState(status, fraud), description, `${status} ${fraud}`);
   }
 });
 

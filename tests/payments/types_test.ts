@@ -30,6 +30,7 @@ const INSTRUCTIONS = [
 type Instruction = (typeof INSTRUCTIONS)[number];
 
 interface Expected {
+  /** The instructions that the customer needs. */
   needs: Instruction[];
   /** Fields that name the bank, store or acquirer. */
   issuer?: Partial<Payment>;
@@ -104,8 +105,8 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
       expected.needs,
     );
     await assertLinksOpen(payment);
-    assert.equal(payment.transaction_time, utc(answered.transaction_time));
-    assert.equal(payment.expiry_time, utc(answered.expiry_time));
+    assert.equal(payment.transaction_time, toUtc(answered.transaction_time));
+    assert.equal(payment.expiry_time, toUtc(answered.expiry_time));
     const lifetime = Date.parse(payment.expiry_time!) - Date.parse(payment.transaction_time!);
     assert.equal(lifetime, expected.seconds * 1_000);
     assert.deepEqual(await payments.read(id), payment, "the response equals the stored payment");
@@ -120,7 +121,7 @@ for (const [kind, expected] of Object.entries(EXPECTED) as [ChargeKind, Expected
       status_code: "200",
       captured_amount: "44000.00",
       net_amount: "44000.00",
-      settlement_time: utc(settlement_time),
+      settlement_time: toUtc(settlement_time),
       transaction_time: payment.transaction_time,
       is_paid: true,
       is_pending: false,
@@ -336,7 +337,7 @@ Deno.test("charge: the payment_ref sent to the gateway is not part of the return
   }
 });
 
-Deno.test("check_status: a customer fee and missing fields do not change the requested amount and metadata", async () => {
+Deno.test("check_status: a customer fee does not change the stored amounts, and metadata stays null", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("gopay");
   await payments.sandbox.control(`transactions/${transaction_id}/pay`, { fee: 5_000 });
@@ -372,8 +373,8 @@ Deno.test("charge: sends the exact amount to the gateway", async () => {
 });
 
 /** Converts the gateway's local time (Western Indonesia, UTC+7). */
-function utc(wib: string): string {
-  return new Date(`${wib.replace(" ", "T")}+07:00`).toISOString();
+function toUtc(localTime: string): string {
+  return new Date(`${localTime.replace(" ", "T")}+07:00`).toISOString();
 }
 
 /** Every link opens, and the QR code is an image. */

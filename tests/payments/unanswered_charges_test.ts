@@ -18,7 +18,10 @@ const databaseUrl = await createDatabase();
 
 const NOT_FOUND = { status_code: "404", status_message: "Transaction doesn't exist." };
 
-/** Sends a charge whose response is lost (it was made) or that never arrived (`reset`); returns the payment's id. */
+/**
+ * Sends a charge and loses its response (`answer_lost`) or the request itself (`reset`). Returns the
+ * payment's id.
+ */
 async function chargeWithoutResponse(
   { post, sandbox }: RelayedPayments,
   fault: "answer_lost" | "reset",
@@ -82,14 +85,14 @@ Deno.test("check_payment_status: a charge that was paid before it was found is s
   assert.deepEqual(await payments.events(id), ["payment_settled"]);
 });
 
-/** Differences that make it another party's transaction, with the same order id, amount and type. */
+/** Changes to a status response so that the transaction of this order is not the payment's own. */
 const FOREIGN: Record<string, Json> = {
-  "of another payment of ours": { metadata: { payment_ref: randomUUID() } },
+  "with the reference of another payment": { metadata: { payment_ref: randomUUID() } },
   "without a reference": { metadata: null },
   "with a reference that is not a string": { metadata: { payment_ref: [1] } },
 };
 
-/** Contradictions: the transaction has our reference but is not what was charged. */
+/** Changes that keep the payment's reference but contradict the charge. */
 const CONTRADICTORY: Record<string, Json> = {
   "of a smaller amount": { gross_amount: "43999.00" },
   "of a larger amount": { gross_amount: "44001.00" },
@@ -97,9 +100,9 @@ const CONTRADICTORY: Record<string, Json> = {
   "in an unknown state": { transaction_status: "dreaming" },
 };
 
-Deno.test("check_payment_status: takes over a transaction of the same order only if everything matches", async (t) => {
-  for (const [what, change] of Object.entries({ ...FOREIGN, ...CONTRADICTORY })) {
-    await t.step(what, async () => {
+Deno.test("check_payment_status: takes over a transaction of the same order only if reference, amount, type and state match", async (t) => {
+  for (const [caseName, change] of Object.entries({ ...FOREIGN, ...CONTRADICTORY })) {
+    await t.step(caseName, async () => {
       let now = Date.now();
       await using payments = await openRelayed({ databaseUrl, now: () => now });
       const order_id = randomUUID();
@@ -111,7 +114,7 @@ Deno.test("check_payment_status: takes over a transaction of the same order only
       await payments.sandbox.control(`transactions/${order_id}/pay`);
       const { intercept } = payments.relay;
       alterStatus(payments, (answer) => merge(answer, change));
-      const isContradictory = Object.hasOwn(CONTRADICTORY, what);
+      const isContradictory = Object.hasOwn(CONTRADICTORY, caseName);
       await assert.rejects(payments.check(id), {
         name: isContradictory ? "GatewayAPIError" : "PostponeJob",
       });
@@ -142,7 +145,7 @@ Deno.test("charge: another party's paid transaction with the same order id never
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { post, sandbox } = payments;
 
-  async function orderPaidByAnother(): Promise<Json> {
+  async function createOrderPaidByAnother(): Promise<Json> {
     const order_id = randomUUID();
     await sandbox.paid("gopay", { transaction_details: { order_id } });
     return { payment_type: "gopay", gross_amount: 44_000, order_id };
@@ -161,7 +164,7 @@ Deno.test("charge: another party's paid transaction with the same order id never
 
   await t.step("the gateway rejects the order id", async () => {
     const problem = await assertProblem(
-      await post("/charge/", await orderPaidByAnother()),
+      await post("/charge/", await createOrderPaidByAnother()),
       400,
       "duplicate_order",
     );
@@ -170,7 +173,7 @@ Deno.test("charge: another party's paid transaction with the same order id never
   });
 
   await t.step("the charge did not arrive, and a task checks it", async () => {
-    const id = await chargeWithoutResponse(payments, "reset", await orderPaidByAnother());
+    const id = await chargeWithoutResponse(payments, "reset", await createOrderPaidByAnother());
     await assert.rejects(payments.check(id), PostponeJob);
     now = await minutesAfterCreation(payments, id, 16);
     await payments.check(id);
@@ -178,7 +181,7 @@ Deno.test("charge: another party's paid transaction with the same order id never
   });
 
   await t.step("the charge did not arrive and is retried", async () => {
-    const body = await orderPaidByAnother();
+    const body = await createOrderPaidByAnother();
     const headers = newKey();
     await sandbox.fault("charge", "reset");
     const { payment_id } = await (await post("/charge/", body, headers)).json();
@@ -193,7 +196,7 @@ Deno.test("charge: another party's paid transaction with the same order id never
   });
 
   await t.step("the caller tries to cancel, expire or refund it", async () => {
-    const body = await orderPaidByAnother();
+    const body = await createOrderPaidByAnother();
     const id = await chargeWithoutResponse(payments, "reset", body);
     for (const action of ["cancel", "expire", "refund"]) {
       await assertProblem(await post(`/payments/${id}/${action}/`), 400, "invalid_state");
@@ -203,16 +206,16 @@ Deno.test("charge: another party's paid transaction with the same order id never
   });
 });
 
-Deno.test("check_payment_status: marks a charge failed that the gateway does not find after 15 minutes, not earlier", async () => {
+Deno.test("check_payment_status: marks a charge as failed if the gateway does not find it after 15 minutes, not earlier", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000 };
   const id = await chargeWithoutResponse(payments, "reset", body);
-  for (const early of [0, 1, 14.9]) {
-    now = await minutesAfterCreation(payments, id, early);
-    const putOff = await payments.check(id).then(() => assert.fail(), (error) => error);
-    assert.ok(putOff instanceof PostponeJob);
-    assert.equal(putOff.until.getTime(), await minutesAfterCreation(payments, id, 15));
+  for (const minutes of [0, 1, 14.9]) {
+    now = await minutesAfterCreation(payments, id, minutes);
+    const postponed = await payments.check(id).then(() => assert.fail(), (error) => error);
+    assert.ok(postponed instanceof PostponeJob);
+    assert.equal(postponed.until.getTime(), await minutesAfterCreation(payments, id, 15));
     assert.equal((await payments.read(id)).transaction_status, "pending");
     assert.equal((await payments.refresh(id)).transaction_status, "pending");
   }
@@ -228,7 +231,7 @@ Deno.test("check_payment_status: marks a charge failed that the gateway does not
   );
 });
 
-Deno.test("check_status: does not mark a missing charge failed, however late", async () => {
+Deno.test("check_status: does not mark a charge as failed even if the gateway does not find it after an hour", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000 };
@@ -239,7 +242,7 @@ Deno.test("check_status: does not mark a missing charge failed, however late", a
   assert.equal(answer.payment.transaction_status, "pending");
 });
 
-Deno.test("check_status: revives a charge that was marked failed and was paid", async () => {
+Deno.test("check_status: revives a charge that was paid after it was marked as failed", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: randomUUID() };
@@ -312,12 +315,12 @@ async function runForADay(app: TestApp, advance: (ms: number) => void): Promise<
 }
 
 for (
-  const [what, gateway] of Object.entries({
+  const [caseName, gateway] of Object.entries({
     "a wrong server key": { serverKey: "SB-Mid-server-other" },
     "the key of another merchant": {},
   })
 ) {
-  Deno.test(`check_pending_payments: pending payments are unchanged after a day with ${what}`, async () => {
+  Deno.test(`check_pending_payments: payments that the gateway confirmed are unchanged after a day with ${caseName}`, async () => {
     // A sweep reads all payments, so this test needs its own database.
     const databaseUrl = await createDatabase();
     let now = Date.now();
@@ -326,16 +329,16 @@ for (
     const known = await Promise.all(
       (["bca", "gopay", "card_auth", "qris", "dana"] as const).map((kind) => payments.charge(kind)),
     );
-    // With a wrong key nothing proves that a charge was never made; another merchant's key gets 404.
+    // A wrong key gets 401, which proves nothing. Another merchant's key gets 404: not found.
     const isKeyRefused = "serverKey" in gateway;
-    const lost = await chargeWithoutResponse(payments, "answer_lost", {
+    const lostId = await chargeWithoutResponse(payments, "answer_lost", {
       payment_type: "gopay",
       gross_amount: 44_000,
     });
     const before = await Promise.all(known.map(({ id }) => payments.read(id)));
 
     if (!isKeyRefused) alterStatus(payments, () => NOT_FOUND);
-    await using wrong = await openApp({
+    await using misconfigured = await openApp({
       databaseUrl,
       gatewayUrl: relay.url,
       serverKey: SERVER_KEY,
@@ -343,7 +346,7 @@ for (
       now: () => now,
     });
     const callsBefore = relay.received.length;
-    const runs = await runForADay(wrong, (ms) => now += ms);
+    const runs = await runForADay(misconfigured, (ms) => now += ms);
     assert.ok(runs > 50 && relay.received.length - callsBefore > 50, "the payments were checked");
     for (const [index, { id }] of known.entries()) {
       assert.deepEqual(
@@ -352,7 +355,7 @@ for (
       );
     }
     assert.equal(
-      (await payments.read(lost)).transaction_status,
+      (await payments.read(lostId)).transaction_status,
       isKeyRefused ? "pending" : "failure",
     );
 
@@ -362,8 +365,8 @@ for (
       const refreshed = await payments.refresh(id);
       assert.equal(refreshed.transaction_status, transaction_status.toLowerCase());
     }
-    assert.equal((await payments.refresh(lost)).transaction_status, "pending");
-    assert.ok((await payments.read(lost)).transaction_id);
+    assert.equal((await payments.refresh(lostId)).transaction_status, "pending");
+    assert.ok((await payments.read(lostId)).transaction_id);
   });
 }
 
@@ -373,8 +376,8 @@ Deno.test("check_pending_payments: resolves charges with unknown outcome althoug
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app } = payments;
   const body = { payment_type: "gopay", gross_amount: 44_000 };
-  const made = await chargeWithoutResponse(payments, "answer_lost", body);
-  const never = await chargeWithoutResponse(payments, "reset", body);
+  const madeId = await chargeWithoutResponse(payments, "answer_lost", body);
+  const missingId = await chargeWithoutResponse(payments, "reset", body);
   // The jobs that the charges enqueued are lost.
   await app.database.query((sql) => sql`delete from gateway.jobs`);
   for (let minute = 0; minute < 20; minute += 5) {
@@ -382,10 +385,10 @@ Deno.test("check_pending_payments: resolves charges with unknown outcome althoug
     await checkPendingPayments(app.deps);
     await runDueJobs(app);
   }
-  const found = await payments.read(made);
+  const found = await payments.read(madeId);
   assert.ok(found.transaction_id);
   assert.equal(found.transaction_status, "pending");
-  assert.equal((await payments.read(never)).transaction_status, "failure");
+  assert.equal((await payments.read(missingId)).transaction_status, "failure");
 });
 
 Deno.test("check_payment_status: is retried after a gateway failure", async () => {
@@ -407,7 +410,7 @@ Deno.test("check_payment_status: is retried after a gateway failure", async () =
   assert.ok((await payments.read(id)).transaction_id);
 });
 
-Deno.test("check_payment_status: a DANA charge is marked failed after a day, since DANA is not found by order id", async () => {
+Deno.test("check_payment_status: a DANA charge, which cannot be found by order id, is marked as failed after 25 hours", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const body = { payment_type: "dana", gross_amount: 44_000 };
@@ -422,7 +425,7 @@ Deno.test("check_payment_status: a DANA charge is marked failed after a day, sin
   assert.equal((await payments.read(id)).transaction_status, "failure");
 });
 
-Deno.test("charge: a DANA retry with the same key succeeds at first and has an unknown outcome later", async () => {
+Deno.test("charge: a DANA retry with the same key succeeds within 5 minutes and has an unknown outcome later", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   for (const isLater of [false, true]) {
@@ -430,7 +433,7 @@ Deno.test("charge: a DANA retry with the same key succeeds at first and has an u
     const headers = newKey();
     await sandbox.fault("charge", "answer_lost");
     const { payment_id } = await (await post("/charge/", body, headers)).json();
-    // The gateway's own idempotency key has expired by then.
+    // The gateway's own idempotency key expires after 5 minutes.
     if (isLater) await sandbox.advance(301);
     const again = await post("/charge/", body, headers);
     const [transaction, ...more] = await payments.transactions(body.order_id);

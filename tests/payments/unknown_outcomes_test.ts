@@ -51,7 +51,7 @@ const UNUSABLE_RESPONSES: Record<string, (answer: Json) => Response> = {
 };
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: after each gateway fault the caller gets its outcome, and a job resolves it`, async (t) => {
+  Deno.test(`${operation.name}: after each gateway fault the caller gets the outcome, and a job resolves an unknown one`, async (t) => {
     const waits = createWaits();
     let now = Date.now();
     await using payments = await openRelayed({
@@ -80,8 +80,8 @@ for (const operation of OPERATIONS) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { relay } = payments;
-    for (const [what, replace] of Object.entries(UNUSABLE_RESPONSES)) {
-      await t.step(what, async () => {
+    for (const [caseName, replace] of Object.entries(UNUSABLE_RESPONSES)) {
+      await t.step(caseName, async () => {
         const prepared = await operation.prepare(payments);
         const { intercept } = relay;
         relay.intercept = async (request, pass) => {
@@ -107,7 +107,7 @@ async function assertError(
   [status, code, outcome]: ExpectedError,
 ): Promise<string> {
   const problem = await assertProblem(answer, status, code);
-  // The detail is the gateway's message, if it sent a response.
+  // The detail is the gateway's message; null if the gateway sent no response.
   assert.equal(problem.detail === null, status > 500, code);
   assert.equal(problem.outcome, outcome);
   assert.equal(problem.order_id, orderId);
@@ -126,7 +126,7 @@ async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<voi
   assert.ok(app.enqueued.some((each) => each.id === job!.id));
 }
 
-/** The payment equals the gateway's transaction; without one it is still pending. */
+/** The payment equals the gateway's transaction; without a transaction, it is still pending. */
 async function assertMatchesGateway(
   payments: RelayedPayments,
   operation: Operation,
@@ -142,7 +142,7 @@ async function assertMatchesGateway(
   const [job] = await jobsOf(payments.app, id);
   assert.equal(job!.status, transaction ? "succeeded" : "queued");
   if (operation.name === "refund") {
-    // A refund is the only operation that the job sends again, so it must succeed.
+    // The job sends no operation again except a refund, so the refund must succeed.
     assert.deepEqual(payment.refunds.map(({ status }) => status), ["succeeded"]);
     assert.equal(operation.timesDone(transaction), 1);
   }
@@ -175,7 +175,7 @@ Deno.test("charge: payment, order id and idempotency key are stored before the g
   assert.equal((await charging).status, 201);
 });
 
-Deno.test("refund: is stored and reserved before the gateway call", async () => {
+Deno.test("refund: is stored and its amount reserved before the gateway call", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { relay } = payments;
   const { id } = await payments.paid("gopay");
@@ -296,7 +296,7 @@ Deno.test("circuit breaker: while it is open, no operation is stored or sent", a
   assert.deepEqual(await rowCounts(payments), before);
 });
 
-/** Counts of all rows that an operation could write. */
+/** Counts that change if an operation is stored. */
 async function rowCounts({ app }: RelayedPayments): Promise<unknown> {
   return await app.database.query((sql) =>
     sql`select
@@ -307,20 +307,20 @@ async function rowCounts({ app }: RelayedPayments): Promise<unknown> {
   );
 }
 
-Deno.test("cancel: rejected until the gateway finds a charge whose response was lost", async () => {
+Deno.test("cancel: is rejected if the gateway does not find the charge, and works if only its response was lost", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   await sandbox.fault("charge", "reset");
-  const lost = (await (await post("/charge/", body)).json()).payment_id;
-  const early = await post(`/payments/${lost}/cancel/`);
+  const missingId = (await (await post("/charge/", body)).json()).payment_id;
+  const early = await post(`/payments/${missingId}/cancel/`);
   assert.ok(early.headers.has("Retry-After"));
   const problem = await assertProblem(early, 400, "invalid_state");
-  assert.deepEqual([problem.payment_id, problem.outcome], [lost, "refused"]);
+  assert.deepEqual([problem.payment_id, problem.outcome], [missingId, "refused"]);
 
   await sandbox.fault("charge", "answer_lost");
-  const made = (await (await post("/charge/", body)).json()).payment_id;
-  const cancelled = await (await post(`/payments/${made}/cancel/`)).json();
+  const madeId = (await (await post("/charge/", body)).json()).payment_id;
+  const cancelled = await (await post(`/payments/${madeId}/cancel/`)).json();
   assert.equal(cancelled.transaction_status, "cancel");
-  assert.deepEqual(await payments.events(made), ["payment_received", "payment_cancelled"]);
+  assert.deepEqual(await payments.events(madeId), ["payment_received", "payment_cancelled"]);
 });

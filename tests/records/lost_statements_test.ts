@@ -21,35 +21,35 @@ import {
   subscriptionRequest,
 } from "../support/records/requests.ts";
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /** More statements than any operation runs. */
 const MAX_STATEMENTS = 40;
 
 /**
- * Longer than every lease, so that a request or job can be resumed; shorter than the gateway
- * remembers an idempotency key.
+ * Longer than every lease, so that a request or job can be resumed; shorter than the time for which
+ * the gateway remembers an idempotency key.
  */
-const SOON = 2 * MINUTE + 1;
+const AFTER_LEASES_MS = 2 * MINUTE_MS + 1;
 
 type Table = "invoices" | "subscriptions";
 
-interface Lossy extends RelayedPayments {
+interface LossyService extends RelayedPayments {
   advance(ms: number): void;
-  lossy: ReturnType<typeof createLossyDatabase>;
+  losses: ReturnType<typeof createLossyDatabase>;
   /** Runs the scheduled checks, then jobs until none is due. */
   runBackground(): Promise<void>;
 }
 
-async function openLossy(): Promise<Lossy> {
-  const lossy = createLossyDatabase();
+async function openLossyService(): Promise<LossyService> {
+  const losses = createLossyDatabase();
   let now = Date.now();
   // A database for each test, because the scheduled checks read all rows.
   const databaseUrl = await createDatabase();
-  const payments = await openRelayed({ databaseUrl, now: () => now, ...lossy });
+  const payments = await openRelayed({ databaseUrl, now: () => now, ...losses });
   return {
     ...payments,
-    lossy,
+    losses,
     advance: (ms) => now += ms,
     async runBackground() {
       const { deps } = payments.app;
@@ -76,9 +76,9 @@ interface Operation {
   call: string;
   table: Table;
   status: number;
-  prepare(lossy: Lossy): Promise<Prepared>;
+  prepare(service: LossyService): Promise<Prepared>;
   /** The status of the record afterwards, and its events. */
-  ends: string;
+  finalStatus: string;
   events: string[];
 }
 
@@ -92,7 +92,7 @@ const OPERATIONS: Operation[] = [
       const body = invoiceRequest();
       return Promise.resolve({ path: "/invoices/", body, id: null, name: body.order_id });
     },
-    ends: "sent",
+    finalStatus: "sent",
     events: ["invoice_created"],
   },
   {
@@ -105,7 +105,7 @@ const OPERATIONS: Operation[] = [
       const path = `/invoices/${created.id}/void/`;
       return { path, body: { reason: "Ordered twice" }, id: created.id, name: created.order_id };
     },
-    ends: "void",
+    finalStatus: "void",
     events: ["invoice_created", "invoice_voided"],
   },
   {
@@ -117,22 +117,22 @@ const OPERATIONS: Operation[] = [
       const body = await subscriptionRequest(sandbox);
       return { path: "/subscriptions/", body, id: null, name: body.name };
     },
-    ends: "active",
+    finalStatus: "active",
     events: ["subscription_created"],
   },
   actionOperation("disable", "disabled", ["subscription_created", "subscription_disabled"]),
   {
     ...actionOperation("enable", "active", ["subscription_created", "subscription_disabled"]),
-    async prepare(lossy) {
-      const prepared = await actionOperation("enable", "", []).prepare(lossy);
-      await parseSubscription(await lossy.post(`/subscriptions/${prepared.id}/disable/`), 200);
+    async prepare(service) {
+      const prepared = await actionOperation("enable", "", []).prepare(service);
+      await parseSubscription(await service.post(`/subscriptions/${prepared.id}/disable/`), 200);
       return prepared;
     },
   },
   actionOperation("cancel", "cancelled", ["subscription_created", "subscription_cancelled"]),
 ];
 
-function actionOperation(action: string, ends: string, events: string[]): Operation {
+function actionOperation(action: string, finalStatus: string, events: string[]): Operation {
   return {
     name: `${action} a subscription`,
     call: `subscription_${action}`,
@@ -144,7 +144,7 @@ function actionOperation(action: string, ends: string, events: string[]): Operat
       const path = `/subscriptions/${created.id}/${action}/`;
       return { path, body: undefined, id: created.id, name: created.name };
     },
-    ends,
+    finalStatus,
     events,
   };
 }
@@ -156,32 +156,38 @@ interface Lost {
   send(): Promise<Response>;
 }
 
-/** Loses each statement of an operation in turn, and calls `after` after each. */
+/** Runs the operation once for each of its statements and loses it; calls `after` each time. */
 async function loseEach(
   operation: Operation,
   fault: string | null,
-  after: (lossy: Lossy, lost: Lost) => Promise<void>,
+  after: (service: LossyService, lost: Lost) => Promise<void>,
 ): Promise<void> {
-  await using lossy = await openLossy();
+  await using service = await openLossyService();
   for (const loss of LOSSES) {
     for (let number = 1;; number++) {
-      const prepared = await operation.prepare(lossy);
+      const prepared = await operation.prepare(service);
       const headers = newKey();
-      const send = () => lossy.post(prepared.path, prepared.body, headers);
-      if (fault) await lossy.sandbox.fault(operation.call, fault);
-      const asked = lossy.relay.received.length;
-      lossy.lossy.lose(number, loss);
+      const send = () => service.post(prepared.path, prepared.body, headers);
+      if (fault) await service.sandbox.fault(operation.call, fault);
+      const callsBefore = service.relay.received.length;
+      service.losses.lose(number, loss);
       const response = await send();
-      const wasLost = lossy.lossy.stop();
-      await lossy.sandbox.control("faults", undefined, "DELETE");
+      const wasLost = service.losses.stop();
+      await service.sandbox.control("faults", undefined, "DELETE");
       if (!wasLost) {
         assert.ok(number > 2 && number < MAX_STATEMENTS, "the operation runs a few statements");
         break;
       }
       const which = `${loss} ${number}`;
-      const isCalled = lossy.relay.asked().slice(asked).some(isWrite);
-      await assertNamesRecord(lossy, operation, { which, prepared, send }, response, isCalled);
-      await after(lossy, { which, prepared, send });
+      const wasGatewayCalled = service.relay.asked().slice(callsBefore).some(isWrite);
+      await assertNamesRecord(
+        service,
+        operation,
+        { which, prepared, send },
+        response,
+        wasGatewayCalled,
+      );
+      await after(service, { which, prepared, send });
     }
   }
 }
@@ -190,19 +196,19 @@ async function loseEach(
  * Fails if an error after a call to the gateway does not name the record, or has a known outcome.
  */
 async function assertNamesRecord(
-  lossy: Lossy,
+  service: LossyService,
   { table, status }: Operation,
   { which, prepared }: Lost,
   response: Response,
-  isCalled: boolean,
+  wasGatewayCalled: boolean,
 ): Promise<void> {
   if (response.status === status) return;
   const text = await response.text();
   assert.ok([400, 502, 503, 504].includes(response.status), `${which}: ${text}`);
   const problem: Json = ProblemSchema.parse(JSON.parse(text));
-  if (!isCalled) return;
+  if (!wasGatewayCalled) return;
   const named = table === "invoices" ? problem.invoice_id : problem.subscription_id;
-  assert.equal(named, (await rowOf(lossy, table, prepared))!.id, `${which}: ${text}`);
+  assert.equal(named, (await rowOf(service, table, prepared))!.id, `${which}: ${text}`);
   assert.equal(problem.outcome, "unknown", which);
 }
 
@@ -214,7 +220,7 @@ interface Row {
 }
 
 /** The record, or null if nothing was stored. Fails if there are several. */
-async function rowOf({ app }: Lossy, table: Table, { name }: Prepared): Promise<Row | null> {
+async function rowOf({ app }: LossyService, table: Table, { name }: Prepared): Promise<Row | null> {
   const rows = await app.database.query((sql) =>
     table === "invoices"
       ? sql<Row[]>`select id, status, gateway_invoice_id as gateway_id, null as intent
@@ -226,8 +232,11 @@ async function rowOf({ app }: Lossy, table: Table, { name }: Prepared): Promise<
   return rows[0] ?? null;
 }
 
-/** The gateway's notifications of subscriptions that it created with this name. */
-async function createdAtGateway({ sandbox }: Lossy, { name }: Prepared): Promise<Json[]> {
+/** The gateway's notifications that it created a subscription with this name. */
+async function creationNotifications(
+  { sandbox }: LossyService,
+  { name }: Prepared,
+): Promise<Json[]> {
   await sandbox.waitForWebhooks();
   return sandbox.hooks.map(({ body }) => body)
     .filter((body) => body.name === name && body.event_name === undefined);
@@ -242,87 +251,101 @@ const STATUSES: Record<string, string[]> = {
 };
 
 async function assertAgrees(
-  lossy: Lossy,
+  service: LossyService,
   { table }: Operation,
   { prepared, which }: Lost,
 ): Promise<string> {
-  const { status, gateway_id } = (await rowOf(lossy, table, prepared))!;
+  const { status, gateway_id } = (await rowOf(service, table, prepared))!;
   assert.ok(gateway_id, `${which}: it has the gateway's id`);
-  const atGateway = await lossy.sandbox.get(`/v1/${table}/${gateway_id}`);
+  const atGateway = await service.sandbox.get(`/v1/${table}/${gateway_id}`);
   assert.ok(
     STATUSES[atGateway.status]!.includes(status),
-    `${which}: ${atGateway.status} is ${status}`,
+    `${which}: ${status} here, ${atGateway.status} at the gateway`,
   );
   if (table === "subscriptions") {
-    assert.equal((await createdAtGateway(lossy, prepared)).length, 1, `${which}: created once`);
+    assert.equal(
+      (await creationNotifications(service, prepared)).length,
+      1,
+      `${which}: created once`,
+    );
   }
   return status;
 }
 
 for (const operation of OPERATIONS) {
-  const { name, table, ends, events, status } = operation;
+  const { name, table, finalStatus, events, status } = operation;
   for (const fault of [null, "answer_lost"]) {
     const also = fault ? " and the gateway's response too" : "";
 
     Deno.test(`${name}: if any statement is lost${also}, a retry with the same key completes it once`, async () => {
-      await loseEach(operation, fault, async (lossy, lost) => {
-        lossy.advance(SOON);
+      await loseEach(operation, fault, async (service, lost) => {
+        service.advance(AFTER_LEASES_MS);
         const response = await lost.send();
         const text = await response.text();
         assert.equal(response.status, status, `${lost.which}: ${text}`);
-        assert.equal(JSON.parse(text).status, ends, lost.which);
-        assert.equal(await assertAgrees(lossy, operation, lost), ends, lost.which);
-        const { id } = (await rowOf(lossy, table, lost.prepared))!;
-        assert.deepEqual(await assertConsistent(lossy.app.database, table, id), events, lost.which);
-        lossy.advance(10 * MINUTE);
-        await lossy.runBackground();
-        assert.deepEqual(await assertConsistent(lossy.app.database, table, id), events, lost.which);
+        assert.equal(JSON.parse(text).status, finalStatus, lost.which);
+        assert.equal(await assertAgrees(service, operation, lost), finalStatus, lost.which);
+        const { id } = (await rowOf(service, table, lost.prepared))!;
+        assert.deepEqual(
+          await assertConsistent(service.app.database, table, id),
+          events,
+          lost.which,
+        );
+        service.advance(10 * MINUTE_MS);
+        await service.runBackground();
+        assert.deepEqual(
+          await assertConsistent(service.app.database, table, id),
+          events,
+          lost.which,
+        );
       });
     });
 
     Deno.test(`${name}: if any statement is lost${also}, background checks find the outcome`, async () => {
-      await loseEach(operation, fault, async (lossy, lost) => {
+      await loseEach(operation, fault, async (service, lost) => {
         const { prepared, which } = lost;
-        const before = await rowOf(lossy, table, prepared);
-        if (!before) return assert.deepEqual(await createdAtGateway(lossy, prepared), [], which);
-        lossy.advance(SOON);
-        for (const body of await createdAtGateway(lossy, prepared)) {
-          await notifyUntilAccepted(lossy, body);
+        const before = await rowOf(service, table, prepared);
+        if (!before) {
+          return assert.deepEqual(await creationNotifications(service, prepared), [], which);
         }
-        await lossy.runBackground();
-        const names = await assertConsistent(lossy.app.database, table, before.id);
-        const { status, gateway_id } = (await rowOf(lossy, table, prepared))!;
+        service.advance(AFTER_LEASES_MS);
+        for (const body of await creationNotifications(service, prepared)) {
+          await notifyUntilAccepted(service, body);
+        }
+        await service.runBackground();
+        const names = await assertConsistent(service.app.database, table, before.id);
+        const { status, gateway_id } = (await rowOf(service, table, prepared))!;
         if (gateway_id === null) {
-          // The service does not store the token, so only the client can send the request again.
+          // The service does not store the card token, so only the client can send it again.
           assert.equal(operation.call, "subscription_create", which);
           assert.deepEqual([status, names], ["pending", []], which);
-          assert.deepEqual(await createdAtGateway(lossy, prepared), [], which);
+          assert.deepEqual(await creationNotifications(service, prepared), [], which);
           return;
         }
-        await assertAgrees(lossy, operation, lost);
+        await assertAgrees(service, operation, lost);
         assert.equal(new Set(names).size, names.length, `${which}: ${names}`);
-        if (before.intent) assert.equal(status, ends, which);
-        if (status === ends) assert.deepEqual(names, events, which);
+        if (before.intent) assert.equal(status, finalStatus, which);
+        if (status === finalStatus) assert.deepEqual(names, events, which);
       });
     });
   }
 
   if (!operation.call.endsWith("_create")) continue;
 
-  Deno.test(`${name}: if any statement is lost, it is not sent again after the gateway has forgotten the key`, async () => {
-    await loseEach(operation, null, async (lossy, lost) => {
+  Deno.test(`${name}: if any statement is lost, it is not sent again after the gateway's idempotency key has expired`, async () => {
+    await loseEach(operation, null, async (service, lost) => {
       const { prepared, which } = lost;
-      const before = await rowOf(lossy, table, prepared);
+      const before = await rowOf(service, table, prepared);
       if (!before) return;
-      lossy.advance(6 * MINUTE);
-      const asked = lossy.relay.received.length;
+      service.advance(6 * MINUTE_MS);
+      const callsBefore = service.relay.received.length;
       const response = await lost.send();
-      await lossy.runBackground();
-      assert.deepEqual(lossy.relay.asked().slice(asked).filter(isWrite), [], which);
+      await service.runBackground();
+      assert.deepEqual(service.relay.asked().slice(callsBefore).filter(isWrite), [], which);
       const isKnown = before.gateway_id !== null;
       assert.equal(response.status, isKnown ? 201 : 504, `${which}: ${await response.text()}`);
-      const now = await rowOf(lossy, table, prepared);
-      assert.equal(now!.status, isKnown ? ends : "pending", which);
+      const now = await rowOf(service, table, prepared);
+      assert.equal(now!.status, isKnown ? finalStatus : "pending", which);
     });
   });
 }
@@ -332,18 +355,18 @@ function isWrite(call: string): boolean {
 }
 
 /** Sends a notification until it is accepted, as the gateway does. */
-async function notifyUntilAccepted(lossy: Lossy, body: Json): Promise<void> {
-  const response = await notify(lossy, body);
+async function notifyUntilAccepted(service: LossyService, body: Json): Promise<void> {
+  const response = await notify(service, body);
   const text = await response.text();
-  if (response.status === 503) return await notifyUntilAccepted(lossy, body);
+  if (response.status === 503) return await notifyUntilAccepted(service, body);
   assert.equal(response.status, 200, text);
 }
 
-/** A change at the gateway that the service learns by a notification or by a check. */
+/** A change at the gateway that the service learns from a notification or a check. */
 interface GatewayChange {
   name: string;
   table: Table;
-  cause(lossy: Lossy): Promise<{ id: string; notifications: Json[] }>;
+  cause(service: LossyService): Promise<{ id: string; notifications: Json[] }>;
   check: (subject: JobSubject, now: Date) => NewJob;
   events: string[];
   payments: number;
@@ -387,24 +410,24 @@ for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
     const source = isNotified ? "by notification" : "by check";
 
     Deno.test(`${name}, ${source}: if any statement is lost, the change is applied once`, async () => {
-      await using lossy = await openLossy();
-      const { app } = lossy;
+      await using service = await openLossyService();
+      const { app } = service;
       for (const loss of LOSSES) {
         for (let number = 1, wasLost = true; wasLost; number++) {
-          const { id, notifications } = await cause(lossy);
+          const { id, notifications } = await cause(service);
           const job = check({ id, user_id: "alice" }, new Date(app.deps.clock()));
           if (!isNotified) await app.database.query((sql) => insertJobs(sql, [job]));
-          lossy.advance(SOON);
-          lossy.lossy.lose(number, loss);
+          service.advance(AFTER_LEASES_MS);
+          service.losses.lose(number, loss);
           if (isNotified) {
-            for (const body of notifications) await notifyUntilAccepted(lossy, body);
+            for (const body of notifications) await notifyUntilAccepted(service, body);
           }
           await runDueJobs(app).catch(() => {});
-          wasLost = lossy.lossy.stop();
+          wasLost = service.losses.stop();
           assert.ok(number < MAX_STATEMENTS && (wasLost || number > 4), "a few statements run");
           // A job that was interrupted runs again when its lease has expired.
           for (let time = 0; time < 4; time++) {
-            lossy.advance(10 * MINUTE);
+            service.advance(10 * MINUTE_MS);
             await runDueJobs(app);
           }
           const which = `${loss} ${number}`;

@@ -23,9 +23,9 @@ import {
 } from "../support/records/requests.ts";
 import { until } from "../support/until.ts";
 
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 
-const MANY = 50;
+const CONCURRENT_REQUESTS = 50;
 
 /** How many responses have each status. */
 function countStatuses(answers: Response[]): Record<number, number> {
@@ -34,19 +34,19 @@ function countStatuses(answers: Response[]): Record<number, number> {
   return counts;
 }
 
-async function count({ app }: Instances, table: string): Promise<number> {
+async function countRows({ app }: Instances, table: string): Promise<number> {
   const [{ count }] = await app.database.query((sql) =>
     sql<[{ count: number }]>`select count(*)::int from gateway.${sql.unsafe(table)}`
   );
   return count;
 }
 
-/** Runs this on both instances concurrently. */
+/** Runs `work` on both instances concurrently. */
 async function onBoth(instances: Instances, work: (app: Instances["app"]) => Promise<unknown>) {
   await Promise.all(instances.apps.map(work));
 }
 
-/** The customer starts so many payments by the link, and completes none. */
+/** Starts payments with the invoice's link without completing them. Returns the transaction ids. */
 async function startPayments(instances: Instances, invoice: Invoice, times = 1): Promise<string[]> {
   const started: string[] = [];
   for (let time = 0; time < times; time++) {
@@ -130,12 +130,12 @@ const CREATIONS = [
 
 for (const { path, table, call, request, parse, createdEvent } of CREATIONS) {
   testRace(
-    `races: ${MANY} concurrent requests with one key to ${path} create one record`,
+    `races: ${CONCURRENT_REQUESTS} concurrent requests with one key to ${path} create one record`,
     async (instances) => {
       const body = await request(instances);
       const headers = newKey();
       const answers = await Promise.all(
-        Array.from({ length: MANY }, () => instances.send(path, body, headers)),
+        Array.from({ length: CONCURRENT_REQUESTS }, () => instances.send(path, body, headers)),
       );
       const counts = countStatuses(answers);
       assert.deepEqual(
@@ -149,7 +149,7 @@ for (const { path, table, call, request, parse, createdEvent } of CREATIONS) {
       for (const answer of answers.filter(({ status }) => status === 201)) {
         assert.equal((await answer.json()).id, id);
       }
-      assert.equal(await count(instances, table), 1);
+      assert.equal(await countRows(instances, table), 1);
       assert.equal(instances.relay.times(call), 1);
       assert.deepEqual(await assertConsistent(instances.app.database, table, id), [createdEvent]);
     },
@@ -191,8 +191,8 @@ testRace(
     for (let number = 0; number < 12; number++) {
       invoices.push(await instances.invoice({ due_date: today }));
     }
-    await sandbox.advance(2 * DAY);
-    instances.advance(2 * DAY * 1_000);
+    await sandbox.advance(2 * DAY_SECONDS);
+    instances.advance(2 * DAY_SECONDS * 1_000);
     const transactions = await Promise.all(invoices.map((each) => startPayments(instances, each)));
     await Promise.all(invoices.flatMap(({ id }, number) => {
       const actions: (() => Promise<unknown>)[] = [
@@ -232,7 +232,7 @@ testRace(
     const transactions: string[][] = [];
     for (const invoice of invoices) transactions.push(await startPayments(instances, invoice, 2));
     for (const id of transactions.flat()) await sandbox.control(`transactions/${id}/pay`);
-    await sandbox.advance(2 * DAY + 60);
+    await sandbox.advance(2 * DAY_SECONDS + 60);
     await sandbox.waitForWebhooks();
     const notifications: Json[] = sandbox.hooks.map(({ body }) => body);
     assert.ok(notifications.length >= 70, `${notifications.length}`);
@@ -273,7 +273,7 @@ testRace(
       ]);
     }
     assert.equal(
-      await count(instances, "payments"),
+      await countRows(instances, "payments"),
       2 * invoices.length + 2 * subscriptions.length,
     );
   },
@@ -287,12 +287,12 @@ testRace(
     for (let number = 0; number < 4; number++) ids.push((await instances.invoice()).id);
     const [, low, middle, high] = ids;
     const rows = await Promise.all(ids.map((id) => database.query((sql) => findInvoice(sql, id))));
-    // The newest invoice is due first.
-    const due = (id: string, ms: number) =>
+    // The newest invoice is due first, so the order of due times is not the order of ids.
+    const setDue = (id: string, ms: number) =>
       database.query((sql) =>
         sql`update gateway.invoices set check_at = ${new Date(deps.clock() - ms)} where id = ${id}`
       );
-    await Promise.all([due(low!, 1_000), due(high!, 2_000)]);
+    await Promise.all([setDue(low!, 1_000), setDue(high!, 2_000)]);
 
     const locked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -304,17 +304,17 @@ testRace(
     await locked.promise;
     // The first write runs alone, the others are batched.
     const writing = rows.map((row) => changeRecord(deps, invoiceKind, row!, () => ({ set: {} })));
-    await untilWaiting(instances, 1);
+    await waitForLocks(instances, 1);
     const queuing = checkOverdueInvoices(instances.apps[1]!.deps);
-    await untilWaiting(instances, 2);
+    await waitForLocks(instances, 2);
     released.resolve();
     const [queued] = await Promise.all([queuing, holding, ...writing]);
     assert.equal(queued, 2);
   },
 );
 
-async function untilWaiting({ app }: Instances, statements: number): Promise<void> {
-  await until(`${statements} wait for a row`, async () => {
+async function waitForLocks({ app }: Instances, statements: number): Promise<void> {
+  await until(`${statements} statements wait for a lock`, async () => {
     const rows = await app.database.query((sql) =>
       sql`select from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`
@@ -324,45 +324,48 @@ async function untilWaiting({ app }: Instances, statements: number): Promise<voi
 }
 
 testRace(
-  "races: of concurrent invoices and charges with one order id one succeeds",
+  "races: of concurrent invoices and charges with the same order id one succeeds",
   async (instances) => {
     const order_id = randomUUID();
     const charge = { payment_type: "gopay", gross_amount: AMOUNT, order_id };
     const answers = await Promise.all(
       Array.from(
-        { length: MANY },
+        { length: CONCURRENT_REQUESTS },
         (_, number) =>
           number % 2
             ? instances.send("/charge/", charge)
             : instances.send("/invoices/", invoiceRequest({ order_id })),
       ),
     );
-    assert.deepEqual(countStatuses(answers), { 201: 1, 400: MANY - 1 });
+    assert.deepEqual(countStatuses(answers), { 201: 1, 400: CONCURRENT_REQUESTS - 1 });
     for (const answer of answers) {
       if (answer.status === 201) continue;
       const problem = await assertProblem(answer, 400, "duplicate_order");
       assert.equal(problem.outcome, "refused");
     }
-    assert.equal(await count(instances, "invoices") + await count(instances, "payments"), 1);
+    assert.equal(
+      await countRows(instances, "invoices") + await countRows(instances, "payments"),
+      1,
+    );
   },
 );
 
 testRace(
-  "races: of concurrent invoices with one invoice_number one succeeds, and the others name the field",
+  "races: of concurrent invoices with the same invoice_number one succeeds, and the others name the field",
   async (instances) => {
     const answers = await Promise.all(
       Array.from(
-        { length: MANY },
+        { length: CONCURRENT_REQUESTS },
         () => instances.send("/invoices/", invoiceRequest({ invoice_number: "2031/0001" })),
       ),
     );
-    assert.deepEqual(countStatuses(answers), { 201: 1, 400: MANY - 1 });
+    assert.deepEqual(countStatuses(answers), { 201: 1, 400: CONCURRENT_REQUESTS - 1 });
     for (const answer of answers) {
       if (answer.status === 201) continue;
       const { errors } = await assertProblem(answer, 400, "validation_error");
       assert.deepEqual(errors?.map(({ field }) => field), ["invoice_number"]);
     }
-    assert.equal(await count(instances, "invoices"), 1);
+    assert.equal(await countRows(instances, "invoices"), 1);
     assert.equal(instances.relay.times("POST /v1/invoices"), 1);
   },
 );
@@ -392,15 +395,15 @@ testRace(
 );
 
 testRace(
-  "races: a charge that notifications, jobs and checks find concurrently sends one event",
+  "races: a subscription charge sends one event if notifications, jobs and checks find it concurrently",
   async (instances) => {
     const { sandbox } = instances;
     const { id } = await instances.subscription();
     for (let round = 1; round <= 4; round++) {
       sandbox.hooks.length = 0;
-      await sandbox.advance(DAY);
+      await sandbox.advance(DAY_SECONDS);
       await sandbox.waitForWebhooks();
-      instances.advance(DAY * 1_000);
+      instances.advance(DAY_SECONDS * 1_000);
       const notifications = sandbox.hooks.map(({ body }) => body);
       await Promise.all([
         ...Array.from(
@@ -471,7 +474,7 @@ testRace(
 );
 
 testRace(
-  "races: a subscription whose notification arrives before the response is created once",
+  "races: a subscription is created once if its notification arrives before the response",
   async (instances) => {
     const { sandbox } = instances;
     sandbox.receiver.answer = async ({ body }) => {
@@ -488,7 +491,7 @@ testRace(
 );
 
 testRace(
-  "races: an invoice that is paid before the response to its creation is created and paid once",
+  "races: an invoice is created and paid once if it is paid before the response to its creation arrives",
   async (instances) => {
     instances.connect();
     const { relay, sandbox } = instances;
