@@ -80,8 +80,9 @@ export function addDeliveries(router: Router, deps: WebhookDeps): void {
     const { status, limit, cursor } = c.req.valid("query");
     const options = { status: status ?? null, limit, before: cursor ?? null };
     const { deliveries, next } = await listWebhookDeliveries(deps, callerOf(c), id, options);
-    const endpointPath = path.replace("{id}", id);
-    const link = linkHeader(basePathOf(c, endpointPath) + endpointPath, { status, limit }, next);
+    const routingPath = listWebhookDeliveriesRoute.getRoutingPath();
+    const listPath = basePathOf(c, routingPath) + path.replace("{id}", id);
+    const link = linkHeader(listPath, { status, limit }, next);
     return c.json(deliveries, 200, link);
   });
   router.openapi(resendWebhookDeliveryRoute, async (c) => {

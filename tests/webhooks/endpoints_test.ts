@@ -173,6 +173,20 @@ Deno.test("webhook endpoints: pages of endpoints and deliveries contain each ite
   );
 });
 
+Deno.test("webhook endpoints: Link of a list of deliveries includes BASE_PATH", async () => {
+  await using webhooks = await openWebhooks({ env: { BASE_PATH: "/pay" } });
+  const endpoint = { url: webhooks.receiver.url };
+  const { id } = await expectStatus(
+    webhooks.requestAsStaff("POST", "/pay/webhook-endpoints/", endpoint),
+    201,
+  ) as Json;
+  const charge = { payment_type: "qris", gross_amount: 44_000 };
+  for (let i = 0; i < 2; i++) await expectStatus(webhooks.post("/pay/charge/", charge), 201);
+  const path = `/pay/webhook-endpoints/${id}/deliveries/`;
+  const response = await webhooks.requestAsStaff("GET", `${path}?limit=1`);
+  assert.match(response.headers.get("Link")!, new RegExp(`^<${path}[?]`));
+});
+
 Deno.test("webhook secret: is shown only when created, and is in no row or log", async () => {
   await using webhooks = await openWebhooks();
   const { id, secret } = await webhooks.endpoint();
