@@ -164,7 +164,7 @@ async function createEndpoint(enabled: boolean): Promise<string> {
   return (await requestAsStaff("POST", "webhook-endpoints/", { url: receiver.url, enabled })).id;
 }
 
-/** Waits until all rows are deleted, so that the deletion does not slow down the next measurement. */
+/** Waits until all rows are deleted, so that this does not slow down the next measurement. */
 async function removeEndpoints(ids: string[]): Promise<void> {
   for (const id of ids) await requestAsStaff("DELETE", `webhook-endpoints/${id}/`);
   const isGone = async () =>
