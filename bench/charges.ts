@@ -11,20 +11,20 @@ import { startPostgres } from "./support/postgres.ts";
 import { startProgram } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
 
-/** Not measured: they let the JIT compiler optimize the code. */
-const WARM_UP = 1_000;
+/** Calls that are not measured, so that the JIT compiler optimizes the code first. */
+const WARM_UP_CALLS = 1_000;
 const CALLS = 1_000;
 const CALLERS = 32;
 const ROUNDS = 7;
 const ROUND_MS = 2_000;
 
 /** The latency that the service may add to a charge. */
-const ADDED_MS = 3;
-const LEAST_RATE = 500;
+const MAX_ADDED_MS = 3;
+const MIN_RATE = 500;
 
 const BARE = "bare gateway client";
-const PLAIN = "POST /charge/";
-const KEYED = "with an Idempotency-Key";
+const WITHOUT_KEY = "POST /charge/";
+const WITH_KEY = "with an Idempotency-Key";
 /** For comparison: a charge needs two commits. */
 const COMMIT = "one commit on this disk";
 
@@ -51,41 +51,41 @@ await using service = await startService(`${folder.path}/service.log`, {
 });
 
 const client = createGatewayClient({ baseUrl: gatewayUrl, serverKey: SERVER_KEY, clientKey: null });
-let orders = 0;
+let orderCount = 0;
 
-const latencies = await oneCaller();
-const rates = await manyCallers();
+const latencies = await measureLatencies();
+const rates = await measureRates();
 
 console.log(row("one caller", ["p50", "p99"]));
 for (const [name, times] of Object.entries(latencies)) {
   console.log(row(name, [median(times), percentile(times, 99)].map(milliseconds)));
 }
-for (const name of [PLAIN, KEYED]) {
+for (const name of [WITHOUT_KEY, WITH_KEY]) {
   const added = median(latencies[name]!) - median(latencies[BARE]!);
-  const remark = goal(`at most ${ADDED_MS} ms`, added <= ADDED_MS);
+  const remark = goal(`at most ${MAX_ADDED_MS} ms`, added <= MAX_ADDED_MS);
   console.log(row(`added by the service, ${name}`, [milliseconds(added)], remark));
 }
 console.log(`\n${CALLERS} callers`);
 for (const [name, each] of Object.entries(rates)) {
-  const remark = goal(`at least ${LEAST_RATE}/s`, median(each) >= LEAST_RATE);
+  const remark = goal(`at least ${MIN_RATE}/s`, median(each) >= MIN_RATE);
   console.log(row(name, [perSecond(each, "charges")], name === BARE ? "" : remark));
 }
 
 /**
- * The latency of each way, one call of each in turn. A CPU that was idle responds more slowly, so all
- * ways must find it in the same state.
+ * The latency of each variant. The variants take turns, because a CPU that was idle is slower at
+ * first, and this must affect all of them equally.
  */
-async function oneCaller(): Promise<Record<string, number[]>> {
+async function measureLatencies(): Promise<Record<string, number[]>> {
   const sql = postgres(databaseUrl, { max: 1 });
   await sql`create table public.commits (id bigint generated always as identity)`;
   using charger = await openCharger();
-  const ways = {
-    ...charger.ways,
+  const variants = {
+    ...charger.variants,
     [COMMIT]: () => sql`insert into public.commits default values`,
   };
   const times: Record<string, number[]> = {};
-  for (let call = -WARM_UP; call < CALLS; call++) {
-    for (const [name, charge] of Object.entries(ways)) {
+  for (let call = -WARM_UP_CALLS; call < CALLS; call++) {
+    for (const [name, charge] of Object.entries(variants)) {
       const ms = await timed(charge);
       if (call >= 0) (times[name] ??= []).push(ms);
     }
@@ -94,16 +94,16 @@ async function oneCaller(): Promise<Record<string, number[]>> {
   return times;
 }
 
-/** The charges per second of each way with many callers, in turns. The first round is a warm-up. */
-async function manyCallers(): Promise<Record<string, number[]>> {
+/** The charges per second of each variant with many callers. The first round is a warm-up. */
+async function measureRates(): Promise<Record<string, number[]>> {
   const chargers = await Promise.all(Array.from({ length: CALLERS }, openCharger));
   const rates: Record<string, number[]> = {};
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const name of [BARE, PLAIN, KEYED]) {
+    for (const name of [BARE, WITHOUT_KEY, WITH_KEY]) {
       const begin = performance.now();
       let charges = 0;
-      await Promise.all(chargers.map(async ({ ways }) => {
-        for (; performance.now() < begin + ROUND_MS; charges++) await ways[name]!();
+      await Promise.all(chargers.map(async ({ variants }) => {
+        for (; performance.now() < begin + ROUND_MS; charges++) await variants[name]!();
       }));
       const seconds = (performance.now() - begin) / 1000;
       if (round > 0) (rates[name] ??= []).push(charges / seconds);
@@ -113,11 +113,11 @@ async function manyCallers(): Promise<Record<string, number[]>> {
   return rates;
 }
 
-/** One caller with its ways to charge. */
+/** Opens a connection, and returns a function for each variant of a charge. */
 async function openCharger() {
   const caller = await connect(service.url);
   async function charge(headers: Record<string, string> = {}) {
-    const order_id = nextOrder();
+    const order_id = nextOrderId();
     const body = { payment_type: "bank_transfer", bank: "bca", order_id, ...ORDER };
     const authorization = { Authorization: `Bearer ${apiKey}` };
     const head = await caller.send(
@@ -125,20 +125,20 @@ async function openCharger() {
     );
     if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);
   }
-  const ways: Record<string, () => Promise<unknown>> = {
-    [BARE]: () => client.charge(payload(nextOrder())),
-    [PLAIN]: () => charge(),
-    [KEYED]: () => charge({ "Idempotency-Key": crypto.randomUUID() }),
+  const variants: Record<string, () => Promise<unknown>> = {
+    [BARE]: () => client.charge(gatewayRequest(nextOrderId())),
+    [WITHOUT_KEY]: () => charge(),
+    [WITH_KEY]: () => charge({ "Idempotency-Key": crypto.randomUUID() }),
   };
-  return { ways, [Symbol.dispose]: () => caller[Symbol.dispose]() };
+  return { variants, [Symbol.dispose]: () => caller[Symbol.dispose]() };
 }
 
-function nextOrder(): string {
-  return `order-${String(++orders).padStart(9, "0")}`;
+function nextOrderId(): string {
+  return `order-${String(++orderCount).padStart(9, "0")}`;
 }
 
 /** The request that the service sends to the gateway for this charge. */
-function payload(order_id: string) {
+function gatewayRequest(order_id: string) {
   const { gross_amount, ...details } = ORDER;
   return {
     payment_type: "bank_transfer",

@@ -16,28 +16,28 @@ import { loadMigrations, migrate } from "../db/migrations.ts";
 import { setUpQueue } from "../db/queue.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { timed } from "./support/caller.ts";
-import { firmGoal, median, milliseconds, perSecond, ratio, row } from "./support/figures.ts";
+import { median, milliseconds, perSecond, ratio, requiredGoal, row } from "./support/figures.ts";
 import { startPostgres } from "./support/postgres.ts";
 
 const ROUNDS = 4;
-/** In each round, for each queue. */
+/** Jobs in each round, for each queue. */
 const JOBS = 1_000;
-/** Inserted by one statement, because enqueueing and running are measured, not inserting. */
-const AT_ONCE = 100;
-const ALONE = 100;
+/** Jobs that one statement inserts: enqueueing and running are measured, not inserting. */
+const BATCH_SIZE = 100;
+const SEQUENTIAL_JOBS = 100;
 const WRITES = 200;
 
 /** The same as in the service. */
 const MAX_RUNNING_JOBS = 8;
 const POOL_SIZE = 10;
 
-const LEAST = 500;
+const MIN_JOBS_PER_SECOND = 500;
 
 const log = createLog(() => {});
 
 interface Bench extends AsyncDisposable {
   database: Database;
-  /** Null: only the statements. */
+  /** Null: runs the same statements without a queue. */
   jobQueue: OpenJobQueue | null;
   /** Called for each job that runs. */
   onRun: (jobId: string) => unknown;
@@ -52,18 +52,18 @@ await using postgres = await open("postgres");
 const benches = { plain, kv, postgres };
 type Name = keyof typeof benches;
 const names = Object.keys(benches) as Name[];
-const each = <T>(make: () => T) => ({ plain: make(), kv: make(), postgres: make() });
-const rates = each((): number[] => []);
-const latencies = each((): number[] => []);
-const writes = each((): number[] => []);
+const perBench = <T>(make: () => T) => ({ plain: make(), kv: make(), postgres: make() });
+const rates = perBench((): number[] => []);
+const latencies = perBench((): number[] => []);
+const writes = perBench((): number[] => []);
 
 for (const name of names) await runAll(benches[name], JOBS);
 for (let round = 0; round < ROUNDS; round++) {
   // Each queue goes first in some rounds.
   for (const name of [...names.slice(round % 3), ...names.slice(0, round % 3)]) {
     rates[name].push(await runAll(benches[name], JOBS));
-    latencies[name].push(await latency(benches[name]));
-    writes[name].push(await writeTime(benches[name]));
+    latencies[name].push(await measureLatency(benches[name]));
+    writes[name].push(await measureWriteTime(benches[name]));
   }
 }
 
@@ -71,7 +71,10 @@ console.log(row("jobs", names.map((name) => name === "plain" ? "statements only"
 console.log(row(
   "inserted, enqueued, claimed, run and finished",
   names.map((name) => perSecond(rates[name], "jobs")),
-  firmGoal(`postgres at least ${LEAST} jobs/s`, median(rates.postgres) >= LEAST),
+  requiredGoal(
+    `postgres at least ${MIN_JOBS_PER_SECOND} jobs/s`,
+    median(rates.postgres) >= MIN_JOBS_PER_SECOND,
+  ),
 ));
 console.log(
   row("relative to the statements only", names.map((name) => ratio(rates[name], rates.plain))),
@@ -138,10 +141,10 @@ async function runAll(bench: Bench, count: number): Promise<number> {
   const all = Promise.withResolvers<void>();
   bench.onRun = () => ++runs === count && all.resolve();
   const ms = await timed(async () => {
-    for (let i = 0; i < count; i += AT_ONCE) await write(bench, AT_ONCE);
+    for (let i = 0; i < count; i += BATCH_SIZE) await write(bench, BATCH_SIZE);
     if (!bench.jobQueue) await runStatements(bench);
     await all.promise;
-    await untilFinished(bench);
+    await waitUntilFinished(bench);
   });
   return count / (ms / 1000);
 }
@@ -158,7 +161,7 @@ function makeJob(): NewJob {
   return newJob("noop", subject, {}, { runAt: now, now });
 }
 
-/** Runs as many at the same time as the worker does. */
+/** Claims and finishes all jobs without a queue, as many at the same time as a worker does. */
 async function runStatements(bench: Bench): Promise<void> {
   const ids = await bench.database.query((sql) =>
     sql<{ id: string }[]>`select id from gateway.jobs where status = 'queued' order by run_at`
@@ -175,41 +178,41 @@ async function claimAndFinish({ database, onRun }: Bench, id: string): Promise<v
   const job = await database.query((sql) => claimJob(sql, id, times));
   if (!job) throw new Error(`Job ${id} cannot be claimed`);
   onRun(id);
-  const left = { ...job, status: "succeeded", result: null, error: null } as const;
-  await database.query((sql) => releaseJob(sql, job, left, new Date()));
+  const finished = { ...job, status: "succeeded", result: null, error: null } as const;
+  await database.query((sql) => releaseJob(sql, job, finished, new Date()));
 }
 
-/** The last jobs have run, but their end may not be stored yet. */
-async function untilFinished({ database }: Bench): Promise<void> {
-  const countOpen = () =>
+/** When the last jobs have run, their final status may not be stored yet. */
+async function waitUntilFinished({ database }: Bench): Promise<void> {
+  const findOpen = () =>
     database.query((sql) =>
       sql`select from gateway.jobs where status in ('queued', 'running') limit 1`
     );
-  while ((await countOpen()).length > 0);
+  while ((await findOpen()).length > 0);
 }
 
-/** The median of many jobs, one after the other. */
-async function latency(bench: Bench): Promise<number> {
+/** The median latency of jobs that run one after the other. */
+async function measureLatency(bench: Bench): Promise<number> {
   const times: number[] = [];
-  for (let i = 0; i < ALONE; i++) {
+  for (let i = 0; i < SEQUENTIAL_JOBS; i++) {
     const run = Promise.withResolvers<void>();
     const job = makeJob();
     bench.onRun = (id) => id === job.id && run.resolve();
     const written = await bench.database.query((sql) => insertJobs(sql, [job]));
     times.push(
       await timed(async () => {
-        for (const each of written) bench.jobQueue?.enqueue(each);
+        for (const inserted of written) bench.jobQueue?.enqueue(inserted);
         if (!bench.jobQueue) await claimAndFinish(bench, job.id);
         await run.promise;
       }),
     );
   }
-  await untilFinished(bench);
+  await waitUntilFinished(bench);
   return median(times);
 }
 
-/** The jobs are due in a day, so that no worker runs meanwhile. */
-async function writeTime({ database }: Bench): Promise<number> {
+/** The jobs are due in a day, so that no worker runs them during the measurement. */
+async function measureWriteTime({ database }: Bench): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < WRITES; i++) {
     const job = { ...makeJob(), run_at: new Date(Date.now() + 24 * 3_600_000) };

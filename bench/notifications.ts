@@ -15,34 +15,34 @@ import {
   row,
 } from "./support/figures.ts";
 import { getRequest, post } from "./support/load.ts";
-import { fill, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
+import { insertPayments, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startService } from "./support/service.ts";
 import { settleByPgbench, settlePacedByPgbench } from "./support/settle_by_pgbench.ts";
 
-const FEW = 100_000;
-const MANY = 1_000_000;
-const SIZES = [FEW, MANY];
+const SMALL_ROWS = 100_000;
+const LARGE_ROWS = 1_000_000;
+const SIZES = [SMALL_ROWS, LARGE_ROWS];
 
 const ROUNDS = 4;
-/** In each round, for the service and for pgbench; divisible by 16 and by 64 connections. */
-const ROUND = 3_840;
-/** Not measured: they let the JIT compiler optimize the code. */
-const WARM_UP = 3_840;
-const ALONE = 1_000;
-/** Enough that one stall does not decide the 99th percentile. */
-const PACED = 8_000;
+/** Calls in each round, for the service and for pgbench; divisible by 16 and by 64 connections. */
+const CALLS_PER_ROUND = 3_840;
+/** Calls that are not measured, so that the JIT compiler optimizes the code first. */
+const WARM_UP_CALLS = 3_840;
+const SEQUENTIAL_CALLS = 1_000;
+/** So many calls that a single pause does not determine the 99th percentile. */
+const PACED_CALLS = 8_000;
 
-/** The goal for each number of connections, as a share of pgbench's rate. */
-const LOADS = [{ connections: 16, share: 0.5 }, { connections: 64, share: 0.8 }];
+/** `minRatio` is the goal: the rate of the service divided by the rate of pgbench. */
+const LOADS = [{ connections: 16, minRatio: 0.5 }, { connections: 64, minRatio: 0.8 }];
 const CONNECTIONS = LOADS.map(({ connections }) => connections);
-const LATEST_MS = 50;
+const MAX_P99_MS = 50;
 const MAX_RATIO = 1.2;
 
 interface Table {
   rows: number;
   databaseUrl: string;
-  /** The URL of the service that uses it. */
+  /** The URL of the service that uses this table. */
   url: string;
   /** Notifications that the next `count` payments were paid. */
   nextRequests(count: number): string[];
@@ -71,8 +71,8 @@ const figuresOf = ({ rows }: Pick<Table, "rows">, connections: number) =>
     () => ({ service: [], pgbench: [], atHalf: [], pgbenchAtHalf: [] }),
   );
 
-for (const table of tables) await byService(table, Math.max(...CONNECTIONS), WARM_UP);
-const alone = await oneCaller(tables[0]!);
+for (const table of tables) await measureService(table, Math.max(...CONNECTIONS), WARM_UP_CALLS);
+const oneCaller = await measureOneCaller(tables[0]!);
 for (let round = 0; round < ROUNDS; round++) {
   for (const table of tables) {
     for (const connections of CONNECTIONS) await measureInTurns(table, connections, round);
@@ -80,11 +80,11 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 for (const table of tables) {
   await vacuum(table);
-  for (const { connections, share } of LOADS) {
+  for (const { connections, minRatio } of LOADS) {
     const { pgbench, atHalf, pgbenchAtHalf } = figuresOf(table, connections);
-    const pace = share * median(pgbench) / 2;
-    atHalf.push(...await paced(table, connections, pace));
-    pgbenchAtHalf.push(...await pgbenchPaced(table, connections, pace));
+    const pace = minRatio * median(pgbench) / 2;
+    atHalf.push(...await measureServicePaced(table, connections, pace));
+    pgbenchAtHalf.push(...await measurePgbenchPaced(table, connections, pace));
   }
 }
 for (const table of tables) await check(table);
@@ -95,51 +95,54 @@ for (const table of tables) {
     "pgbench",
     "ratio",
   ]));
-  for (const { connections, share } of LOADS) {
+  for (const { connections, minRatio } of LOADS) {
     const { service, pgbench } = figuresOf(table, connections);
     const reached = ratio(service, pgbench);
     console.log(row(
       `${connections} connections`,
       [perSecond(service, "calls"), perSecond(pgbench, "calls"), reached],
-      goal(`at least ${share}`, Number(reached) >= share),
+      goal(`at least ${minRatio}`, Number(reached) >= minRatio),
     ));
   }
   for (const connections of CONNECTIONS) {
     const { atHalf, pgbenchAtHalf } = figuresOf(table, connections);
     const p99s = [atHalf, pgbenchAtHalf].map((times) => percentile(times, 99));
-    const remark = goal(`p99 below ${LATEST_MS} ms`, p99s[0]! < LATEST_MS);
+    const remark = goal(`p99 below ${MAX_P99_MS} ms`, p99s[0]! < MAX_P99_MS);
     const label = `${connections} connections, half the goal's rate`;
     console.log(row(`${label}, p50`, [atHalf, pgbenchAtHalf].map(median).map(milliseconds)));
     console.log(row(`${label}, p99`, p99s.map(milliseconds), remark));
   }
 }
 for (const connections of CONNECTIONS) {
-  const apart = [figuresOf({ rows: FEW }, connections), figuresOf({ rows: MANY }, connections)];
-  const ofService = ratio(apart[0]!.service, apart[1]!.service);
-  const ofPgbench = ratio(apart[0]!.pgbench, apart[1]!.pgbench);
-  const remark = goal(`at most ${MAX_RATIO} times apart`, Number(ofService) <= MAX_RATIO);
+  const sizes = [
+    figuresOf({ rows: SMALL_ROWS }, connections),
+    figuresOf({ rows: LARGE_ROWS }, connections),
+  ];
+  const ofService = ratio(sizes[0]!.service, sizes[1]!.service);
+  const ofPgbench = ratio(sizes[0]!.pgbench, sizes[1]!.pgbench);
+  const remark = goal(`at most ${MAX_RATIO}`, Number(ofService) <= MAX_RATIO);
   console.log(
     row(
-      `100,000 to 1,000,000 payments, ${connections} connections`,
+      `ratio 100,000 to 1,000,000 payments, ${connections} connections`,
       [ofService, ofPgbench],
       remark,
     ),
   );
 }
-console.log(row("one caller, p50; one pgbench client, average", alone.map(milliseconds)));
+console.log(row("one caller, p50; one pgbench client, average", oneCaller.map(milliseconds)));
 
-/** Each goes first in every other round. */
+/** The service goes first in even rounds, pgbench in odd rounds. */
 async function measureInTurns(table: Table, connections: number, round: number): Promise<void> {
   const { service, pgbench } = figuresOf(table, connections);
   const turns = [
-    async () => service.push(await byService(table, connections, ROUND)),
-    async () => pgbench.push(await byPgbench(table, connections, ROUND)),
+    async () => service.push(await measureService(table, connections, CALLS_PER_ROUND)),
+    async () => pgbench.push(await measurePgbench(table, connections, CALLS_PER_ROUND)),
   ];
   for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
 }
 
 /** Notifications per second. */
-async function byService(table: Table, connections: number, count: number): Promise<number> {
+async function measureService(table: Table, connections: number, count: number): Promise<number> {
   const requests = table.nextRequests(count);
   using callers = await connectAll(table, connections);
   let next = 0;
@@ -151,7 +154,7 @@ async function byService(table: Table, connections: number, count: number): Prom
   return count / (ms / 1000);
 }
 
-async function byPgbench(table: Table, clients: number, count: number): Promise<number> {
+async function measurePgbench(table: Table, clients: number, count: number): Promise<number> {
   const { databaseUrl, rows } = table;
   return await settleByPgbench(databaseUrl, {
     rows,
@@ -162,17 +165,24 @@ async function byPgbench(table: Table, clients: number, count: number): Promise<
 }
 
 /** The median latency of a single caller, and the average of a single pgbench client. */
-async function oneCaller(table: Table): Promise<[number, number]> {
+async function measureOneCaller(table: Table): Promise<[number, number]> {
   const times: number[] = [];
-  const requests = table.nextRequests(ALONE);
+  const requests = table.nextRequests(SEQUENTIAL_CALLS);
   using caller = await connectWarm(table.url);
   for (const request of requests) times.push(await timed(() => notify(caller, request)));
-  return [median(times), 1000 / await byPgbench(table, 1, ALONE)];
+  return [median(times), 1000 / await measurePgbench(table, 1, SEQUENTIAL_CALLS)];
 }
 
-/** Sends at a fixed rate, whether earlier requests are done or not. Latencies count from the due time. */
-async function paced(table: Table, connections: number, perSecond: number): Promise<number[]> {
-  const requests = table.nextRequests(PACED);
+/**
+ * Sends requests at a fixed rate, with at most one open request per connection. Latencies count from
+ * the due time, so they include the wait for a free connection.
+ */
+async function measureServicePaced(
+  table: Table,
+  connections: number,
+  perSecond: number,
+): Promise<number[]> {
+  const requests = table.nextRequests(PACED_CALLS);
   using callers = await connectAll(table, connections);
   const begin = performance.now();
   const times: number[] = [];
@@ -190,11 +200,15 @@ async function paced(table: Table, connections: number, perSecond: number): Prom
   return times;
 }
 
-async function pgbenchPaced(table: Table, clients: number, perSecond: number): Promise<number[]> {
+async function measurePgbenchPaced(
+  table: Table,
+  clients: number,
+  perSecond: number,
+): Promise<number[]> {
   const { databaseUrl, rows } = table;
-  const transactions = PACED / clients;
-  const share = { rows, first: table.reserve(PACED), clients, transactions };
-  return await settlePacedByPgbench(databaseUrl, share, perSecond);
+  const transactions = PACED_CALLS / clients;
+  const workload = { rows, first: table.reserve(PACED_CALLS), clients, transactions };
+  return await settlePacedByPgbench(databaseUrl, workload, perSecond);
 }
 
 /** Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones. */
@@ -204,7 +218,7 @@ async function vacuum({ databaseUrl }: Table): Promise<void> {
   await runSql(databaseUrl, "checkpoint");
 }
 
-/** Connects before the time is taken, as pgbench does. */
+/** Connects before the measurement starts, as pgbench does. */
 async function connectAll({ url }: Table, connections: number) {
   const callers = await Promise.all(
     Array.from({ length: connections }, () => connectWarm(url)),
@@ -261,7 +275,7 @@ async function openTable(rows: number): Promise<Table> {
       BOOTSTRAP_STAFF_KEY: generateApiKey(),
     }),
   );
-  await fill(databaseUrl, rows);
+  await insertPayments(databaseUrl, rows);
   let used = 0;
   function reserve(count: number): number {
     const first = used;

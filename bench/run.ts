@@ -26,6 +26,6 @@ for (const name of Deno.args.length > 0 ? Deno.args : BENCHMARKS) {
     stdout: "inherit",
     stderr: "inherit",
   }).output();
-  // The other benchmarks still run; the exit code says that one failed or missed a firm goal.
+  // The other benchmarks still run; the exit code says that one failed or missed a required goal.
   if (!success) Deno.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-/** Charges per second of the sandbox, new and with 100,000 transactions. */
+/** Charges per second of a new sandbox, and of a sandbox with 100,000 transactions. */
 
 import { createDataFolder } from "../tests/support/project.ts";
 import { median, perSecond, ratio } from "./support/figures.ts";
@@ -17,7 +17,7 @@ let count = 0;
 
 async function startSandbox(name: string): Promise<Program> {
   const path = `${folder.path}/${name}`;
-  // The same permissions as in its task, except for the folder.
+  // The same permissions as in the sandbox's task, except for the folder.
   const permissions = [
     "--allow-net",
     "--ignore-env",
@@ -59,7 +59,7 @@ const measured = { empty: [] as number[], full: [] as number[] };
 for (let round = 0; round < ROUNDS; round++) {
   await using empty = await startSandbox(`empty${round}`);
   await charge(empty, WARM_UP);
-  // Each goes first in every other round.
+  // The new sandbox goes first in even rounds, the full one in odd rounds.
   const order = round % 2 === 0 ? ["empty", "full"] as const : ["full", "empty"] as const;
   for (const name of order) {
     measured[name].push(await charge(name === "empty" ? empty : full, MEASURED));

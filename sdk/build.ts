@@ -33,7 +33,7 @@ await Deno.writeTextFile(join(output, "package.json"), packageFile(info.version)
 console.log(output);
 
 async function generate(to: string) {
-  // Imported first: the generator uses the loaded version, and does not support the newest one.
+  // Imported first, so that the generator uses this version: it does not support the newest one.
   await import(TYPESCRIPT);
   const { createClient }: Generator = await import(GENERATOR);
   await createClient({

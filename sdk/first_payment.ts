@@ -11,10 +11,10 @@ interface Changes {
 
 const GOPAY = { payment_type: "gopay", gross_amount: 44_000 };
 
-/** Built from requests of the collection, by operation id. */
+/** Builds the folder from the requests of the collection, which are mapped by operation id. */
 export function firstPayment(operations: Map<string, Item>): Folder {
   const step = (operationId: string, name: string, changes: Changes = {}) =>
-    changed({ ...operations.get(operationId)!, name }, changes);
+    applyChanges({ ...operations.get(operationId)!, name }, changes);
   return {
     name: "A first payment",
     description:
@@ -30,14 +30,14 @@ export function firstPayment(operations: Map<string, Item>): Folder {
       }),
       pay(),
       step("checkPaymentStatus", "Check that it is paid", {
-        test: expecting("is settled", 'json.payment.transaction_status).to.eql("settlement")'),
+        test: expectTest("is settled", 'json.payment.transaction_status).to.eql("settlement")'),
       }),
       step("refundPayment", "Refund part of it", {
         body: { amount: 4_000, reason: "Late delivery" },
-        test: expecting("is refunded", 'json.refund.amount).to.eql("4000.00")'),
+        test: expectTest("is refunded", 'json.refund.amount).to.eql("4000.00")'),
       }),
       step("getPayment", "Get the payment", {
-        test: expecting(
+        test: expectTest(
           "is partially refunded",
           'json.transaction_status).to.eql("partial_refund")',
         ),
@@ -45,7 +45,7 @@ export function firstPayment(operations: Map<string, Item>): Folder {
       step("listPayments", "List payments, one per page", {
         query: { limit: "1" },
         test: [
-          ...expecting(
+          ...expectTest(
             "newest payment comes first",
             'json[0].id).to.eql(pm.variables.get("payment_id"))',
           ),
@@ -57,19 +57,19 @@ export function firstPayment(operations: Map<string, Item>): Folder {
       }),
       step("listPayments", "Get the next page", {
         query: { limit: "1", cursor: "{{next_cursor}}" },
-        test: expecting(
+        test: expectTest(
           "is another payment",
           'json[0].id).not.to.eql(pm.variables.get("payment_id"))',
         ),
       }),
-      expectRefusal(
+      expectValidationError(
         step("createCharge", "Send an invalid amount", { body: { ...GOPAY, gross_amount: -1 } }),
       ),
     ],
   };
 }
 
-/** Pays through the sandbox, as the customer; it must not get the API key. */
+/** Pays through the sandbox, as the customer. The sandbox must not receive the API key. */
 function pay(): Item {
   const path = ["_sandbox", "transactions", "{{order_id}}", "pay"];
   const url = { host: ["{{sandboxUrl}}"], path };
@@ -85,7 +85,7 @@ function pay(): Item {
   };
 }
 
-function changed(item: Item, { body, query, test = [] }: Changes): Item {
+function applyChanges(item: Item, { body, query, test = [] }: Changes): Item {
   const { request, event = [] } = item;
   const raw = body && JSON.stringify(body, null, 2);
   const changedQuery = request.url.query?.map((each) => {
@@ -99,14 +99,14 @@ function changed(item: Item, { body, query, test = [] }: Changes): Item {
       url: { ...request.url, query: changedQuery },
       body: raw ? { ...request.body, raw } : request.body,
     },
-    // One script for all tests, because Postman shows only the first.
+    // One script for all tests, because Postman shows only the first script.
     event: [testEvent([...event.flatMap(({ script }) => script.exec), ...test])],
   };
 }
 
-function expecting(what: string, expectation: string): string[] {
+function expectTest(name: string, expectation: string): string[] {
   return [
-    `pm.test("${what}", () => {`,
+    `pm.test("${name}", () => {`,
     "  const json = pm.response.json();",
     `  pm.expect(${expectation};`,
     "});",
@@ -114,7 +114,7 @@ function expecting(what: string, expectation: string): string[] {
 }
 
 /** Replaces the test for a successful status. */
-function expectRefusal(item: Item): Item {
+function expectValidationError(item: Item): Item {
   return {
     ...item,
     event: [testEvent([

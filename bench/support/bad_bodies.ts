@@ -1,31 +1,31 @@
-/** Invalid bodies of notifications: random ones, and signed ones that were changed. */
+/** Invalid bodies of notifications: random bodies, and signed bodies with changes. */
 
-import { settlement, sign, type Signed } from "./pending_payments.ts";
+import { settlement, sign, type SignedFields } from "./pending_payments.ts";
 
 /** The same seed gives the same bodies. */
 export function createBadBodies(seed: number, rows: number): () => Uint8Array<ArrayBuffer> {
   const random = createRandom(seed);
-  const below = (end: number) => Math.floor(random() * end);
-  const oneOf = <T>(choices: readonly T[]) => choices[below(choices.length)]!;
+  const randomBelow = (end: number) => Math.floor(random() * end);
+  const oneOf = <T>(choices: readonly T[]) => choices[randomBelow(choices.length)]!;
 
-  const signed = () => settlement(1 + below(rows));
-  const oneField = (body: object) => oneOf(Object.keys(body));
+  const signedBody = () => settlement(1 + randomBelow(rows));
+  const randomField = (body: object) => oneOf(Object.keys(body));
 
   /** A random JSON value, sometimes a very large one. */
-  function anything(depth = 0): unknown {
+  function randomValue(depth = 0): unknown {
     const kinds = [
       () => null,
       () => oneOf([true, false]),
-      () => oneOf([0, -1, 1e308, 44_000, 0.1, 2 ** 53, below(1e9)]),
-      () => oneOf(WORDS),
-      () => text(below(40)),
-      () => text(below(2_000)),
-      () => Array.from({ length: below(5) }, () => depth < 5 ? anything(depth + 1) : null),
+      () => oneOf([0, -1, 1e308, 44_000, 0.1, 2 ** 53, randomBelow(1e9)]),
+      () => oneOf(TEXTS),
+      () => randomText(randomBelow(40)),
+      () => randomText(randomBelow(2_000)),
+      () => Array.from({ length: randomBelow(5) }, () => depth < 5 ? randomValue(depth + 1) : null),
       () =>
         Object.fromEntries(
-          Array.from({ length: below(5) }, () => [
-            oneOf([text(5), ...FIELDS]),
-            depth < 5 ? anything(depth + 1) : null,
+          Array.from({ length: randomBelow(5) }, () => [
+            oneOf([randomText(5), ...FIELDS]),
+            depth < 5 ? randomValue(depth + 1) : null,
           ]),
         ),
     ];
@@ -33,51 +33,54 @@ export function createBadBodies(seed: number, rows: number): () => Uint8Array<Ar
   }
 
   /** Includes control characters and lone surrogates. */
-  function text(length: number): string {
+  function randomText(length: number): string {
     const end = oneOf([0x80, 0x3000, 0x10000]);
-    return Array.from({ length }, () => String.fromCharCode(below(end))).join("");
+    return Array.from({ length }, () => String.fromCharCode(randomBelow(end))).join("");
   }
 
-  function bytes(length: number): Uint8Array<ArrayBuffer> {
-    return Uint8Array.from({ length }, () => below(256));
+  function randomBytes(length: number): Uint8Array<ArrayBuffer> {
+    return Uint8Array.from({ length }, () => randomBelow(256));
   }
 
   function flipBits(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-    for (let flips = 1 + below(3); flips > 0; flips--) {
-      body[below(body.length)]! ^= 1 << below(8);
+    for (let flips = 1 + randomBelow(3); flips > 0; flips--) {
+      body[randomBelow(body.length)]! ^= 1 << randomBelow(8);
     }
     return body;
   }
 
   function replaceField(): object {
-    const body = signed();
-    return { ...body, [oneField(body)]: anything() };
+    const body = signedBody();
+    return { ...body, [randomField(body)]: randomValue() };
   }
 
   /** Invalid values with a correct signature. */
-  function resign(): object {
-    const body = { ...signed(), [oneOf(SIGNED)]: text(below(60)) } as unknown as Signed;
+  function changeAndSign(): object {
+    const body = {
+      ...signedBody(),
+      [oneOf(SIGNED)]: randomText(randomBelow(60)),
+    } as unknown as SignedFields;
     return { ...body, signature_key: sign(body) };
   }
 
   function dropField(): object {
-    const body = signed();
-    delete body[oneField(body)];
+    const body = signedBody();
+    delete body[randomField(body)];
     return body;
   }
 
   const kinds: (() => Uint8Array<ArrayBuffer>)[] = [
-    () => bytes(below(2_000)),
-    () => encode(anything()),
+    () => randomBytes(randomBelow(2_000)),
+    () => encode(randomValue()),
     () => encode(replaceField()),
     () => encode(dropField()),
-    () => encode(resign()),
-    () => encode({ ...signed(), transaction_status: oneOf(STATUSES) }),
-    () => flipBits(encode(signed())),
-    () => encode(signed()).slice(0, below(900)),
-    () => encoder.encode(JSON.stringify(signed()).repeat(2)),
-    () => encoder.encode("[".repeat(below(5_000))),
-    () => encoder.encode(`{"order_id":${JSON.stringify(signed())},${text(20)}`),
+    () => encode(changeAndSign()),
+    () => encode({ ...signedBody(), transaction_status: oneOf(STATUSES) }),
+    () => flipBits(encode(signedBody())),
+    () => encode(signedBody()).slice(0, randomBelow(900)),
+    () => encoder.encode(JSON.stringify(signedBody()).repeat(2)),
+    () => encoder.encode("[".repeat(randomBelow(5_000))),
+    () => encoder.encode(`{"order_id":${JSON.stringify(signedBody())},${randomText(20)}`),
   ];
   return () => oneOf(kinds)();
 }
@@ -100,7 +103,7 @@ const STATUSES = [
   "unknown-status",
 ];
 
-const WORDS = ["", "44000.00", "200", "201", "settlement", "\0", "\ud800", "null", "' or 1=1 --"];
+const TEXTS = ["", "44000.00", "200", "201", "settlement", "\0", "\ud800", "null", "' or 1=1 --"];
 
 const encoder = new TextEncoder();
 

@@ -1,4 +1,4 @@
-/** Statistics and their text. */
+/** Statistics, and their output as text. */
 
 export function median(values: number[]): number {
   return percentile(values, 50);
@@ -9,11 +9,11 @@ export function percentile(values: number[], percent: number): number {
   return values.toSorted((a, b) => a - b)[index]!;
 }
 
-export function perSecond(rates: number[], what = "requests"): string {
-  return `${Math.round(median(rates)).toLocaleString("en")} ${what}/s`;
+export function perSecond(rates: number[], unit = "requests"): string {
+  return `${Math.round(median(rates)).toLocaleString("en")} ${unit}/s`;
 }
 
-/** The median of the ratios of each round. */
+/** Divides the values by the references of the same round, and returns the median. */
 export function ratio(values: number[], references: number[]): string {
   return median(values.map((value, round) => value / references[round]!)).toFixed(2);
 }
@@ -26,8 +26,8 @@ export function goal(text: string, isMet: boolean): string {
   return `goal: ${text}: ${isMet ? "met" : "missed"}`;
 }
 
-/** A goal that is reached on a busy machine, too: missing it fails the run. */
-export function firmGoal(text: string, isMet: boolean): string {
+/** A goal that must be met even on a busy machine: if it is missed, the run fails. */
+export function requiredGoal(text: string, isMet: boolean): string {
   if (!isMet) Deno.exitCode = 1;
   return goal(text, isMet);
 }

@@ -1,18 +1,18 @@
-/** Sends load over a few connections with little overhead, so that the server is measured. */
+/** Sends load over a few connections. Its overhead is small, so that the figures show the server. */
 
 export interface Load {
   url: string;
   /** The bytes of the n-th request. All responses must have the same length. */
   request: (n: number) => string;
   connections: number;
-  /** The load ends after this time, or after `requests`. */
+  /** The load ends after this time, or after this many `requests`. */
   seconds: number;
   requests?: number;
   /** The number of the first request, for requests that must not repeat. */
   first?: number;
 }
 
-/** The same request every time. */
+/** Returns the same request for every number. */
 export function getRequest(url: string, headers: Record<string, string> = {}): () => string {
   const request = `${head("GET", url, headers)}\r\n`;
   return () => request;
@@ -20,8 +20,8 @@ export function getRequest(url: string, headers: Record<string, string> = {}): (
 
 export function post(url: string, headers: Record<string, string>, body: object): string {
   const text = JSON.stringify(body);
-  const about = { "Content-Type": "application/json", "Content-Length": String(text.length) };
-  return `${head("POST", url, { ...headers, ...about })}\r\n${text}`;
+  const bodyHeaders = { "Content-Type": "application/json", "Content-Length": String(text.length) };
+  return `${head("POST", url, { ...headers, ...bodyHeaders })}\r\n${text}`;
 }
 
 function head(method: string, url: string, headers: Record<string, string>): string {
@@ -45,44 +45,44 @@ export async function requestsPerSecond(load: Load): Promise<number> {
   const last = first + (load.requests ?? Infinity);
   let sent = first;
 
-  async function drive(): Promise<number> {
+  async function sendOverConnection(): Promise<number> {
     using connection = await Deno.connect({ hostname, port: Number(port) });
     connection.setNoDelay();
     const buffer = new Uint8Array(65_536);
     await write(connection, encoder.encode(load.request(sent++)));
     const length = await readFirst(connection, buffer);
 
-    let answers = 1;
+    let responses = 1;
     while (sent < last && performance.now() < until) {
       await write(connection, encoder.encode(load.request(sent++)));
-      for (let missing = length; missing > 0;) {
+      for (let remaining = length; remaining > 0;) {
         const n = await connection.read(buffer);
         if (n === null) throw new Error("The server closed the connection");
-        missing -= n;
-        if (missing < 0) throw new Error("The responses differ in length");
+        remaining -= n;
+        if (remaining < 0) throw new Error("The responses differ in length");
       }
-      answers++;
+      responses++;
     }
-    return answers;
+    return responses;
   }
 
-  const counts = await Promise.all(Array.from({ length: load.connections }, drive));
+  const counts = await Promise.all(Array.from({ length: load.connections }, sendOverConnection));
   const seconds = (performance.now() - begin) / 1000;
   return counts.reduce((sum, count) => sum + count) / seconds;
 }
 
 /** Reads the first response and returns its length. */
 async function readFirst(connection: Deno.Conn, buffer: Uint8Array): Promise<number> {
-  let answer = "";
+  let response = "";
   while (true) {
     const n = await connection.read(buffer);
     if (n === null) throw new Error("The server closed the connection");
     // latin1 has one character per byte; the body may be compressed.
-    answer += new TextDecoder("latin1").decode(buffer.subarray(0, n));
-    if (!answer.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${answer}`);
-    const body = answer.indexOf("\r\n\r\n") + 4;
-    const length = body + Number(answer.match(/content-length: (\d+)/i)?.[1]);
-    if (body > 3 && answer.length >= length) return length;
+    response += new TextDecoder("latin1").decode(buffer.subarray(0, n));
+    if (!response.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${response}`);
+    const body = response.indexOf("\r\n\r\n") + 4;
+    const length = body + Number(response.match(/content-length: (\d+)/i)?.[1]);
+    if (body > 3 && response.length >= length) return length;
   }
 }
 

@@ -1,30 +1,33 @@
-/** Pending payments, and the notifications of their settlement. */
+/** Pending payments, and the notifications that settle them. */
 
 import { createHash } from "node:crypto";
 import postgres from "postgres";
 import { SERVER_KEY } from "./service.ts";
 
-/** The newest payments are pending; all older ones are paid. */
+/** This many payments, the newest ones, are pending; all older ones are paid. */
 export const PENDING = 100_000;
 
-/** Payments are settled in another order than they were created. Coprime to `PENDING`. */
+/**
+ * The distance between payments that are settled one after the other, so that they are not settled in
+ * the order of creation. Coprime to `PENDING`, so that each is settled once.
+ */
 export const STRIDE = 48_271;
 
 const ITEM = "22000, 2, 'Coffee'";
 
-/** SQL for the id of the n-th row: a UUIDv7, so ordered by time, that can be computed. */
+/** SQL that computes the id of a row from its number: a UUIDv7, so that ids are ordered by time. */
 export function idOf(row: string): string {
   return `(lpad(to_hex(1750000000000 + ${row}::bigint * 500), 12, '0') ` +
     `|| '70008000000000000000')::uuid`;
 }
 
-/** The number of the row that is paid as the n-th. */
+/** The number of the row that is settled as the n-th. */
 export function nthRow(rows: number, n: number): number {
   return rows - PENDING + 1 + n * STRIDE % PENDING;
 }
 
-/** Inserts rows as charges do, in one statement, because there may be a million. */
-export async function fill(url: string, rows: number): Promise<void> {
+/** Inserts the rows that charges would insert, all at once, because there may be a million. */
+export async function insertPayments(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   // Creating indexes after the insert is several times faster.
   const indexes = await sql<{ name: string; constraint: string | null; definition: string }[]>`
@@ -73,7 +76,7 @@ export async function fill(url: string, rows: number): Promise<void> {
   await sql.end();
 }
 
-/** The notification that the customer of a row has paid. */
+/** The notification that the payment in this row is settled. */
 export function settlement(row: number): Record<string, unknown> {
   const signed = { order_id: `${row}-web`, status_code: "200", gross_amount: "44000.00" };
   return {
@@ -94,13 +97,13 @@ export function settlement(row: number): Record<string, unknown> {
   };
 }
 
-export interface Signed {
+export interface SignedFields {
   order_id: string;
   status_code: string;
   gross_amount: string;
 }
 
-export function sign({ order_id, status_code, gross_amount }: Signed): string {
+export function sign({ order_id, status_code, gross_amount }: SignedFields): string {
   return createHash("sha512").update(order_id + status_code + gross_amount + SERVER_KEY)
     .digest("hex");
 }

@@ -6,17 +6,17 @@ export interface Run {
   url: string;
   script: string;
   clients: number;
-  /** Per client. */
+  /** The number of transactions of each client. */
   transactions: number;
   variables: Record<string, string | number>;
 }
 
-/** Debian installs the programs of each version below it. */
+/** Debian installs the programs of each PostgreSQL version in a subfolder. */
 const DEBIAN = "/usr/lib/postgresql";
 
 /** Transactions per second, without the time to connect. */
 export async function runPgbench(run: Run): Promise<number> {
-  const output = await start(run, []);
+  const output = await runToEnd(run, []);
   const rate = output.match(/^tps = ([\d.]+)/m)?.[1];
   if (!rate) throw new Error(`The output of pgbench has no rate: ${output}`);
   return Number(rate);
@@ -27,7 +27,7 @@ export async function pacePgbench(run: Run, perSecond: number): Promise<number[]
   const folder = await Deno.makeTempDir();
   try {
     const log = join(folder, "log");
-    await start(run, ["-R", perSecond.toFixed(1), "-l", `--log-prefix=${log}`]);
+    await runToEnd(run, ["-R", perSecond.toFixed(1), "-l", `--log-prefix=${log}`]);
     const files = await Array.fromAsync(Deno.readDir(folder));
     const texts = await Promise.all(
       files.map(({ name }) => Deno.readTextFile(join(folder, name))),
@@ -39,9 +39,9 @@ export async function pacePgbench(run: Run, perSecond: number): Promise<number[]
   }
 }
 
-async function start(
+async function runToEnd(
   { url, script, clients, transactions, variables }: Run,
-  more: string[],
+  extraArgs: string[],
 ): Promise<string> {
   const file = await Deno.makeTempFile({ suffix: ".sql" });
   try {
@@ -51,13 +51,13 @@ async function start(
         ...["-n", "-M", "prepared", "-f", file, "-t", String(transactions)],
         ...["-c", String(clients), "-j", String(Math.min(clients, 2))],
         ...Object.entries(variables).flatMap(([name, value]) => ["-D", `${name}=${value}`]),
-        ...more,
+        ...extraArgs,
         url,
       ],
     }).output();
     const output = new TextDecoder().decode(stdout);
-    const wanted = clients * transactions;
-    if (code !== 0 || !output.includes(`processed: ${wanted}/${wanted}`)) {
+    const expected = clients * transactions;
+    if (code !== 0 || !output.includes(`processed: ${expected}/${expected}`)) {
       throw new Error(`pgbench failed: ${new TextDecoder().decode(stderr)}${output}`);
     }
     return output;
@@ -66,7 +66,7 @@ async function start(
   }
 }
 
-/** The newest version. The `pgbench` in the PATH is a wrapper script, which adds to the start time. */
+/** Finds the newest version. The `pgbench` in the PATH is a wrapper script that starts slowly. */
 async function findPgbench(): Promise<string> {
   const versions = await Array.fromAsync(Deno.readDir(DEBIAN)).catch(() => []);
   const newestFirst = versions.map(({ name }) => name).sort((a, b) => Number(b) - Number(a));

@@ -1,4 +1,4 @@
-/** Starts a program to be measured, and stops it. */
+/** Starts and stops a program that is measured. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { environment } from "../../tests/support/service.ts";

@@ -1,4 +1,4 @@
-/** Starts the service by its task, with the given database and gateway. */
+/** Starts the service by `deno task start`, with the given database and gateway. */
 
 import { type Program, startProgram } from "./program.ts";
 

@@ -5,17 +5,17 @@ import { viewPayment } from "../../core/payments/views.ts";
 import { idOf, nthRow, PENDING, settlement, STRIDE } from "./pending_payments.ts";
 import { pacePgbench, type Run, runPgbench } from "./pgbench.ts";
 
-export interface Share {
-  /** The rows of the table. */
+export interface Workload {
+  /** The number of rows in the table. */
   rows: number;
-  /** The first payment to settle; the next ones follow. */
+  /** The number of the first payment to settle. */
   first: number;
   clients: number;
-  /** Per client. */
+  /** The number of transactions of each client. */
   transactions: number;
 }
 
-/** Each client settles every n-th payment, so that no two clients settle the same one. */
+/** With n clients, each settles every n-th payment, so that no two settle the same one. */
 const SCRIPT = `
 \\set n :first + :client_id + :clients * :done
 \\set done :done + 1
@@ -43,20 +43,20 @@ commit;
 `;
 
 /** Transactions per second. */
-export async function settleByPgbench(url: string, share: Share): Promise<number> {
-  return await runPgbench(runOf(url, share));
+export async function settleByPgbench(url: string, workload: Workload): Promise<number> {
+  return await runPgbench(buildRun(url, workload));
 }
 
 /** The latency of each transaction at this rate. */
 export async function settlePacedByPgbench(
   url: string,
-  share: Share,
+  workload: Workload,
   perSecond: number,
 ): Promise<number[]> {
-  return await pacePgbench(runOf(url, share), perSecond);
+  return await pacePgbench(buildRun(url, workload), perSecond);
 }
 
-function runOf(url: string, { rows, first, clients, transactions }: Share): Run {
+function buildRun(url: string, { rows, first, clients, transactions }: Workload): Run {
   const { signature_key: _, ...payload } = settlement(rows);
   return {
     url,

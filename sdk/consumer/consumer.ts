@@ -102,7 +102,7 @@ if (!(invalid instanceof PaymentGatewayError)) throw invalid;
 if (invalid.code === "validation_eror") throw invalid;
 outcome.invalid = [invalid.status, invalid.problem.errors?.[0]?.field, invalid.requestId !== ""];
 
-// The caller's own request id; and invalid ids, for which nothing is sent.
+// The caller's own request id. For invalid ids, no request is sent.
 const requestId = crypto.randomUUID();
 const requestIdError = await thrown(() => gateway.jobs.get(requestId, { requestId }));
 const offlineClient = clientWithFetch(() => Promise.resolve(Response.json({})));
@@ -151,7 +151,7 @@ outcome.attempts = await Promise.all(
   ]),
 );
 
-// Requests that are unsafe to repeat, or that must wait too long, are not retried.
+// A request is not retried if a repeat is unsafe, or if the pause before it would be too long.
 const unreachableService = clientWithFetch(() =>
   Promise.reject(new TypeError("Connection refused"))
 );
@@ -245,7 +245,7 @@ outcome.lineEndings = await Promise.all(chunks.map(async (each) => {
   return (await firstOf(clientWithFetch(stream).gateway.events.stream({}, { signal }))).name;
 }));
 
-// An outage: pauses follow Retry-After, or grow, until it is over. A revoked key ends the stream.
+// An outage: until it is over, pauses follow Retry-After or grow. A revoked key ends the stream.
 const outage: (() => Response)[] = [
   () => new Response("retry: soon\n\nretry: 1000\n\nretry: later\n\n", EVENT_STREAM),
   () => problem(429, { "Retry-After": "7" }),
@@ -386,8 +386,8 @@ function charge(changes: { gross_amount?: number } = {}) {
 }
 
 async function pay(orderId: string): Promise<void> {
-  const address = `${sandbox}/_sandbox/transactions/${orderId}/pay`;
-  const { ok, body } = await fetch(address, { method: "POST" });
+  const payUrl = `${sandbox}/_sandbox/transactions/${orderId}/pay`;
+  const { ok, body } = await fetch(payUrl, { method: "POST" });
   if (!ok) throw new Error("Transaction not found in the sandbox");
   await body?.cancel();
 }

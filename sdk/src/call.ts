@@ -16,21 +16,21 @@ export interface KeyedOptions extends CallOptions {
 }
 
 /** For calls without an `Idempotency-Key`. */
-export function plain({ signal, requestId }: CallOptions = {}) {
+export function toRequestOptions({ signal, requestId }: CallOptions = {}) {
   const headers = requestId === undefined ? {} : { "X-Request-Id": requestId };
   return { throwOnError: true, headers, ...(signal && { signal }) } as const;
 }
 
 /** For calls with an `Idempotency-Key`. */
-export function keyed(options: KeyedOptions = {}) {
-  const { headers, ...rest } = plain(options);
+export function withIdempotencyKey(options: KeyedOptions = {}) {
+  const { headers, ...rest } = toRequestOptions(options);
   const key = options.idempotencyKey ?? crypto.randomUUID();
   return { ...rest, headers: { ...headers, "Idempotency-Key": key } } as const;
 }
 
 /** For calls with an `Idempotency-Key` that return a job. */
-export function respondAsync(options?: KeyedOptions) {
-  const { headers, ...rest } = keyed(options);
+export function withRespondAsync(options?: KeyedOptions) {
+  const { headers, ...rest } = withIdempotencyKey(options);
   return { ...rest, headers: { ...headers, Prefer: "respond-async" } } as const;
 }
 

@@ -3,7 +3,7 @@
 import type { Client } from "#api/client";
 import { createCharge } from "#api/sdk";
 import type { ChargeRequest, Job, Payment } from "#api/types";
-import { dataOf, keyed, type KeyedOptions, respondAsync } from "./call.ts";
+import { dataOf, type KeyedOptions, withIdempotencyKey, withRespondAsync } from "./call.ts";
 
 export class Charges {
   readonly #client: Client;
@@ -14,13 +14,17 @@ export class Charges {
 
   /** Creates a payment. The result has the payment instructions for the customer. */
   create(charge: ChargeRequest, options?: KeyedOptions): Promise<Payment> {
-    const call = createCharge({ client: this.#client, body: charge, ...keyed(options) });
+    const call = createCharge({
+      client: this.#client,
+      body: charge,
+      ...withIdempotencyKey(options),
+    });
     return dataOf(call) as Promise<Payment>;
   }
 
   /** Creates the payment in a background job, without waiting for the gateway; see `jobs.wait`. */
   createAsync(charge: ChargeRequest, options?: KeyedOptions): Promise<Job> {
-    const call = createCharge({ client: this.#client, body: charge, ...respondAsync(options) });
+    const call = createCharge({ client: this.#client, body: charge, ...withRespondAsync(options) });
     return dataOf(call) as Promise<Job>;
   }
 }

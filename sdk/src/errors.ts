@@ -1,4 +1,4 @@
-/** Errors of calls: an error response of the service, or no response from it. */
+/** Errors of calls: the service returned an error, or there was no response from the service. */
 
 import type { Problem } from "#api/types";
 import { retryAfterMs } from "./retry.ts";
@@ -16,9 +16,9 @@ export class PaymentGatewayError extends Error {
   readonly problem: Problem;
   /** Include it when you contact support. */
   readonly requestId: string;
-  /** The key of the request; repeat the call with it to avoid a second effect. */
+  /** The key of the request. Repeat the call with the same key, so that it has no second effect. */
   readonly idempotencyKey: string | null;
-  /** Pause before a retry that the service asks for. */
+  /** The pause before a retry, if the service asks for one. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -45,7 +45,7 @@ export class ConnectionError extends Error {
   /** Status of the response, if there was one. */
   readonly status: number | null;
   readonly idempotencyKey: string | null;
-  /** Pause before a retry that the response asks for. */
+  /** The pause before a retry, if the response asks for one. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
@@ -64,7 +64,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Converts an error of the generated client; an abort keeps the reason of the signal. */
+/** Converts an error of the generated client. After an abort, returns the reason of the signal. */
 export function toCallError(error: unknown, response?: Response, request?: Request): unknown {
   // Without a request the caller made a mistake, such as an invalid base URL.
   if (!request) return error;
@@ -75,7 +75,7 @@ export function toCallError(error: unknown, response?: Response, request?: Reque
   if (isProblem(error, response)) {
     return new PaymentGatewayError(error, idempotencyKey, retryAfterSeconds);
   }
-  const reason = error instanceof Error ? error.message : "not a response of the service";
+  const reason = error instanceof Error ? error.message : "the response is not from the service";
   const status = response?.status ?? null;
   const message = `${request.method} ${request.url}: ${status ?? "no response"} (${reason})`;
   return new ConnectionError(message, { status, idempotencyKey, retryAfterSeconds, cause: error });
@@ -87,5 +87,5 @@ function isProblem(body: unknown, response?: Response): body is Problem {
   if (typeof body !== "object" || body === null) return false;
   const { status, code, title, instance } = body as Record<string, unknown>;
   return typeof status === "number" &&
-    [code, title, instance].every((it) => typeof it === "string");
+    [code, title, instance].every((member) => typeof member === "string");
 }

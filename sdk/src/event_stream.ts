@@ -16,7 +16,8 @@ export async function* readEventStream(
   const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
     .pipeThrough(normalizeLineEnds()).getReader();
   let text = "";
-  // The request's combined signal stops following this one once it is garbage collected.
+  // The request has a combined signal (`AbortSignal.any`). Once that is garbage collected, aborting
+  // `signal` no longer ends the request.
   const stop = () => void reader.cancel().catch(() => {});
   signal?.addEventListener("abort", stop);
   try {
@@ -38,7 +39,7 @@ export async function* readEventStream(
 async function withTimeout<T>(ms: number, reading: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("The connection was silent for too long")), ms);
+    timer = setTimeout(() => reject(new Error(`No data arrived for ${ms} ms`)), ms);
   });
   try {
     return await Promise.race([reading, silence]);
@@ -68,7 +69,7 @@ function normalizeLineEnds(): TransformStream<string, string> {
   let endedWithCr = false;
   return new TransformStream({
     transform(text, to) {
-      // A CR ends a line at once; an LF at the start of the next chunk belongs to it.
+      // A CR at the end of a chunk ends a line. An LF at the start of the next chunk belongs to it.
       const rest = endedWithCr && text.startsWith("\n") ? text.slice(1) : text;
       endedWithCr = text.endsWith("\r");
       to.enqueue(rest.replace(/\r\n?/g, "\n"));

@@ -3,7 +3,7 @@
 import type { Client } from "#api/client";
 import { listEvents } from "#api/sdk";
 import type { Event, ListEventsData, StreamEventsData } from "#api/types";
-import { type CallOptions, plain } from "./call.ts";
+import { type CallOptions, toRequestOptions } from "./call.ts";
 import { ConnectionError, PaymentGatewayError } from "./errors.ts";
 import { readEventStream } from "./event_stream.ts";
 import { Pager } from "./pager.ts";
@@ -17,10 +17,10 @@ export interface StreamOptions extends CallOptions {
   silenceMs?: number;
 }
 
-/** The type checks that the path is in the document. */
+/** With this type, the path compiles only if it is in the OpenAPI document. */
 const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
 
-/** Used until the stream sends its own pause (`retry`). */
+/** The pause before a reconnect, until the stream sends its own (`retry`). */
 const FIRST_PAUSE_MS = 1_000;
 
 /** The service sends at least a comment every 15 seconds. */
@@ -39,7 +39,11 @@ export class Events {
   list(query: ListEventsData["query"] = {}, options?: CallOptions): Pager<Event> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
-      listEvents({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+      listEvents({
+        client: this.#client,
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 
@@ -78,7 +82,7 @@ export class Events {
   }
 
   async #connect(query: StreamEventsData["query"], { lastEventId, ...options }: StreamOptions) {
-    const { headers, ...call } = plain(options);
+    const { headers, ...call } = toRequestOptions(options);
     const { data } = await this.#client.get<{ 200: ReadableStream<Uint8Array> }, unknown, true>({
       ...call,
       url: STREAM_URL,
@@ -86,7 +90,7 @@ export class Events {
       query,
       headers: { ...headers, ...(lastEventId && { "Last-Event-ID": lastEventId }) },
       parseAs: "stream",
-      // The client's own fetch has a timeout for the whole response.
+      // The default fetch of the client would end the stream at its timeout.
       fetch: this.#send,
     });
     return data;

@@ -3,7 +3,7 @@
 import { type Client, type Config, createClient } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
-import { type CallOptions, dataOf, plain } from "./call.ts";
+import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Charges } from "./charges.ts";
 import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
@@ -11,7 +11,7 @@ import { Invoices } from "./invoices.ts";
 import { Jobs } from "./jobs.ts";
 import { Notifications } from "./notifications.ts";
 import { Payments } from "./payments.ts";
-import { retrying, withResponseTimeout } from "./retry.ts";
+import { withResponseTimeout, withRetries } from "./retry.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { requireExpectedType, requireIds, requireObject } from "./validate.ts";
 import { WebhookEndpoints } from "./webhook_endpoints.ts";
@@ -22,7 +22,7 @@ export interface PaymentGatewayOptions {
   /** An API key (`gk_…`) or a JWT. A function is called before every request. */
   apiKey: string | (() => string | Promise<string>);
   /**
-   * How often a request is retried if there was no response, or one with a retryable status (409,
+   * How often a request is retried if there was no response, or if its status is retryable (409,
    * 429, 500, 502, 503, 504). Only safe requests are retried: reads, and writes with an
    * `Idempotency-Key`. Default: 2.
    */
@@ -47,7 +47,7 @@ export class PaymentGateway {
 
   constructor(options: PaymentGatewayOptions) {
     const { baseUrl, apiKey, maxRetries = 2, timeoutMs = 60_000 } = options;
-    // Looked up at each call, so that a global fetch that is replaced later is used.
+    // The global `fetch` is looked up at each call, because it may be replaced later.
     const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
     const client = createApiClient({
       baseUrl: baseUrl.replace(/\/+$/, ""),
@@ -55,7 +55,7 @@ export class PaymentGateway {
       parseAs: "json",
       requestValidator: requireIds,
       responseValidator: requireObject,
-      fetch: retrying(send, { maxRetries, timeoutMs }),
+      fetch: withRetries(send, { maxRetries, timeoutMs }),
     });
     client.interceptors.response.use(requireExpectedType);
     client.interceptors.error.use(toCallError);
@@ -72,12 +72,12 @@ export class PaymentGateway {
 
   /** The caller that the key belongs to. Use it to check that the key works. */
   me(options?: CallOptions): Promise<Caller> {
-    return dataOf(getCaller({ client: this.#client, ...plain(options) }));
+    return dataOf(getCaller({ client: this.#client, ...toRequestOptions(options) }));
   }
 
   /** The status of the service. Staff only. */
   status(options?: CallOptions): Promise<Status> {
-    return dataOf(getStatus({ client: this.#client, ...plain(options) }));
+    return dataOf(getStatus({ client: this.#client, ...toRequestOptions(options) }));
   }
 }
 
@@ -89,8 +89,8 @@ export function createPaymentGateway(options: PaymentGatewayOptions): PaymentGat
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
 /**
- * The generated calls pass `client` on to `new Request`, where Deno expects its own kind of client
- * and throws. This removes it.
+ * Removes the option `client`, which the generated calls pass on to `new Request`. Deno expects a
+ * `Deno.HttpClient` there, and throws.
  */
 function createApiClient(config: Config): Client {
   const client = createClient(config);

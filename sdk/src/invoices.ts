@@ -3,7 +3,13 @@
 import type { Client } from "#api/client";
 import { createInvoice, getInvoice, listInvoices, voidInvoice } from "#api/sdk";
 import type { Invoice, InvoiceRequest, ListInvoicesData, VoidRequest } from "#api/types";
-import { type CallOptions, dataOf, keyed, type KeyedOptions, plain } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Invoices {
@@ -15,26 +21,37 @@ export class Invoices {
 
   /** Creates an invoice. Send its `payment_link_url` to the customer. */
   create(invoice: InvoiceRequest, options?: KeyedOptions): Promise<Invoice> {
-    return dataOf(createInvoice({ client: this.#client, body: invoice, ...keyed(options) }));
+    return dataOf(
+      createInvoice({ client: this.#client, body: invoice, ...withIdempotencyKey(options) }),
+    );
   }
 
   /** Your invoices, newest first. */
   list(query: ListInvoicesData["query"] = {}, options?: CallOptions): Pager<Invoice> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
-      listInvoices({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+      listInvoices({
+        client: this.#client,
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 
   /** One invoice, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Invoice> {
-    return dataOf(getInvoice({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(getInvoice({ client: this.#client, path: { pk }, ...toRequestOptions(options) }));
   }
 
   /** Voids an unpaid invoice. */
   void(pk: string, reason?: VoidRequest, options?: KeyedOptions): Promise<Invoice> {
     return dataOf(
-      voidInvoice({ client: this.#client, path: { pk }, body: reason, ...keyed(options) }),
+      voidInvoice({
+        client: this.#client,
+        path: { pk },
+        body: reason,
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 }

@@ -3,7 +3,7 @@
 import type { Client } from "#api/client";
 import { getJob, listJobs, retryJob } from "#api/sdk";
 import type { Job, ListJobsData } from "#api/types";
-import { type CallOptions, dataOf, plain } from "./call.ts";
+import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Pager } from "./pager.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
@@ -18,13 +18,13 @@ export class Jobs {
   list(query: ListJobsData["query"] = {}, options?: CallOptions): Pager<Job> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
-      listJobs({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+      listJobs({ client: this.#client, query: { ...filter, cursor }, ...toRequestOptions(options) })
     );
   }
 
   /** One job. */
   get(id: string, options?: CallOptions): Promise<Job> {
-    return dataOf(getJob({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(getJob({ client: this.#client, path: { id }, ...toRequestOptions(options) }));
   }
 
   /** Polls the job until it is `succeeded` or `failed`. */
@@ -38,6 +38,6 @@ export class Jobs {
 
   /** Retries a failed job. Staff only. */
   retry(id: string, options?: CallOptions): Promise<Job> {
-    return dataOf(retryJob({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(retryJob({ client: this.#client, path: { id }, ...toRequestOptions(options) }));
   }
 }

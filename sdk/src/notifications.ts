@@ -3,7 +3,7 @@
 import type { Client } from "#api/client";
 import { listNotifications, replayNotification } from "#api/sdk";
 import type { ListNotificationsData, Notification } from "#api/types";
-import { type CallOptions, dataOf, plain } from "./call.ts";
+import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Notifications {
@@ -17,12 +17,18 @@ export class Notifications {
   list(query: ListNotificationsData["query"] = {}, options?: CallOptions): Pager<Notification> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
-      listNotifications({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+      listNotifications({
+        client: this.#client,
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 
   /** Checks a notification with the gateway again, and applies the result. */
   replay(id: string, options?: CallOptions): Promise<Notification> {
-    return dataOf(replayNotification({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(
+      replayNotification({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+    );
   }
 }

@@ -20,7 +20,14 @@ import type {
   RefundRequest,
   RefundResult,
 } from "#api/types";
-import { type CallOptions, dataOf, keyed, type KeyedOptions, plain, respondAsync } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+  withRespondAsync,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
@@ -35,18 +42,24 @@ export class Payments {
   list(query: ListPaymentsData["query"] = {}, options?: CallOptions): Pager<PaymentSummary> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
-      listPayments({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+      listPayments({
+        client: this.#client,
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 
   /** One payment, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Payment> {
-    return dataOf(getPayment({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(getPayment({ client: this.#client, path: { pk }, ...toRequestOptions(options) }));
   }
 
   /** One payment, after a check with the gateway. */
   checkStatus(pk: string, options?: CallOptions): Promise<PaymentStatusCheck> {
-    return dataOf(checkPaymentStatus({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(
+      checkPaymentStatus({ client: this.#client, path: { pk }, ...toRequestOptions(options) }),
+    );
   }
 
   /** Polls the payment until it is no longer pending, or until `until` returns true. */
@@ -60,30 +73,45 @@ export class Payments {
 
   /** Cancels a payment that is not final. */
   cancel(pk: string, options?: KeyedOptions): Promise<Payment> {
-    return dataOf(cancelPayment({ client: this.#client, path: { pk }, ...keyed(options) }));
+    return dataOf(
+      cancelPayment({ client: this.#client, path: { pk }, ...withIdempotencyKey(options) }),
+    );
   }
 
   /** Expires a pending payment. */
   expire(pk: string, options?: KeyedOptions): Promise<Payment> {
-    return dataOf(expirePayment({ client: this.#client, path: { pk }, ...keyed(options) }));
+    return dataOf(
+      expirePayment({ client: this.#client, path: { pk }, ...withIdempotencyKey(options) }),
+    );
   }
 
   /** Captures an authorized card payment: the full amount, or `amount`. */
   capture(pk: string, capture?: CaptureRequest, options?: KeyedOptions): Promise<Payment> {
     return dataOf(
-      capturePayment({ client: this.#client, path: { pk }, body: capture, ...keyed(options) }),
+      capturePayment({
+        client: this.#client,
+        path: { pk },
+        body: capture,
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 
   /** Refunds the full remaining amount, or `amount`. */
-  refund(pk: string, refund?: RefundRequest, options?: KeyedOptions): Promise<RefundResult> {
+  refund(
+    pk: string,
+    refund?: RefundRequest,
+    options?: KeyedOptions,
+  ): Promise<RefundResult> {
     const input = { client: this.#client, path: { pk }, body: refund };
-    return dataOf(refundPayment({ ...input, ...keyed(options) })) as Promise<RefundResult>;
+    return dataOf(refundPayment({ ...input, ...withIdempotencyKey(options) })) as Promise<
+      RefundResult
+    >;
   }
 
   /** Refunds in a background job, without waiting for the gateway; see `jobs.wait`. */
   refundAsync(pk: string, refund?: RefundRequest, options?: KeyedOptions): Promise<Job> {
     const input = { client: this.#client, path: { pk }, body: refund };
-    return dataOf(refundPayment({ ...input, ...respondAsync(options) })) as Promise<Job>;
+    return dataOf(refundPayment({ ...input, ...withRespondAsync(options) })) as Promise<Job>;
   }
 }

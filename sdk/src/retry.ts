@@ -13,11 +13,11 @@ export interface RetryOptions {
  */
 const RETRYABLE = new Set([409, 429, 500, 502, 503, 504]);
 
-/** If the service asks for a longer pause, the caller gets the error and can decide. */
+/** If the service asks for a longer pause, the call fails, and the caller decides when to retry. */
 export const MAX_PAUSE_MS = 30_000;
 
 /** A `fetch` that retries requests that are safe to repeat: GET, or with an `Idempotency-Key`. */
-export function retrying(send: typeof fetch, options: RetryOptions): typeof fetch {
+export function withRetries(send: typeof fetch, options: RetryOptions): typeof fetch {
   const { maxRetries, timeoutMs } = options;
   return async (input, init) => {
     const request = new Request(input, init);

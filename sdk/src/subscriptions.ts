@@ -13,7 +13,13 @@ import type {
   Subscription,
   SubscriptionRequest,
 } from "#api/types";
-import { type CallOptions, dataOf, keyed, type KeyedOptions, plain } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Subscriptions {
@@ -23,10 +29,17 @@ export class Subscriptions {
     this.#client = client;
   }
 
-  /** Charges a saved card or a linked account every given number of days, weeks or months. */
-  create(subscription: SubscriptionRequest, options?: KeyedOptions): Promise<Subscription> {
+  /** Creates a subscription, which charges a saved card or a linked account at an interval. */
+  create(
+    subscription: SubscriptionRequest,
+    options?: KeyedOptions,
+  ): Promise<Subscription> {
     return dataOf(
-      createSubscription({ client: this.#client, body: subscription, ...keyed(options) }),
+      createSubscription({
+        client: this.#client,
+        body: subscription,
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 
@@ -34,13 +47,19 @@ export class Subscriptions {
   list(query: ListSubscriptionsData["query"] = {}, options?: CallOptions): Pager<Subscription> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
-      listSubscriptions({ client: this.#client, query: { ...filter, cursor }, ...plain(options) })
+      listSubscriptions({
+        client: this.#client,
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 
   /** One subscription, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Subscription> {
-    return dataOf(getSubscription({ client: this.#client, path: { pk }, ...plain(options) }));
+    return dataOf(
+      getSubscription({ client: this.#client, path: { pk }, ...toRequestOptions(options) }),
+    );
   }
 
   /** Pauses a subscription. */
@@ -64,6 +83,8 @@ export class Subscriptions {
     options?: KeyedOptions,
   ): Promise<Subscription> {
     const path = { pk, action_name: action };
-    return dataOf(changeSubscription({ client: this.#client, path, ...keyed(options) }));
+    return dataOf(
+      changeSubscription({ client: this.#client, path, ...withIdempotencyKey(options) }),
+    );
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ResolvedRequestOptions } from "#api/client";
 
-/** An empty id, or one of dots only, would make the URL of another resource. */
+/** An empty id, or an id of dots only, would change the URL to that of another resource. */
 export function requireIds(request: unknown): Promise<void> {
   const { path = {} } = request as { path?: Record<string, unknown> };
   for (const [name, id] of Object.entries(path)) {
@@ -13,7 +13,7 @@ export function requireIds(request: unknown): Promise<void> {
   return Promise.resolve();
 }
 
-/** A proxy may return its own page with a 200, which must not pass for a payment or a stream. */
+/** A proxy may return its own page with status 200, which is neither a payment nor a stream. */
 export async function requireExpectedType(
   response: Response,
   _request: Request,

@@ -30,12 +30,16 @@ export async function verifyWebhook(
     readHeader(headers, `webhook-${name}`)
   );
   if (!id || !timestamp || !signatures) {
-    throw new WebhookError("The webhook is not signed: a webhook-* header is missing");
+    throw new WebhookError(
+      "The webhook is not signed: webhook-id, webhook-timestamp or webhook-signature is missing",
+    );
   }
   const age = Date.now() / 1000 - Number(timestamp);
   // Written so that a timestamp that is not a number (NaN) is rejected as well.
   if (!(Math.abs(age) <= TOLERANCE_SECONDS)) {
-    throw new WebhookError("The webhook's timestamp is more than 5 minutes off");
+    throw new WebhookError(
+      "The webhook's timestamp differs by more than 5 minutes from this machine's clock",
+    );
   }
   const body = textOf(rawBody);
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
@@ -47,7 +51,7 @@ export async function verifyWebhook(
 
 function textOf(rawBody: WebhookBody): string {
   if (typeof rawBody === "string") return rawBody;
-  // A mistake of the receiver, not of the sender, so not a `WebhookError`.
+  // Not a `WebhookError`, because the mistake is in the receiving program.
   if (!ArrayBuffer.isView(rawBody)) {
     throw new TypeError("The body must be the raw text or bytes, not parsed JSON");
   }

@@ -9,7 +9,7 @@ export interface WaitOptions {
 const FIRST_POLL_PAUSE_MS = 250;
 const MAX_POLL_PAUSE_MS = 5_000;
 
-/** Calls `read` until `isDone` accepts its value. */
+/** Calls `read` until `isDone` returns true for its value. */
 export async function waitUntil<T>(
   read: (signal: AbortSignal) => Promise<T>,
   isDone: (value: T) => boolean,

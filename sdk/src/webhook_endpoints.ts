@@ -22,7 +22,7 @@ import type {
   WebhookEndpointWithSecret,
   WebhookTestResult,
 } from "#api/types";
-import { type CallOptions, dataOf, plain } from "./call.ts";
+import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class WebhookEndpoints {
@@ -38,7 +38,7 @@ export class WebhookEndpoints {
     options?: CallOptions,
   ): Promise<WebhookEndpointWithSecret> {
     return dataOf(
-      createWebhookEndpoint({ client: this.#client, body: endpoint, ...plain(options) }),
+      createWebhookEndpoint({ client: this.#client, body: endpoint, ...toRequestOptions(options) }),
     );
   }
 
@@ -51,13 +51,15 @@ export class WebhookEndpoints {
       listWebhookEndpoints({
         client: this.#client,
         query: { ...filter, cursor },
-        ...plain(options),
+        ...toRequestOptions(options),
       })
     );
   }
 
   get(id: string, options?: CallOptions): Promise<WebhookEndpoint> {
-    return dataOf(getWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(
+      getWebhookEndpoint({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+    );
   }
 
   /** Changes the given fields. */
@@ -71,23 +73,31 @@ export class WebhookEndpoints {
         client: this.#client,
         path: { id },
         body: changes,
-        ...plain(options),
+        ...toRequestOptions(options),
       }),
     );
   }
 
   async delete(id: string, options?: CallOptions): Promise<void> {
-    await deleteWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) });
+    await deleteWebhookEndpoint({
+      client: this.#client,
+      path: { id },
+      ...toRequestOptions(options),
+    });
   }
 
   /** Sends a `webhook_endpoint_tested` event and returns the response. */
   test(id: string, options?: CallOptions): Promise<WebhookTestResult> {
-    return dataOf(testWebhookEndpoint({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(
+      testWebhookEndpoint({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+    );
   }
 
   /** Creates a new secret. Deliveries are signed with both secrets for 24 hours. */
   rotateSecret(id: string, options?: CallOptions): Promise<WebhookEndpointWithSecret> {
-    return dataOf(rotateWebhookSecret({ client: this.#client, path: { id }, ...plain(options) }));
+    return dataOf(
+      rotateWebhookSecret({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+    );
   }
 
   /** Deliveries to the endpoint, with its responses. */
@@ -102,7 +112,7 @@ export class WebhookEndpoints {
         client: this.#client,
         path: { id },
         query: { ...filter, cursor },
-        ...plain(options),
+        ...toRequestOptions(options),
       })
     );
   }
@@ -110,6 +120,8 @@ export class WebhookEndpoints {
   /** Sends one delivery again. */
   resend(id: string, deliveryId: string, options?: CallOptions): Promise<WebhookDelivery> {
     const path = { id, delivery_id: deliveryId };
-    return dataOf(resendWebhookDelivery({ client: this.#client, path, ...plain(options) }));
+    return dataOf(
+      resendWebhookDelivery({ client: this.#client, path, ...toRequestOptions(options) }),
+    );
   }
 }

@@ -51,11 +51,11 @@ Deno.test("invoice: stays unpaid if a notification has no valid signature", asyn
     fraud_status: "accept",
     metadata: { midtrans_invoice_id: invoice.gateway_invoice_id, invoice_ref: invoice.id },
   };
-  const asked = invoices.relay.received.length;
+  const callsBefore = invoices.relay.received.length;
   for (const key of ["", "SB-Mid-client-sandbox", "wrong"]) {
     await assertProblem(await notify(invoices, sign(body, key)), 403, "signature_invalid");
   }
-  assert.equal(invoices.relay.received.length, asked, "the gateway is not called");
+  assert.equal(invoices.relay.received.length, callsBefore, "the gateway is not called");
   await assertUnpaid(invoices, invoice);
 });
 
@@ -127,8 +127,8 @@ Deno.test("charge and invoice: reject metadata and order ids reserved for an exi
   const invoice = await invoices.create();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const charge = { payment_type: "gopay", gross_amount: CHEAP };
-  const marks = { midtrans_invoice_id: invoice.gateway_invoice_id, invoice_ref: invoice.id };
-  for (const [name, value] of Object.entries(marks)) {
+  const reservedKeys = { midtrans_invoice_id: invoice.gateway_invoice_id, invoice_ref: invoice.id };
+  for (const [name, value] of Object.entries(reservedKeys)) {
     for (const path of ["/charge/", "/invoices/"]) {
       const request = path === "/charge/" ? charge : invoiceDue(invoices.now());
       const response = await invoices.post(path, { ...request, metadata: { [name]: value } });
@@ -196,7 +196,7 @@ Deno.test("invoice: stays unpaid if a cheaper transaction created outside the se
   }
 });
 
-Deno.test("payment of an invoice created outside the service: is visible to staff only", async () => {
+Deno.test("payment of an invoice that was created outside the service: is visible to staff only", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   await invoices.create();
@@ -234,7 +234,7 @@ Deno.test("invoice: does not link a payment created outside the service under th
       await assertProblem(answer, 400, "duplicate_order");
       continue;
     }
-    // The other payment is also not linked once the invoice is paid without a notification.
+    // The other payment must stay unlinked even if the invoice is paid without a notification.
     const invoice = await parseInvoice(answer);
     await assertUnpaid(invoices, invoice);
     sandbox.receiver.answer = () => new Response("OK");
@@ -268,7 +268,7 @@ const MISMATCHES: Record<string, Json> = {
   "a smaller amount": { gross_amount: CHEAP },
   "a larger amount": { gross_amount: 999_999_999 },
   "no amount": { gross_amount: null },
-  "a broken amount": { gross_amount: "160000.50" },
+  "a fractional amount": { gross_amount: "160000.50" },
   "another order": { order_id: "another" },
   "another number": { invoice_number: "another" },
   "another id": { id: "0123456789abcdef01234567" },
@@ -291,7 +291,7 @@ for (const [name, difference] of Object.entries(MISMATCHES)) {
     assert.equal(alerts[0]!.invoice_id, invoice.id);
   });
 
-  // An invoice without a gateway id accepts any id.
+  // Before the creation response, the service knows no gateway id, so it accepts any id.
   if (name === "another id") continue;
   Deno.test(`invoice creation: has an unknown outcome if the response has ${name}`, async () => {
     await using invoices = await openInvoices();

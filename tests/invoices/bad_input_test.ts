@@ -176,7 +176,7 @@ Deno.test("invoice: reports all invalid fields at once", async () => {
   ]);
 });
 
-/** Values just within each limit. The gateway accepts them, too. */
+/** Values just within each limit. The gateway accepts them as well. */
 const WITHIN_LIMITS: Json[] = [
   { customer_name: "x".repeat(40) },
   { customer_name: "Ñandú 💳 'quoted' \"twice\" <b>" },
@@ -202,7 +202,7 @@ const WITHIN_LIMITS: Json[] = [
   { unknown_field: true, status: "paid", paid_at: "2026-01-01T00:00:00Z", total_amount: 1 },
 ];
 
-Deno.test("invoice: accepts values just within the limits, as does the gateway", async () => {
+Deno.test("invoice: accepts values just within the limits, and the gateway accepts them", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   for (const more of WITHIN_LIMITS) {
     const invoice = await invoices.create(more);
@@ -232,7 +232,7 @@ Deno.test("invoice: accepts today in Western Indonesia as due date, except in th
   assert.equal((await invoices.create({ due_date: dayOf(time + DAY) })).due_date, "2031-05-07");
 });
 
-Deno.test("invoice: the largest total is exact to one rupiah", async () => {
+Deno.test("invoice: accepts a total at the limit, and rejects one rupiah more", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const most = [item({ price: MAX_ITEM_VALUE, quantity: 99_999 }), item({ price: 1_000_000 })];
   const sum = most.reduce((total, { price, quantity }) => total + price * quantity, 0);
@@ -248,7 +248,7 @@ Deno.test("invoice: the largest total is exact to one rupiah", async () => {
   );
 });
 
-Deno.test("invoice: rejects 10,000 items as too many, or as too large a body", async () => {
+Deno.test("invoice: rejects 10,000 items by their number or by the size of the body", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
   const short = { items: Array(10_000).fill({ description: "a" }) };
@@ -258,7 +258,7 @@ Deno.test("invoice: rejects 10,000 items as too many, or as too large a body", a
   assert.equal(relay.times(CREATE), 0);
 });
 
-Deno.test("invoice: of concurrent requests for one order id at two instances one succeeds", async () => {
+Deno.test("invoice: exactly one of several concurrent requests for one order id at two instances succeeds", async () => {
   await using first = await openInvoices();
   await using second = await openInvoices({ databaseUrl: first.databaseUrl });
   const bob = await second.app.createKey({ userId: "bob" });
@@ -281,7 +281,7 @@ Deno.test("invoice: of concurrent requests for one order id at two instances one
   assert.equal(sent.length, 10, "the rejected requests are not sent");
 });
 
-/** A request with all fields, any of which a test may replace. */
+/** A request with all fields. */
 const fullRequest = (): Json => ({
   ...invoiceDue(Date.now()),
   items: [item({ item_id: "a" }), item()],
@@ -300,7 +300,7 @@ const FIELD_PATHS: (string | number)[][] = [
   ["metadata", "a"],
 ];
 
-Deno.test("invoice: with one field replaced by random input, succeeds or names that field in the error", async () => {
+Deno.test("invoice: is created, or the error names the field, if one field has a random value", async () => {
   await using invoices = await openInvoices();
   const value = fc.oneof<unknown[]>(
     fc.anything(),
@@ -322,8 +322,8 @@ Deno.test("invoice: with one field replaced by random input, succeeds or names t
   const property = fc.asyncProperty(fc.constantFrom(...FIELD_PATHS), value, async (path, value) => {
     const request = fullRequest();
     const [last, ...parents] = path.toReversed();
-    const holder = parents.toReversed().reduce((inner, name) => inner[name], request);
-    holder[last!] = asJson(value);
+    const parent = parents.toReversed().reduce((inner, name) => inner[name], request);
+    parent[last!] = asJson(value);
     const response = await invoices.post("/invoices/", request);
     if (response.status === 201) return void await parseInvoice(response);
     const isDuplicate = (await response.clone().json()).code === "duplicate_order";

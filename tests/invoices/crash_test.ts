@@ -30,10 +30,10 @@ const ROUNDS = 3;
 
 const MINUTE = 60_000;
 
-/** After this time every lease has ended, but the gateway still remembers an idempotency key. */
+/** After this time every lease has ended, but the gateway's idempotency keys have not expired. */
 const SOON = 2 * MINUTE + 1;
 
-/** After this time the gateway has forgotten an idempotency key. */
+/** After this time the gateway's idempotency keys have expired. */
 const LATE = 20 * MINUTE;
 
 const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 60, seed: 6 });
@@ -107,7 +107,7 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
   });
 }
 
-/** Two creations of each kind and one of each action, to be sent at the same time. */
+/** Two creations of each record type and one of each action, which are sent at the same time. */
 async function prepare(service: RecordInstallation): Promise<RecordOperation[]> {
   const { sandbox } = service;
   const { id: toVoid } = (await sendUntilSuccess(service, invoiceCreation())).body;
@@ -188,7 +188,7 @@ function subscriptionAction(
   };
 }
 
-/** Sends it twice and checks the status of the record in the response. */
+/** Sends the operation twice, and checks the status of the record in the response. */
 async function retry(service: RecordInstallation, operation: RecordOperation): Promise<Reply> {
   const reply = await retryTwice(service, operation);
   assert.equal(reply.body.status, operation.finalStatus, operation.path);
@@ -268,8 +268,8 @@ async function assertDone(service: RecordInstallation, operation: RecordOperatio
 }
 
 /**
- * Asserts that no subscription was created twice: the gateway sends a notification for each one. It
- * accepts the order id of an invoice once, so invoices need no check.
+ * Asserts that no subscription was created twice: the gateway sends a notification for each one.
+ * Invoices need no check, because the gateway accepts each order id only once.
  */
 async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void> {
   await sandbox.waitForWebhooks();
@@ -281,7 +281,7 @@ async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void>
 }
 
 for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`invoices: the service is killed ${moment}; the invoice is created once if a check runs while the gateway remembers the idempotency key`, async () => {
+  Deno.test(`invoices: the service is killed ${moment}; the invoice is created once if a check runs before the gateway's idempotency key expires`, async () => {
     await using service = await openRecordInstallation();
     await service.start();
     const operations = [invoiceCreation(), invoiceCreation()];

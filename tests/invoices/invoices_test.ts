@@ -33,7 +33,7 @@ async function assertDuplicateOrder(response: Response, orderId: string): Promis
   assert.deepEqual([problem.order_id, problem.outcome], [orderId, "refused"]);
 }
 
-/** The gateway rejects the next invoice as invalid. */
+/** Makes the gateway reject the next invoice as invalid. */
 function rejectNextInvoice({ relay }: TestInvoices): void {
   const { intercept } = relay;
   relay.intercept = (request, pass) => {
@@ -126,7 +126,7 @@ Deno.test("invoice: omitted fields are null, and are not sent to the gateway", a
   assert.ok(!("notes" in sent));
 });
 
-Deno.test("invoice creation: sends the gateway local dates with the time of Western Indonesia, and a payment link", async () => {
+Deno.test("invoice creation: sends the gateway dates in the time zone of Western Indonesia, and a payment link", async () => {
   // 20:15 UTC is already the next day in Western Indonesia.
   const start = Date.parse("2031-01-31T20:15:30.900Z");
   await using invoices = await openInvoices({ databaseUrl, now: () => start });
@@ -201,13 +201,13 @@ Deno.test("invoice creation: rejects an invoice_number that any user ever used, 
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("invoice creation: of 30 concurrent requests for one invoice_number one succeeds, and the other order ids stay free", async () => {
+Deno.test("invoice creation: one of 30 concurrent requests for one invoice_number succeeds, and the other order ids can still be used", async () => {
   await using invoices = await openInvoices();
   const { now, post, relay } = invoices;
   const order = (n: number) => `of-30-${n}`;
-  const ask = (n: number) =>
+  const create = (n: number) =>
     post("/invoices/", { ...invoiceDue(now()), invoice_number: "the-one", order_id: order(n) });
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => create(n)));
   const created = answers.findIndex(({ status }) => status === 201);
   for (const [n, answer] of answers.entries()) {
     if (n !== created) await assertProblem(answer, 400, "validation_error");
@@ -339,7 +339,7 @@ Deno.test("invoice creation: 20 concurrent requests with one Idempotency-Key cre
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("invoice void: voids at the gateway with the reason, once, and sends an event", async () => {
+Deno.test("invoice void: voids the invoice at the gateway once, with the reason, and sends an event", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { relay } = invoices;
   const invoice = await invoices.create();
@@ -401,7 +401,7 @@ Deno.test("invoice void: rejects a draft and a partially paid invoice", async ()
   assert.ok(!invoices.relay.asked().some((call) => call.startsWith("PATCH")));
 });
 
-/** The gateway's invoice states, and those of the service. */
+/** Each invoice state of the gateway, and the state of the service that matches it. */
 const GATEWAY_STATES: [gatewayStatus: string, status: Invoice["status"]][] = [
   ["draft", "draft"],
   ["pending", "sent"],
@@ -545,7 +545,7 @@ Deno.test("invoice routes: reject a request without a valid credential", async (
   await using invoices = await openInvoices({ databaseUrl });
   const { app, now, relay } = invoices;
   const { id } = await invoices.create();
-  const asked = relay.received.length;
+  const callsBefore = relay.received.length;
   const json = { "Content-Type": "application/json" };
   const body = JSON.stringify(invoiceDue(now()));
   const requests: [path: string, init: RequestInit][] = [
@@ -563,7 +563,7 @@ Deno.test("invoice routes: reject a request without a valid credential", async (
       await assertProblem(response, 401, "unauthenticated");
     }
   }
-  assert.equal(relay.received.length, asked);
+  assert.equal(relay.received.length, callsBefore);
 });
 
 Deno.test("invoice routes: Location and Link include BASE_PATH", async () => {
@@ -597,7 +597,7 @@ Deno.test("events: staff can read the events of an invoice", async () => {
   await assertProblem(await get("/events/"), 403, "forbidden");
 });
 
-Deno.test("payment: a charge has no invoice_id", async () => {
+Deno.test("charge: its payment has no invoice_id", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const response = await invoices.post("/charge/", { payment_type: "gopay", gross_amount: 1 });
   const payment = await parsePayment(response, 201);

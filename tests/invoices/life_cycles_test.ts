@@ -20,7 +20,7 @@ import {
   type TestInvoices,
 } from "../support/records/invoices.ts";
 
-/** Fails unless the invoice is paid, with one event each and one paid payment of its owner. */
+/** Fails unless the invoice is paid and has one created event, one paid event and one settled payment. */
 async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invoice> {
   const invoice = await invoices.find(id);
   assert.equal(invoice.status, "paid");
@@ -40,7 +40,7 @@ async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invo
   return invoice;
 }
 
-/** Voids the invoice at the gateway directly, as its dashboard does. */
+/** Voids the invoice at the gateway without the service, as the gateway's dashboard does. */
 async function voidAtGateway({ sandbox }: TestInvoices, invoice: Invoice): Promise<void> {
   const path = `/v1/invoices/${invoice.gateway_invoice_id}/void`;
   assert.equal((await sandbox.call("PATCH", path, { void_reason: "dashboard" })).http, 200);
@@ -50,7 +50,7 @@ const checkCall = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gatew
 const voidCall = ({ gateway_invoice_id }: Invoice) =>
   `PATCH /v1/invoices/${gateway_invoice_id}/void`;
 
-Deno.test("invoice payment: marks the invoice paid, and the event names the notification and the owner's payment", async () => {
+Deno.test("invoice payment: marks the invoice paid, with an event that names the notification, and belongs to the owner", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -138,7 +138,7 @@ Deno.test("scheduled check: finds a settled payment and its paid invoice if only
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("scheduled check: finds a payment that was reported expired but was paid, and its invoice", async () => {
+Deno.test("scheduled check: marks an invoice paid if its payment was reported as expired, but is paid", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -146,7 +146,7 @@ Deno.test("scheduled check: finds a payment that was reported expired but was pa
   const { sandbox } = invoices;
   sandbox.receiver.answer = () => new Response("OK");
   await sandbox.control(`transactions/${transaction_id}/pay`);
-  // The service received an expire notification before the payment.
+  // The service gets an expire notification, but no notification of the payment.
   const { body } = sandbox.hooks[0]!;
   const expired = sign({ ...body, status_code: "202", transaction_status: "expire" });
   assert.equal((await notifyAndRead(invoices, expired)).status, "processed");
@@ -156,7 +156,7 @@ Deno.test("scheduled check: finds a payment that was reported expired but was pa
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("invoice payment: is checked again soon if the gateway's invoice lags behind its transaction", async () => {
+Deno.test("invoice payment: the invoice is checked again within minutes if its status at the gateway is not paid yet", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -242,7 +242,7 @@ Deno.test("invoice void: is rejected with invoice_status paid if the invoice was
   assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_paid"]);
 });
 
-Deno.test("voided invoice: becomes paid if the customer completes a payment started before", async () => {
+Deno.test("voided invoice: becomes paid if the customer completes a payment started before the void", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -259,13 +259,13 @@ Deno.test("voided invoice: becomes paid if the customer completes a payment star
   ]);
 });
 
-Deno.test("voided invoice: a payment completed afterwards is found even if every notification is lost", async () => {
+Deno.test("voided invoice: a check finds a payment completed after the void if every notification is lost", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
   assert.equal((await invoices.void(invoice.id)).status, 200);
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  // Checks run for as long as the started payment can be paid, and some hours more.
+  // The last check runs 25 hours after the void, because a started payment can be paid for a day.
   for (let hours = 0; hours < 30; hours += 3) {
     await invoices.advance(3 * HOUR);
     await invoices.runSchedule();
@@ -289,7 +289,7 @@ Deno.test("invoice void: is rejected if the customer pays before the gateway rec
   assert.ok(!(await readEventNames(invoices, invoice)).includes("invoice_voided"));
 });
 
-Deno.test("invoice void: the invoice is paid if the customer pays before the void's response arrives", async () => {
+Deno.test("invoice void: the invoice becomes paid if the customer pays before the void's response arrives", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -371,8 +371,8 @@ Deno.test("invoice void: leaves the invoice sent if the request never arrived, a
   assert.equal((await assertProblem(lost, 502, "gateway_unreachable")).outcome, "unknown");
   await invoices.advance(2 * MINUTE);
   await invoices.runSchedule();
-  const left = await invoices.find(invoice.id);
-  assert.deepEqual([left.status, left.void_reason], ["sent", null]);
+  const unchanged = await invoices.find(invoice.id);
+  assert.deepEqual([unchanged.status, unchanged.void_reason], ["sent", null]);
   const again = await invoices.void(invoice.id, { reason: "A" }, key);
   assert.equal((await parseInvoice(again, 200)).void_reason, "A");
   assert.deepEqual(await readEventNames(invoices, invoice), ["invoice_created", "invoice_voided"]);
@@ -436,10 +436,10 @@ Deno.test("invoice payment: a customer fee does not change the amount of the pay
   await assertPaid(invoices, invoice);
 });
 
-/** The notifications of a first attempt on the link that expires, and of a second that is paid. */
+/** The notifications of two attempts on the link: the first expires, the second is paid. */
 const STATUSES = ["pending", "pending", "settlement", "expire"];
 
-Deno.test("notifications of an invoice: lead to the same end in any order and with repeats", async () => {
+Deno.test("notifications of an invoice: lead to the same states in any order and with repeats", async () => {
   await using invoices = await openInvoices();
   const { sandbox } = invoices;
   for (const [number, order] of permutations([...STATUSES.keys()]).entries()) {
@@ -452,7 +452,7 @@ Deno.test("notifications of an invoice: lead to the same end in any order and wi
     assert.deepEqual(hooks.map(({ transaction_status }) => transaction_status), STATUSES);
     for (const [index, each] of order.entries()) {
       assert.equal((await notify(invoices, hooks[each])).status, 200);
-      // Repeats and the moment at which jobs run must not matter.
+      // Neither repeats nor the moment at which jobs run may change the result.
       if ((number + index) % 2) assert.equal((await notify(invoices, hooks[each])).status, 200);
       if ((number + index) % 3 === 0) await invoices.runJobs();
     }
@@ -470,7 +470,7 @@ Deno.test("notifications of an invoice: lead to the same end in any order and wi
   }
 });
 
-Deno.test("notifications of an invoice: with concurrent repeats and checks, the invoice is paid once", async () => {
+Deno.test("notifications of an invoice: mark it paid once if repeats and checks run concurrently", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   await invoices.pay(invoice);
@@ -486,7 +486,7 @@ Deno.test("notifications of an invoice: with concurrent repeats and checks, the 
   assert.equal((await invoices.paymentsOf(invoice)).length, 1);
 });
 
-Deno.test("invoice void: 10 concurrent voids make one transition and one event", async () => {
+Deno.test("invoice void: 10 concurrent voids write one transition and one event", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const answers = await Promise.all(
@@ -501,7 +501,7 @@ Deno.test("invoice void: 10 concurrent voids make one transition and one event",
   assert.equal((await invoices.transitions(invoice.id)).length, 3);
 });
 
-Deno.test("invoice void: concurrent overdue checks, syncs and voids send one event", async () => {
+Deno.test("invoice void: concurrent overdue checks, status checks and voids write one event", async () => {
   await using invoices = await openInvoices();
   const { deps } = invoices.app;
   const created = await Promise.all(Array.from({ length: 8 }, () => invoices.create()));
@@ -539,7 +539,7 @@ Deno.test("scheduled check: finds every state after days without notifications a
   const started = await invoices.pay(second, { only_start: true });
   await voidAtGateway(invoices, voided);
   await invoices.sandbox.control(`transactions/${started.transaction_id}/pay`);
-  // The first run fails. Later runs must still happen.
+  // The first run fails. Later runs must still check the invoices.
   await invoices.sandbox.fault("invoice_get", "error_500", { count: 1_000 });
   await invoices.advance(HOUR);
   await invoices.runSchedule();

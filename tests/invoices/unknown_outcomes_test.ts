@@ -25,7 +25,7 @@ import {
   type TestInvoices,
 } from "../support/records/invoices.ts";
 
-/** The invoice is created and the response lost, or the request never arrives. */
+/** `answer_lost`: the gateway creates the invoice, but the response is lost. `reset`: no request arrives. */
 type Loss = "answer_lost" | "reset";
 const LOSSES: Loss[] = ["answer_lost", "reset"];
 
@@ -52,7 +52,7 @@ async function createWithUnknownOutcome(
   return invoice;
 }
 
-/** Fails unless the invoice was sent so many times, each time with the same key and body. */
+/** Fails unless the invoice was sent this many times, each time with the same key and body. */
 function assertSentTimes(invoices: TestInvoices, { id }: Invoice, times: number): void {
   const sent = sentInvoices(invoices);
   assert.equal(sent.length, times);
@@ -100,7 +100,7 @@ for (const loss of LOSSES) {
     assert.equal((await (await invoices.get("/invoices/")).json()).length, 1);
   });
 
-  Deno.test(`invoice creation, ${loss}: is not resent after the gateway has forgotten the key`, async () => {
+  Deno.test(`invoice creation, ${loss}: is not resent after the gateway's idempotency key has expired`, async () => {
     await using invoices = await openInvoices();
     const [request, key] = [invoiceDue(invoices.now()), newKey()];
     const invoice = await createWithUnknownOutcome(invoices, loss, request, key);
@@ -123,7 +123,7 @@ for (const loss of LOSSES) {
   });
 }
 
-Deno.test("invoice creation: is not resent if the call could outlast the life of the gateway's key", async () => {
+Deno.test("invoice creation: is not resent if the gateway's idempotency key could expire during the call", async () => {
   for (const [wait, times] of [[4 * MINUTE + 35 * SECOND, 2], [4 * MINUTE + 41 * SECOND, 1]]) {
     await using invoices = await openInvoices();
     const invoice = await createWithUnknownOutcome(
@@ -151,7 +151,7 @@ Deno.test("invoice with an unknown outcome: is adopted when a notification arriv
   await using invoices = await openInvoices();
   const [request, key] = [invoiceDue(invoices.now()), newKey()];
   const invoice = await createWithUnknownOutcome(invoices, "answer_lost", request, key);
-  const gatewayId = await idAtGateway(invoices, invoice);
+  const gatewayId = await findIdAtGateway(invoices, invoice);
   await invoices.advance(10 * MINUTE);
   await invoices.runSchedule();
   assert.equal((await invoices.find(invoice.id)).status, "pending");
@@ -174,7 +174,7 @@ Deno.test("invoice with an unknown outcome: is adopted when a notification arriv
   assertSentTimes(invoices, invoice, 1);
 });
 
-Deno.test("invoice with an unknown outcome: is created and paid if the first notification is of its payment", async () => {
+Deno.test("invoice with an unknown outcome: becomes paid if the first notification reports its payment", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await createWithUnknownOutcome(
@@ -182,7 +182,7 @@ Deno.test("invoice with an unknown outcome: is created and paid if the first not
     "answer_lost",
     invoiceDue(invoices.now()),
   );
-  const gatewayId = await idAtGateway(invoices, invoice);
+  const gatewayId = await findIdAtGateway(invoices, invoice);
   await invoices.advance(DAY);
   await invoices.sandbox.control(`invoices/${gatewayId}/pay`);
   await invoices.runJobs();
@@ -199,7 +199,7 @@ Deno.test("invoice with an unknown outcome: a notification that cannot be confir
     "answer_lost",
     invoiceDue(invoices.now()),
   );
-  const gatewayId = await idAtGateway(invoices, invoice);
+  const gatewayId = await findIdAtGateway(invoices, invoice);
   await invoices.advance(10 * MINUTE);
   await invoices.runSchedule();
   await invoices.sandbox.control(`invoices/${gatewayId}/pay`);
@@ -326,7 +326,7 @@ Deno.test("invoice creation: a second request with the same key is rejected whil
   assertSentTimes(invoices, invoice, 1);
 });
 
-Deno.test("invoice creation: a payment before the gateway's response arrives is not lost", async () => {
+Deno.test("invoice creation: the invoice becomes paid if the customer pays before the gateway's response arrives", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const held = invoices.relay.holdAnswer(CREATE);
@@ -336,7 +336,7 @@ Deno.test("invoice creation: a payment before the gateway's response arrives is 
   await held.arrived;
   const [{ id }] = await (await invoices.get("/invoices/")).json();
   const waiting = await invoices.find(id);
-  const gatewayId = await idAtGateway(invoices, waiting);
+  const gatewayId = await findIdAtGateway(invoices, waiting);
   await invoices.sandbox.control(`invoices/${gatewayId}/pay`);
   held.release();
   const answered = await parseInvoice(await answer);
@@ -347,10 +347,8 @@ Deno.test("invoice creation: a payment before the gateway's response arrives is 
   assert.deepEqual(await readEventNames(invoices, paid), ["invoice_created", "invoice_paid"]);
 });
 
-/**
- * The gateway's id of an invoice whose response was lost: the same key returns the same response.
- */
-async function idAtGateway(invoices: TestInvoices, { id }: Invoice): Promise<string> {
+/** Finds the gateway's id of an invoice whose response was lost, by a request with the same key. */
+async function findIdAtGateway(invoices: TestInvoices, { id }: Invoice): Promise<string> {
   const { body } = sentInvoices(invoices).find(({ key }) => key === id)!;
   const headers = { "X-Idempotency-Key": id };
   const again = await invoices.sandbox.call("POST", "/v1/invoices", body, headers);

@@ -129,12 +129,13 @@ Deno.test("SDK: has every operation, with an idempotency key where the service a
   for (const { operationId, parameters } of operations) {
     // The client reads the stream itself and only uses the URL of the operation.
     if (operationId === "streamEvents") continue;
-    const call = new RegExp(`\\b${operationId}\\(\\{[^;]*?\\.\\.\\.(keyed|respondAsync|plain)\\(`);
+    const helpers = "withIdempotencyKey|withRespondAsync|toRequestOptions";
+    const call = new RegExp(`\\b${operationId}\\(\\{[^;]*?\\.\\.\\.(${helpers})\\(`);
     const helper = sources.match(call)?.[1];
     assert.ok(helper, `${operationId} is missing`);
     const acceptsKey = parameters.some(({ name }) => name === "Idempotency-Key");
     assert.equal(
-      helper !== "plain",
+      helper !== "toRequestOptions",
       acceptsKey,
       `${operationId}: accepts an Idempotency-Key or not, as in the document`,
     );

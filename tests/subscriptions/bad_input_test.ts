@@ -26,7 +26,7 @@ const UNITS = "must be one of day, week, month";
 
 const DAILY = { interval: 1, interval_unit: "day", max_interval: 3 };
 
-/** Each has one invalid field. */
+/** Changes to a valid request that each make one field invalid. */
 const INVALID: [field: string, message: string, more: Json][] = [
   ["name", "is required", { name: undefined }],
   ["name", "is required", { name: null }],
@@ -161,7 +161,7 @@ Deno.test("subscription: rejects a body that is not a JSON object", async () => 
   await assertUntouched(subscriptions);
 });
 
-Deno.test("subscription: accepts values just within the limits, as does the gateway", async () => {
+Deno.test("subscription: accepts values just within the limits, and the gateway accepts them", async () => {
   await using subscriptions = await openSubscriptions();
   const requests: Json[] = [
     { name: "x".repeat(40), amount: 99_999_999_999, interval: 1000, max_interval: 10_000 },
@@ -275,7 +275,7 @@ Deno.test("subscription routes: reject a request without a valid credential", as
     ),
   ];
   for (const [path, init] of calls) {
-    for (const credential of [null, "Bearer gk_nobody", "Basic YTpi"]) {
+    for (const credential of [null, "Bearer gk_wrong", "Basic YTpi"]) {
       const headers = new Headers(init.headers);
       if (credential) headers.set("Authorization", credential);
       const response = await app.request(path, { ...init, headers });

@@ -21,20 +21,20 @@ import {
   type TestSubscriptions,
 } from "../support/records/subscriptions.ts";
 
-/** Moves to the gateway's next charge and runs the jobs it causes. */
+/** Advances the clock to the gateway's next charge, and runs the jobs that this charge causes. */
 async function runNextCycle(subscriptions: TestSubscriptions, subscription: Subscription) {
   await subscriptions.advanceToNextCycle(subscription);
   await runAllJobs(subscriptions);
 }
 
-/** Runs all jobs, including checks that recurring notifications cause within a minute. */
+/** Runs all jobs, including checks that recurring notifications delay by up to a minute. */
 async function runAllJobs(subscriptions: TestSubscriptions): Promise<void> {
   await subscriptions.runJobs();
   await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
 }
 
-/** Changes the card at the gateway, as its customer would. */
+/** Changes the card of the subscription at the gateway, without the service. */
 async function changeCard(
   { sandbox }: TestSubscriptions,
   { gateway_subscription_id: id }: Subscription,
@@ -48,7 +48,7 @@ async function changeCard(
 
 for (const delivery of ["signed", "recurring", "both", "none"] as Delivery[]) {
   const source = delivery === "none" ? "the sync only" : `${delivery} notifications`;
-  Deno.test(`subscription: each cycle becomes one payment and one event, by ${source}`, async () => {
+  Deno.test(`subscription: each cycle becomes one payment and one event with ${source}`, async () => {
     await using subscriptions = await openSubscriptions();
     subscriptions.delivery = delivery;
     const subscription = await subscriptions.create();
@@ -227,7 +227,7 @@ Deno.test("subscription: is not charged while disabled, continues when enabled, 
 });
 
 for (const fault of ["answer_lost", "reset", "error_500", "broken_json"]) {
-  Deno.test(`subscription action: is resent until it is answered after ${fault}`, async () => {
+  Deno.test(`subscription action: is resent after ${fault} until the gateway responds`, async () => {
     await using subscriptions = await openSubscriptions();
     for (const action of ["disable", "enable", "cancel"] as const) {
       const subscription = await subscriptions.create();
@@ -296,8 +296,7 @@ Deno.test("subscription action: a retry with the same key completes an unknown o
 
 Deno.test("subscription action: is not resent if the gateway rejects it", async () => {
   await using subscriptions = await openSubscriptions();
-  // The only cycle is over at the gateway, which the service does not know yet, so enabling is
-  // rejected.
+  // The gateway rejects enabling, because the only cycle is over. The service does not know this yet.
   const subscription = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
   const { id } = subscription;
   await subscriptions.advance(DAY + 1);
@@ -375,7 +374,7 @@ Deno.test("cancelled subscription: is cancelled again if it is reactivated at th
   ]);
 });
 
-Deno.test("disabled subscription: a retry of a cycle that still runs is charged and stored", async () => {
+Deno.test("disabled subscription: a charge that the gateway retries for the current cycle is stored", async () => {
   await using subscriptions = await openSubscriptions();
   const { sandbox } = subscriptions;
   const subscription = await subscriptions.create({ token: await savedCard(sandbox, DENIED_CARD) });
@@ -481,7 +480,7 @@ Deno.test("sync: the next run finds the charge if the gateway was down", async (
   await assertAllCharged(subscriptions, subscription, 1);
 });
 
-Deno.test("sync: stores all charges after one of them could temporarily not be read", async () => {
+Deno.test("sync: stores all charges, even if one of them could not be read at first", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   await subscriptions.advanceToNextCycle(subscription);
@@ -493,7 +492,7 @@ Deno.test("sync: stores all charges after one of them could temporarily not be r
   await assertAllCharged(subscriptions, subscription, 2);
 });
 
-Deno.test("sync: stores the other charges if the gateway lists one it does not know", async () => {
+Deno.test("sync: stores the other charges if the gateway does not find one of those that it lists", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   await subscriptions.advanceToNextCycle(subscription);
@@ -534,19 +533,19 @@ Deno.test("sync: skips subscriptions that were disabled or cancelled over a week
   const before = statusChecks();
   await subscriptions.advance(HOUR);
   await subscriptions.sync();
-  const [k, d, c, e] = before as [number, number, number, number];
-  assert.deepEqual(statusChecks(), [k + 1, d, c, e + 1]);
+  const [ofActive, ofDisabled, ofCancelled, ofEnded] = before as [number, number, number, number];
+  assert.deepEqual(statusChecks(), [ofActive + 1, ofDisabled, ofCancelled, ofEnded + 1]);
   assert.equal((await subscriptions.stored(ended.id)).status, "inactive");
 });
 
 for (const isMetadataOmitted of [false, true]) {
   const condition = isMetadataOmitted
-    ? "if the gateway omits our metadata"
-    : "matched by our metadata";
-  Deno.test(`subscription: two with the same name keep their charges apart, ${condition}`, async () => {
+    ? "if the gateway omits the service's metadata"
+    : "if the gateway returns the service's metadata";
+  Deno.test(`subscriptions with the same name: each gets only its own charges ${condition}`, async () => {
     await using subscriptions = await openSubscriptions();
     const { app, relay, get } = subscriptions;
-    // Recurring notifications would name the subscription.
+    // Only signed notifications, because recurring ones name the subscription.
     subscriptions.delivery = "signed";
     if (isMetadataOmitted) {
       subscriptions.intercept = withoutMetadata;

@@ -20,7 +20,7 @@ import {
   type TestSubscriptions,
 } from "../support/records/subscriptions.ts";
 
-/** Sends unsigned notifications. Each is answered with 200 and never stored. */
+/** Sends unsigned notifications. The service responds to each with 200, and never stores it. */
 async function sendHints(subscriptions: TestSubscriptions, ...bodies: Json[]): Promise<void> {
   for (const body of bodies) {
     const response = await notify(subscriptions, body);
@@ -87,11 +87,14 @@ async function assertAdopted(
   return adopted;
 }
 
-Deno.test("recurring notification: of an unknown subscription stores nothing and causes no check", async () => {
+Deno.test("recurring notification of an unknown subscription: stores nothing and causes no check", async () => {
   await using subscriptions = await openSubscriptions();
   await subscriptions.create();
   await subscriptions.runJobs();
-  const [before, asked] = [await countRows(subscriptions), subscriptions.relay.asked().length];
+  const [before, callsBefore] = [
+    await countRows(subscriptions),
+    subscriptions.relay.asked().length,
+  ];
   const ref = { subscription_ref: randomUUID() };
   await sendHints(
     subscriptions,
@@ -103,10 +106,10 @@ Deno.test("recurring notification: of an unknown subscription stores nothing and
   );
   await subscriptions.runJobs();
   assert.deepEqual(await countRows(subscriptions), before);
-  assert.equal(subscriptions.relay.asked().length, asked);
+  assert.equal(subscriptions.relay.asked().length, callsBefore);
 });
 
-Deno.test("recurring notification: of any shape is answered with 200 and changes nothing", async () => {
+Deno.test("recurring notification with invalid values: gets a 200 and changes nothing", async () => {
   await using subscriptions = await openSubscriptions();
   const before = await countRows(subscriptions);
   const unusual = [null, 5, "x", [], [[]], {}, true, "\0", "\ud800", "x".repeat(10_000), {
@@ -125,7 +128,7 @@ Deno.test("recurring notification: of any shape is answered with 200 and changes
   assert.deepEqual(await countRows(subscriptions), before);
 });
 
-Deno.test("recurring notification: any number of them causes one check a minute", async () => {
+Deno.test("recurring notification: any number of them causes one check per minute", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await createUncheckedForAMinute(subscriptions);
   const body = hintOf(subscription.gateway_subscription_id!);
@@ -141,7 +144,7 @@ Deno.test("recurring notification: any number of them causes one check a minute"
   assert.ok(jobs.length <= 4, `${jobs.length} jobs`);
 });
 
-Deno.test("recurring notification: during a running check does not cause a second check", async () => {
+Deno.test("recurring notification during a check: does not cause a second check", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await createUncheckedForAMinute(subscriptions);
   const id = subscription.gateway_subscription_id!;
@@ -156,7 +159,7 @@ Deno.test("recurring notification: during a running check does not cause a secon
   assert.equal(subscriptions.statusChecks(subscription), 1);
 });
 
-Deno.test("recurring notification: repeats do not cause more checks if the gateway answers 404", async () => {
+Deno.test("recurring notification: repeats do not cause more checks if the gateway responds with 404", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await createUncheckedForAMinute(subscriptions);
   const id = subscription.gateway_subscription_id!;
@@ -225,7 +228,7 @@ Deno.test("subscription with an unknown outcome: is adopted although a check is 
   await assertAdopted(subscriptions, id, created);
 });
 
-Deno.test("subscription with an unknown outcome: is not sent again minutes later, and is adopted", async (t) => {
+Deno.test("subscription with an unknown outcome: is not sent again minutes later, and is adopted by a notification", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const { id, headers, request } = await createWithLostResponse(subscriptions);
@@ -241,7 +244,7 @@ Deno.test("subscription with an unknown outcome: is not sent again minutes later
     assert.equal(relay.times(CREATE), 1);
   });
   await t.step(
-    "a retry near the end of the life of the gateway's key sends nothing",
+    "a retry shortly before or after the gateway's idempotency key expires sends nothing",
     async () => {
       await subscriptions.advance(100);
       for (let time = 0; time < 2; time++) {
@@ -267,7 +270,7 @@ Deno.test("subscription with an unknown outcome: is not sent again minutes later
   });
 });
 
-Deno.test("subscription creation: a retry within the life of the gateway's key is sent with the same key", async () => {
+Deno.test("subscription creation: a retry before the gateway's idempotency key expires is sent with the same key", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const { id, headers, request } = await createWithLostResponse(subscriptions);
@@ -334,7 +337,7 @@ Deno.test("subscription creation: a notification before the response leads to on
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("subscription with an unknown outcome: does not adopt another subscription that a notification names", async (t) => {
+Deno.test("subscription with an unknown outcome: does not adopt another subscription named by a notification", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { app, sandbox } = subscriptions;
   const { id } = await createWithLostResponse(subscriptions);
@@ -365,7 +368,7 @@ Deno.test("subscription with an unknown outcome: does not adopt another subscrip
   await assertAdopted(subscriptions, id, original);
 });
 
-Deno.test("subscription with an unknown outcome: does not adopt one with another amount", async () => {
+Deno.test("subscription with an unknown outcome: does not adopt a subscription with another amount", async () => {
   await using subscriptions = await openSubscriptions();
   const { sandbox } = subscriptions;
   const { id, request } = await createWithLostResponse(subscriptions);
@@ -378,7 +381,7 @@ Deno.test("subscription with an unknown outcome: does not adopt one with another
   assert.equal((await subscriptions.stored(id)).status, "pending");
 });
 
-Deno.test("subscription with an unknown outcome: is adopted and charged if the first notification is of a cycle", async () => {
+Deno.test("subscription with an unknown outcome: is adopted and charged if the first notification reports a charge", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await createWithLostResponse(subscriptions);
   await subscriptions.advance(10 * MINUTE);

@@ -123,7 +123,7 @@ Deno.test("subscription creation: stores, sends and returns every field, and sen
   });
 });
 
-Deno.test("subscription: omitted fields are null, and start_time is the gateway's", async () => {
+Deno.test("subscription: omitted fields are null, and start_time is taken from the gateway", async () => {
   await using subscriptions = await openSubscriptions();
   const created = await subscriptions.create();
   const { schedule } = await subscriptions.atGateway(created);
@@ -223,8 +223,11 @@ Deno.test("subscription: another user can neither read nor change it; staff can"
   assert.equal((await subscriptions.stored(id)).status, "disabled");
 });
 
-/** Creates a subscription in each state. */
-const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<string>> = {
+/** For each state: creates a subscription in this state, and returns its id. */
+const STATES: Record<
+  Subscription["status"],
+  (subscriptions: TestSubscriptions) => Promise<string>
+> = {
   async pending(subscriptions) {
     await subscriptions.sandbox.fault("subscription_create", "reset");
     const response = await subscriptions.post("/subscriptions/", await subscriptions.request());
@@ -256,7 +259,7 @@ const STATES: Record<Subscription["status"], (s: TestSubscriptions) => Promise<s
   },
 };
 
-/** The state that each action leads to, by the state before. All others are rejected. */
+/** For each action: the states in which it is allowed, and the state that it leads to. */
 const ALLOWED: Record<ActionName, Partial<Record<Subscription["status"], string>>> = {
   disable: { active: "disabled" },
   enable: { disabled: "active" },
@@ -276,8 +279,8 @@ Deno.test("subscription actions: each succeeds in the allowed states and is reje
         const response = await subscriptions.act(id, action);
         const to = ALLOWED[action][before.status];
         if (!to) {
-          const isWaiting = state === "pending" && action === "cancel";
-          assert.equal(response.headers.has("retry-after"), isWaiting);
+          const isRetryable = state === "pending" && action === "cancel";
+          assert.equal(response.headers.has("retry-after"), isRetryable);
           const problem = await assertProblem(response, 400, "invalid_state");
           assert.deepEqual(
             [problem.subscription_id, problem.subscription_status, problem.outcome],
@@ -344,7 +347,7 @@ Deno.test("subscription creation: concurrent requests with one key create one su
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
-Deno.test("subscription creation: fails if the gateway is rate limiting, and a retry with the same key creates a new one", async () => {
+Deno.test("subscription creation: fails if the gateway is rate limiting, and a retry with the same key creates a new subscription", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, sandbox } = subscriptions;
   const [request, headers] = [await subscriptions.request(), newKey()];
@@ -369,7 +372,7 @@ Deno.test("subscription: requests are rejected without being stored or sent whil
     await assert.rejects(app.gateway.getSubscription("any"));
   }
   assert.equal(app.gateway.breakerState(), "open");
-  const asked = relay.asked().length;
+  const callsBefore = relay.asked().length;
   for (
     const response of [
       await post("/subscriptions/", request),
@@ -379,7 +382,7 @@ Deno.test("subscription: requests are rejected without being stored or sent whil
     const problem = await assertProblem(response, 502, "gateway_unreachable");
     assert.equal(problem.outcome, "refused");
   }
-  assert.equal(relay.asked().length, asked);
+  assert.equal(relay.asked().length, callsBefore);
   assert.equal((await readPage(subscriptions, "/subscriptions/")).ids.length, 1);
   assert.equal((await subscriptions.row(id)).intent, null);
 });
@@ -455,7 +458,7 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
   });
 });
 
-/** Responses of the gateway that may contain the token. */
+/** Responses of the gateway that may contain the token. Null: the sandbox responds. */
 const RESPONSES: Record<string, ((token: string) => Response) | null> = {
   "success": null,
   "rejection": (token) =>

@@ -52,7 +52,7 @@ const NETWORKS = [
   },
 ];
 
-Deno.test("public address: the bounds of each special network", () => {
+Deno.test("public address: the first and last address of a special network are not public, their neighbours are", () => {
   for (const { before, first, last, after } of NETWORKS) {
     for (const address of [first, last]) assert.equal(isPublic(address), false, address);
     for (const address of [before, after]) {
@@ -62,15 +62,15 @@ Deno.test("public address: the bounds of each special network", () => {
 });
 
 Deno.test("public address: well-known internal addresses are not public", () => {
-  const places = [
+  const addresses = [
     ...["127.0.0.1", "169.254.169.254", "100.100.100.200", "192.0.0.192", "255.255.255.255"],
     ...["::", "::1", "fe80::1", "fec0::1", "fd00::1", "fd00:ec2::254", "ff02::1", "100::1"],
     ...["64:ff9b::127.0.0.1", "64:ff9b::8.8.8.8", "64:ff9b:1::1", "::127.0.0.1", "::8.8.8.8"],
     ...["2001::7f00:1", "2002:7f00:1::1", "5f00::1"],
   ];
-  for (const place of places) assert.equal(isPublic(place), false, place);
-  for (const place of ["8.8.8.8", "2606:4700:4700::1111", "2A00:1450:4001:81B::200E"]) {
-    assert.equal(isPublic(place), true, place);
+  for (const address of addresses) assert.equal(isPublic(address), false, address);
+  for (const address of ["8.8.8.8", "2606:4700:4700::1111", "2A00:1450:4001:81B::200E"]) {
+    assert.equal(isPublic(address), true, address);
   }
 });
 
@@ -83,20 +83,20 @@ Deno.test("public address: a mapped IPv4 address is treated as IPv4 in every not
       const hex = `${a.toString(16)}:${b.toString(16)}`;
       const full = `${a.toString(16).padStart(4, "0")}:${b.toString(16).padStart(4, "0")}`;
       for (
-        const disguise of [
+        const notation of [
           `::ffff:${plain}`,
           `::FFFF:${hex}`,
           `0:0:0:0:0:ffff:${plain}`,
           `0000:0000:0000:0000:0000:ffff:${full}`,
           `::0:ffff:${hex}`,
         ]
-      ) assert.equal(isPublic(disguise), isPublic(plain), disguise);
+      ) assert.equal(isPublic(notation), isPublic(plain), notation);
       return Promise.resolve();
     }),
     { numRuns: 500 },
   );
-  for (const disguise of ["::ffff:127.0.0.1", "::ffff:7f00:1", "::ffff:a9fe:a9fe"]) {
-    assert.equal(isPublic(disguise), false, disguise);
+  for (const notation of ["::ffff:127.0.0.1", "::ffff:7f00:1", "::ffff:a9fe:a9fe"]) {
+    assert.equal(isPublic(notation), false, notation);
   }
   assert.equal(isPublic("::ffff:808:808"), true);
 });
@@ -132,14 +132,17 @@ Deno.test("public address: invalid addresses and addresses with a zone are not p
 });
 
 const NOT_PUBLIC = "must be a public address";
-const RESOLVES_BADLY = "must resolve to public addresses only";
+const RESOLVES_TO_PRIVATE = "must resolve to public addresses only";
 
 function resolvesTo(...addresses: string[]): EndpointRules {
   return { allowPrivate: false, resolve: () => Promise.resolve(addresses) };
 }
 
 const PUBLIC = resolvesTo("8.8.8.8", "2606:4700:4700::1111");
-const ANYTHING = { allowPrivate: true, resolve: () => Promise.reject(new Error("not asked")) };
+const ALLOW_PRIVATE = {
+  allowPrivate: true,
+  resolve: () => Promise.reject(new Error("must not be called")),
+};
 
 async function problemOf(text: string, rules: EndpointRules = PUBLIC): Promise<string | null> {
   const checked = await checkEndpointUrl(text, rules);
@@ -147,7 +150,7 @@ async function problemOf(text: string, rules: EndpointRules = PUBLIC): Promise<s
 }
 
 Deno.test("endpoint URL: is stored in normalized form", async () => {
-  const kept = [
+  const cases = [
     ["https://example.com", "https://example.com/"],
     ["https://EXAMPLE.com:443/a b?c=d&e", "https://example.com/a%20b?c=d&e"],
     ["https://bücher.example:8443/ü", "https://xn--bcher-kva.example:8443/%C3%BC"],
@@ -157,7 +160,7 @@ Deno.test("endpoint URL: is stored in normalized form", async () => {
     ["https://notlocalhost/", "https://notlocalhost/"],
     ["https://localhost.example.com/", "https://localhost.example.com/"],
   ] as const;
-  for (const [text, url] of kept) {
+  for (const [text, url] of cases) {
     assert.deepEqual(await checkEndpointUrl(text, PUBLIC), { url }, text);
   }
 });
@@ -187,14 +190,14 @@ Deno.test("endpoint URL: rejects anything but an https URL, and says why", async
     ["https://example.com/#", "must not contain a fragment (#…)"],
     ["https://example.com:0/", "must not have the port 0"],
     [`https://example.com/${"a".repeat(1_981)}`, tooLong],
-    // Normalizing turns each of these into six characters.
+    // Normalizing turns each ü into six characters (%C3%BC).
     [`https://example.com/${"ü".repeat(1_000)}`, tooLong],
   ];
   for (const [text, problem] of refused) assert.equal(await problemOf(text), problem, text);
   assert.equal(await problemOf(`https://example.com/${"a".repeat(1_980)}`), null);
 });
 
-Deno.test("endpoint URL: rejects an address that is not public in every notation", async () => {
+Deno.test("endpoint URL: rejects an address that is not public, in every notation", async () => {
   const hosts = [
     ...["127.0.0.1", "2130706433", "0x7f000001", "0X7F.1", "0177.0.0.1", "017700000001", "127.1"],
     ...["127.0.1", "127.0.0.1.", "１２７.0.0.1", "127。0。0。1", "%31%32%37.0.0.1", "0", "0.0.0.0"],
@@ -221,25 +224,25 @@ Deno.test("endpoint URL: rejects localhost by name", async () => {
 
 Deno.test("endpoint URL: rejects a host if any of its addresses is not public", async () => {
   const metadata = resolvesTo("169.254.169.254");
-  assert.equal(await problemOf("https://metadata.google.internal/", metadata), RESOLVES_BADLY);
+  assert.equal(await problemOf("https://metadata.google.internal/", metadata), RESOLVES_TO_PRIVATE);
   for (
     const bad of ["127.0.0.1", "10.1.2.3", "::1", "::ffff:10.1.2.3", "fd00::1", "fe80::1%eth0"]
   ) {
     for (const addresses of [[bad], ["8.8.8.8", bad], [bad, "8.8.8.8"]]) {
       const problem = await problemOf("https://example.com/", resolvesTo(...addresses));
-      assert.equal(problem, RESOLVES_BADLY, addresses.join());
+      assert.equal(problem, RESOLVES_TO_PRIVATE, addresses.join());
     }
   }
 });
 
 Deno.test("endpoint URL: resolves the host once, as written in the URL", async () => {
-  const asked: string[] = [];
+  const resolvedHosts: string[] = [];
   const resolve = (hostname: string) => {
-    asked.push(hostname);
+    resolvedHosts.push(hostname);
     return Promise.resolve(["8.8.8.8"]);
   };
   await checkEndpointUrl("https://EXAMPLE.com:8443/a", { allowPrivate: false, resolve });
-  assert.deepEqual(asked, ["example.com"]);
+  assert.deepEqual(resolvedHosts, ["example.com"]);
 });
 
 Deno.test("endpoint URL: accepts a host that does not resolve yet", async () => {
@@ -247,15 +250,15 @@ Deno.test("endpoint URL: accepts a host that does not resolve yet", async () => 
   assert.equal(await problemOf("https://example.com/", { allowPrivate: false, resolve }), null);
 });
 
-Deno.test("endpoint URL: with private addresses allowed accepts http, but no other scheme", async () => {
+Deno.test("endpoint URL: accepts http, but no other scheme, if private addresses are allowed", async () => {
   for (const url of ["http://localhost:3000/a", "http://127.0.0.1/", "https://[::1]:8443/"]) {
-    assert.deepEqual(await checkEndpointUrl(url, ANYTHING), { url });
+    assert.deepEqual(await checkEndpointUrl(url, ALLOW_PRIVATE), { url });
   }
   assert.equal(
-    await problemOf("ftp://localhost/", ANYTHING),
+    await problemOf("ftp://localhost/", ALLOW_PRIVATE),
     "must begin with https:// or http://",
   );
-  assert.match(await problemOf("http://a:b@localhost/", ANYTHING) ?? "", /password/);
+  assert.match(await problemOf("http://a:b@localhost/", ALLOW_PRIVATE) ?? "", /password/);
 });
 
 Deno.test("endpoint URL: a DNS server that does not respond does not block the request", async () => {

@@ -25,43 +25,43 @@ import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const DAY_MS = 24 * 3_600_000;
-const SERVER_KEY = "Mid-server-of-the-killed";
+const SERVER_KEY = "Mid-server-crash-test";
 
-/** The gates that a step closes while the service works. */
-interface Wires {
+/** Used by kill points to hold the service back, or to kill it. */
+interface KillControls {
   statements: Gate<Packet>;
   receiver: WebhookReceiver;
-  /** Kills the service after so many more messages. */
+  /** Kills the service after this many more messages to the database. */
   killAfter(messages: number): void;
 }
 
-/** Closes its gate first; resolves when the service is to be killed. */
-type Step = (wires: Wires) => { arrived(): boolean };
+/** Prepares the kill. `arrived` returns true once the service has reached the kill point. */
+type KillPoint = (controls: KillControls) => { arrived(): boolean };
 
 const random = createRandom(seededState(28));
 
-/** About as many messages as a round has. */
+/** About as many messages as the service sends to the database in one round. */
 const MESSAGES_PER_ROUND = 60;
 
-const STEPS: [string, Step][] = [
+const KILL_POINTS: [string, KillPoint][] = [
   ["after the commit, before the notification", ({ statements }) => {
-    // The notification is this statement, or part of the job's statement.
-    const isTelling = (packets: Packet[]) =>
+    // The service sends the notification alone, or in the statement that inserts the job.
+    const isNotification = (packets: Packet[]) =>
       /notify\('gateway_events|deliver_webhooks/.test(textOf(packets));
-    statements.shut((packet) => isTelling([packet]));
-    return { arrived: () => isTelling(statements.waiting()) };
+    statements.shut((packet) => isNotification([packet]));
+    return { arrived: () => isNotification(statements.waiting()) };
   }],
-  ["before the endpoint has answered", ({ receiver }) => {
+  ["before the endpoint responds", ({ receiver }) => {
     receiver.answer("hang");
     const before = receiver.received.length;
     return { arrived: () => receiver.received.length > before };
   }],
-  ["after it has answered, before that is written", ({ statements }) => {
+  ["after the endpoint's response, before it is stored", ({ statements }) => {
     const isResult = (packets: Packet[]) => /duration_ms/.test(textOf(packets));
     statements.shut((packet) => isResult([packet]));
     return { arrived: () => isResult(statements.waiting()) };
   }],
-  ...Array.from({ length: 2 }, (): [string, Step] => [
+  ...Array.from({ length: 2 }, (): [string, KillPoint] => [
     "at any message to the database",
     ({ killAfter }) => {
       killAfter(1 + random.below(MESSAGES_PER_ROUND));
@@ -70,15 +70,15 @@ const STEPS: [string, Step][] = [
   ]),
 ];
 
-Deno.test("webhook delivery: after a kill at any point between commit and delivery all events arrive in order", async () => {
+Deno.test("webhook delivery: all events arrive in order if the service is killed between commit and delivery", async () => {
   let messagesLeft = Infinity;
   let service: Service | null = null;
-  let isDead = false;
-  function strike() {
-    if (!isDead) service?.signal("SIGKILL");
-    isDead = true;
+  let isKilled = false;
+  function killOnce() {
+    if (!isKilled) service?.signal("SIGKILL");
+    isKilled = true;
   }
-  const onArrival = () => void (--messagesLeft === 0 && strike());
+  const onArrival = () => void (--messagesLeft === 0 && killOnce());
   const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(() => {})];
   const databaseUrl = await createDatabase();
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY, speed: 0 });
@@ -100,15 +100,15 @@ Deno.test("webhook delivery: after a kill at any point between commit and delive
         WEBHOOK_ALLOW_PRIVATE: "true",
       },
     });
-    isDead = false;
+    isKilled = false;
   }
   async function kill() {
     messagesLeft = Infinity;
-    strike();
+    killOnce();
     await service?.ended;
     statements.lose();
   }
-  async function ask(path: string, body?: Json): Promise<Json> {
+  async function request(path: string, body?: Json): Promise<Json> {
     const response = await askService(service!.url + path, {
       method: body ? "POST" : "GET",
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
@@ -116,47 +116,52 @@ Deno.test("webhook delivery: after a kill at any point between commit and delive
     });
     return await response.json();
   }
-  /** Ignores the response: the service is killed meanwhile. */
+  /** Ignores connection errors, because the service is killed during the requests. */
   async function pay() {
     try {
-      const { id, transaction_id } = await ask("/charge/", {
+      const { id, transaction_id } = await request("/charge/", {
         payment_type: "gopay",
         gross_amount: 10_000,
       });
       if (!id) return;
       await sandbox.control(`transactions/${transaction_id}/pay`);
-      await ask(`/payments/${id}/check_status/`);
+      await request(`/payments/${id}/check_status/`);
     } catch (error) {
       assert.ok(error instanceof TypeError || error instanceof SyntaxError, String(error));
     }
   }
-  const open = async () =>
+  const countUndelivered = async () =>
     (await database.query((sql) =>
       sql`select from gateway.webhook_deliveries where status <> 'delivered'`
     )).length;
 
   await start();
   try {
-    const { id, secret } = await ask("/webhook-endpoints/", { url: receiver.url });
-    for (const [name, step] of STEPS) {
-      const { arrived } = step({
+    const { id, secret } = await request("/webhook-endpoints/", { url: receiver.url });
+    for (const [name, prepareKill] of KILL_POINTS) {
+      const { arrived } = prepareKill({
         statements,
         receiver,
         killAfter: (messages) => messagesLeft = messages,
       });
       const paying = pay();
       await Promise.race([
-        until(name, () => arrived() || isDead),
-        // With a random point everything may be done before the kill.
-        paying.then(() => until(name, async () => arrived() || isDead || await open() === 0)),
+        until(name, () => arrived() || isKilled),
+        // With a random kill point, all deliveries may be done before the kill.
+        paying.then(() =>
+          until(name, async () => arrived() || isKilled || await countUndelivered() === 0)
+        ),
       ]);
       await kill();
       await paying;
       receiver.answer({});
-      // Enough time passes for the leases to expire.
+      // Ends the leases of the killed service at once, so that the test need not wait for them.
       await database.query((sql) => sql`update gateway.jobs set lease_until = 'epoch'`);
       await start();
-      await until(`all deliveries left ${name} have arrived`, async () => await open() === 0);
+      await until(
+        `all deliveries have arrived after a kill ${name}`,
+        async () => await countUndelivered() === 0,
+      );
     }
     const events = await database.query((sql) =>
       sql<{ id: string; resource_id: string }[]>`
@@ -165,8 +170,8 @@ Deno.test("webhook delivery: after a kill at any point between commit and delive
     const deliveries = await database.query((sql) =>
       sql`select from gateway.webhook_deliveries where endpoint_id = ${id}`
     );
-    assert.ok(events.length >= STEPS.length);
-    assert.equal(deliveries.length, events.length, "each event has its delivery");
+    assert.ok(events.length >= KILL_POINTS.length);
+    assert.equal(deliveries.length, events.length, "each event has one delivery");
     const { received } = receiver;
     for (const webhook of received) {
       assert.ok(isSignedWith(secret, webhook));
@@ -179,11 +184,11 @@ Deno.test("webhook delivery: after a kill at any point between commit and delive
       const expected = events.filter(({ resource_id }) => resource_id === resource)
         .map(({ id }) => id);
       const receivedEvents = ids.filter((id) => expected.includes(id));
-      assert.deepEqual([...new Set(receivedEvents)], expected, "one after the other");
+      assert.deepEqual([...new Set(receivedEvents)], expected, "in order");
       assert.deepEqual(
         receivedEvents,
         receivedEvents.toSorted(),
-        "nor is an earlier one repeated later",
+        "no event is repeated after a later one",
       );
     }
   } finally {
@@ -199,7 +204,7 @@ async function rowsOf({ app }: TestWebhooks, endpointId: string): Promise<number
   return row!.count;
 }
 
-Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sends nothing more", async () => {
+Deno.test("endpoint deletion: removes waiting deliveries, ends their job, and sends nothing more", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using other = openWebhookReceiver();
@@ -226,7 +231,7 @@ Deno.test("endpoint deletion: removes waiting deliveries and their jobs, and sen
   assert.equal(other.received.length, 2, "the other endpoint gets its deliveries");
 });
 
-Deno.test("endpoint deletion: removes all rows also during an attempt and while disabled", async () => {
+Deno.test("endpoint deletion: removes all rows, even during an attempt or if the endpoint is disabled", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -254,8 +259,10 @@ Deno.test("endpoint deletion: removes all rows also during an attempt and while 
   }
   for (const { id } of [busy, disabled]) {
     assert.equal(await rowsOf(webhooks, id), 0);
-    const open = (await jobsOf(webhooks.app, id)).filter(({ status }) => status !== "succeeded");
-    assert.deepEqual(open, []);
+    const openJobs = (await jobsOf(webhooks.app, id)).filter(({ status }) =>
+      status !== "succeeded"
+    );
+    assert.deepEqual(openJobs, []);
   }
   assert.equal(receiver.received.length, 1);
 });
@@ -263,7 +270,7 @@ Deno.test("endpoint deletion: removes all rows also during an attempt and while 
 Deno.test("endpoint deletion: an event committed afterwards creates no delivery", async () => {
   const clock = manualClock();
   const hooks: { beforeCommit?: () => Promise<void> } = {};
-  const slow = (database: Database): Database => ({
+  const runBeforeCommit = (database: Database): Database => ({
     ...database,
     query: (work, name) =>
       name === "write payment" && hooks.beforeCommit
@@ -274,7 +281,7 @@ Deno.test("endpoint deletion: an event committed afterwards creates no delivery"
         })
         : database.query(work, name),
   });
-  await using webhooks = await openWebhooks({ now: clock.now, wrapDatabase: slow });
+  await using webhooks = await openWebhooks({ now: clock.now, wrapDatabase: runBeforeCommit });
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
   await webhooks.sandbox.control(`transactions/${payment.transaction_id}/pay`);
@@ -310,7 +317,7 @@ Deno.test("webhook delivery: an attempt aborted by a shutdown does not count aga
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
-Deno.test("prune: keeps an event while it has waiting deliveries, and deletes it with its deliveries", async () => {
+Deno.test("prune: keeps an event and its deliveries while a delivery is waiting, and then deletes them", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, env: { KEEP_EVENTS_DAYS: "90" } });
   const { receiver, app } = webhooks;

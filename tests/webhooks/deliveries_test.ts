@@ -38,15 +38,15 @@ async function resend(webhooks: TestWebhooks, endpointId: string, eventId: strin
   await expectStatus(webhooks.requestAsStaff("POST", path), 202);
 }
 
-async function test(webhooks: TestWebhooks, endpointId: string) {
+async function testEndpoint(webhooks: TestWebhooks, endpointId: string) {
   const path = `/webhook-endpoints/${endpointId}/test/`;
   return WebhookTestResultSchema.strict().parse(
     await expectStatus(webhooks.requestAsStaff("POST", path), 200),
   );
 }
 
-/** All stored rows of webhooks, to compare before and after. */
-async function stored({ app }: TestWebhooks): Promise<Json> {
+/** All rows of endpoints, deliveries and events. */
+async function readRows({ app }: TestWebhooks): Promise<Json> {
   const [row] = await app.database.query((sql) =>
     sql`
       select array(select to_json(r)::text from gateway.webhook_endpoints r order by id) as endpoints,
@@ -77,23 +77,23 @@ Deno.test("webhook delivery: sends a signed event once", async () => {
   assert.equal(webhooks.receiver.received.length, 2);
 });
 
-Deno.test("webhook delivery: the body is the event of GET /events/, with the resource as it was at commit", async () => {
+Deno.test("webhook delivery: the body is the event of GET /events/, with the state of the resource at commit", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { secret } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay", { metadata: { note: "é 😀 \u2028 </script>" } });
-  const then = await webhooks.read(payment.id);
+  const atCharge = await webhooks.read(payment.id);
   clock.advance(1_500);
   const notification = await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   const settled = await webhooks.read(payment.id);
-  assert.notDeepEqual(settled, then);
+  assert.notDeepEqual(settled, atCharge);
   clock.advance(2_500);
   await webhooks.deliver();
 
   const { received } = webhooks.receiver;
   const receivedEvents = webhooks.receivedEvents(secret);
   assert.deepEqual(receivedEvents.map(({ data }) => data), [
-    { ...then, notification_id: null },
+    { ...atCharge, notification_id: null },
     { ...settled, notification_id: notification.id },
   ]);
   await until("the events are listed", async () => {
@@ -128,7 +128,7 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the res
   }
 });
 
-Deno.test("webhook delivery: each endpoint gets its chosen events since its creation, signed with its own secret", async () => {
+Deno.test("webhook delivery: each endpoint gets the events of its event_names since its creation, signed with its own secret", async () => {
   await using webhooks = await openWebhooks();
   await using other = openWebhookReceiver();
   const early = await webhooks.charge();
@@ -154,7 +154,7 @@ Deno.test("webhook delivery: each endpoint gets its chosen events since its crea
   assert.deepEqual(await webhooks.deliveries(none.id), []);
   assert.deepEqual(await webhooks.deliverySummaries(all.id, early.id), []);
 
-  // The choice at the time of the event counts.
+  // The `event_names` at the time of the event count, not those at the time of the delivery.
   const later = await webhooks.charge();
   await webhooks.change(all.id, { event_names: ["payment_denied"] });
   await webhooks.change(some.id, { event_names: null });
@@ -207,7 +207,7 @@ Deno.test("webhook delivery: is written in the transaction of its event", async 
     "payment_received delivered 1",
   ]);
   assert.deepEqual(receivedNames(webhooks.receiver.received, id), ["payment_received"]);
-  // Of many concurrent reports of the same change one writes the event.
+  // Only one of many concurrent reports of the same change writes the event.
   await Promise.all(Array.from({ length: 8 }, () => webhooks.refresh(id)));
   assert.deepEqual(await webhooks.deliverySummaries(endpointId, id), [
     "payment_received delivered 1",
@@ -220,10 +220,10 @@ Deno.test("webhook delivery: is written in the transaction of its event", async 
   ]);
 });
 
-Deno.test("publisher: a committed event queues one job for each enabled endpoint", async () => {
+Deno.test("publisher: a committed event queues one job for each enabled endpoint that receives it", async () => {
   await using webhooks = await openWebhooks();
   const { app } = webhooks;
-  const woken = async () => {
+  const queuedEndpoints = async () => {
     await app.deps.publisher[Symbol.asyncDispose]();
     const rows = await app.database.query((sql) =>
       sql`select id, subject_id from gateway.jobs
@@ -234,13 +234,13 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
     return rows.map(({ subject_id }) => subject_id);
   };
   await webhooks.charge();
-  assert.deepEqual(await woken(), []);
+  assert.deepEqual(await queuedEndpoints(), []);
   const { id } = await webhooks.endpoint();
   const other = await webhooks.endpoint();
   await webhooks.endpoint({ enabled: false });
   await webhooks.endpoint({ event_names: ["invoice_paid"] });
   await Promise.all(Array.from({ length: 10 }, () => webhooks.charge()));
-  assert.deepEqual(await woken(), [id, other.id]);
+  assert.deepEqual(await queuedEndpoints(), [id, other.id]);
 });
 
 Deno.test("resend: sends a delivered, failed or waiting delivery again with the same id", async () => {
@@ -322,15 +322,15 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
   await using webhooks = await openWebhooks({ posting: { timeoutMs: 300 } });
   const { receiver } = webhooks;
   const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
-  const before = await stored(webhooks);
-  receiver.answer({ status: 202, body: "heard" });
-  const succeeded = await test(webhooks, id);
+  const before = await readRows(webhooks);
+  receiver.answer({ status: 202, body: "received" });
+  const succeeded = await testEndpoint(webhooks, id);
   assert.deepEqual(
     [succeeded.succeeded, succeeded.status_code, succeeded.answer, succeeded.error],
     [
       true,
       202,
-      "heard",
+      "received",
       null,
     ],
   );
@@ -349,18 +349,18 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
     ]] as const
   ) {
     receiver.answer(answer);
-    const failed = await test(webhooks, id);
+    const failed = await testEndpoint(webhooks, id);
     assert.deepEqual([failed.succeeded, failed.status_code, failed.error === null], [
       false,
       code,
       code !== null,
     ]);
   }
-  assert.deepEqual(await stored(webhooks), before);
+  assert.deepEqual(await readRows(webhooks), before);
   await webhooks.change(id, { enabled: false });
   receiver.answer({});
   assert.equal(
-    (await test(webhooks, id)).succeeded,
+    (await testEndpoint(webhooks, id)).succeeded,
     true,
     "a disabled endpoint can be tested, too",
   );
@@ -368,20 +368,20 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
 });
 
 Deno.test("endpoint: creation and deletion on another instance apply to the next event", async () => {
-  await using here = await openWebhooks();
-  await using there = await openWebhooks({ databaseUrl: here.databaseUrl });
-  await here.charge();
-  const { id } = await there.endpoint();
-  const delivered = await here.charge();
-  assert.deepEqual((await there.deliveries(id)).map(({ resource_id }) => resource_id), [
+  await using first = await openWebhooks();
+  await using second = await openWebhooks({ databaseUrl: first.databaseUrl });
+  await first.charge();
+  const { id } = await second.endpoint();
+  const delivered = await first.charge();
+  assert.deepEqual((await second.deliveries(id)).map(({ resource_id }) => resource_id), [
     delivered.id,
   ]);
-  await expectStatus(there.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
-  await there.deliver();
-  await here.charge();
-  await here.charge();
-  const { id: another } = await there.endpoint();
-  const last = await here.charge();
-  const receivedEvents = await there.deliveries(another);
+  await expectStatus(second.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await second.deliver();
+  await first.charge();
+  await first.charge();
+  const { id: another } = await second.endpoint();
+  const last = await first.charge();
+  const receivedEvents = await second.deliveries(another);
   assert.deepEqual(receivedEvents.map(({ resource_id }) => resource_id), [last.id]);
 });

@@ -274,7 +274,7 @@ Deno.test("endpoint: stays enabled if a concurrent attempt fails after a success
 Deno.test("endpoint: a change by staff is not undone by an attempt that began before it", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  await using better = openWebhookReceiver();
+  await using newReceiver = openWebhookReceiver();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   receiver.answer({ status: 500 });
@@ -286,7 +286,7 @@ Deno.test("endpoint: a change by staff is not undone by an attempt that began be
   const delivering = webhooks.deliver();
   try {
     await until("the attempt is under way", () => held.length === 1);
-    await webhooks.change(id, { url: better.url });
+    await webhooks.change(id, { url: newReceiver.url });
   } finally {
     release(500);
     await delivering;
@@ -294,19 +294,19 @@ Deno.test("endpoint: a change by staff is not undone by an attempt that began be
   assert.equal((await webhooks.readEndpoint(id)).enabled, true);
   clock.advance(HOUR_MS);
   await webhooks.deliver();
-  assert.deepEqual(receivedNames(better.received, payment.id), ["payment_received"]);
+  assert.deepEqual(receivedNames(newReceiver.received, payment.id), ["payment_received"]);
 });
 
-/** More than the concurrency of an endpoint. */
+/** More deliveries than one endpoint gets at the same time (10). */
 const MANY = 30;
 
 for (
-  const [how, method, body] of [["disabled", "PATCH", { enabled: false }], [
+  const [newState, method, body] of [["disabled", "PATCH", { enabled: false }], [
     "deleted",
     "DELETE",
   ]] as const
 ) {
-  Deno.test(`endpoint: starts no more attempts after it is ${how}`, async () => {
+  Deno.test(`endpoint: starts no more attempts after it is ${newState}`, async () => {
     await using webhooks = await openWebhooks({ poolSize: 8 });
     const { receiver } = webhooks;
     const { id } = await webhooks.endpoint();
@@ -325,8 +325,8 @@ for (
       release();
       await delivering;
     }
-    // Up to 10 attempts, the concurrency of an endpoint, may have started before the change and
-    // reached the receiver after the count.
+    // Up to 10 attempts (the concurrency of an endpoint) may have started before the change, and
+    // reached the receiver after `startedAttempts` was read.
     const after = receiver.received.length - startedAttempts;
     assert.ok(after <= 10, `${after} more after ${startedAttempts}`);
     await webhooks.deliver();

@@ -3,15 +3,15 @@ import { randomUUID } from "node:crypto";
 import { WebhookEndpointSchema } from "../../routes/webhook_endpoints/schemas.ts";
 import { expectStatus, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { assertProblem } from "../support/problem.ts";
 import { manualClock } from "../support/manual_clock.ts";
+import { assertProblem } from "../support/problem.ts";
 
-const NOBODYS = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
+const UNKNOWN_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
-/** Settings that allow public https URLs only; no host name resolves. */
+/** Settings that allow public https URLs only. */
 const STRICT = { env: { WEBHOOK_ALLOW_PRIVATE: "false" } };
 
-/** All operations on endpoints in the document, with valid bodies. */
+/** All operations on endpoints in the OpenAPI document, with valid bodies. */
 function operations({ app }: TestWebhooks) {
   return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     path.startsWith("/webhook-endpoints/")
@@ -24,8 +24,8 @@ function operations({ app }: TestWebhooks) {
   );
 }
 
-async function complaint(asked: Promise<Response>): Promise<string> {
-  const { errors } = await assertProblem(await asked, 400, "validation_error");
+async function rejectedFields(request: Promise<Response>): Promise<string> {
+  const { errors } = await assertProblem(await request, 400, "validation_error");
   return errors!.map(({ field }) => field).join();
 }
 
@@ -43,7 +43,7 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
   const all = operations(webhooks);
   assert.equal(all.length, 9);
   for (const { method, path, body } of all) {
-    for (const endpoint of [id, NOBODYS]) {
+    for (const endpoint of [id, UNKNOWN_ID]) {
       const init = {
         method,
         ...body && {
@@ -51,11 +51,11 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
           headers: { "Content-Type": "application/json" },
         },
       };
-      const at = path.replace("{id}", endpoint).replace("{delivery_id}", NOBODYS);
-      await assertProblem(await app.request(at, init), 401, "unauthenticated");
-      await assertProblem(await app.as(key, at, init), 403, "forbidden");
-      if (endpoint === NOBODYS && path.includes("{id}")) {
-        await assertProblem(await app.as(staff, at, init), 404, "not_found");
+      const resourcePath = path.replace("{id}", endpoint).replace("{delivery_id}", UNKNOWN_ID);
+      await assertProblem(await app.request(resourcePath, init), 401, "unauthenticated");
+      await assertProblem(await app.as(key, resourcePath, init), 403, "forbidden");
+      if (endpoint === UNKNOWN_ID && path.includes("{id}")) {
+        await assertProblem(await app.as(staff, resourcePath, init), 404, "not_found");
       }
     }
   }
@@ -71,15 +71,15 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
     url: "https://shop.example/hooks?a=1",
     event_names: ["payment_settled", "payment_refunded", "payment_settled"],
     description: "The shop",
-    somebody_elses: "member",
+    unknown_field: "ignored",
   });
   const location = response.headers.get("Location");
   assert.equal(response.headers.get("Cache-Control"), "no-store");
-  const { secret, ...made } = await expectStatus(Promise.resolve(response), 201) as Json;
-  assert.equal(location, `/webhook-endpoints/${made.id}/`);
+  const { secret, ...created } = await expectStatus(Promise.resolve(response), 201) as Json;
+  assert.equal(location, `/webhook-endpoints/${created.id}/`);
   const now = new Date(clock.now()).toISOString();
-  assert.deepEqual(WebhookEndpointSchema.strict().parse(made), {
-    id: made.id,
+  assert.deepEqual(WebhookEndpointSchema.strict().parse(created), {
+    id: created.id,
     url: "https://shop.example/hooks?a=1",
     event_names: ["payment_settled", "payment_refunded"],
     description: "The shop",
@@ -91,28 +91,28 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
     updated_at: now,
   });
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  assert.deepEqual(await webhooks.readEndpoint(made.id), made);
+  assert.deepEqual(await webhooks.readEndpoint(created.id), created);
   const other = await webhooks.endpoint();
   assert.notEqual(other.secret, secret);
   const list = await expectStatus(
     webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
     200,
   ) as Json;
-  assert.deepEqual(list.map(({ id }: Json) => id), [other.id, made.id]);
-  assert.deepEqual(list[1], made);
+  assert.deepEqual(list.map(({ id }: Json) => id), [other.id, created.id]);
+  assert.deepEqual(list[1], created);
 
   clock.advance(1_000);
-  const changed = await webhooks.change(made.id, { description: "Another", enabled: false });
+  const changed = await webhooks.change(created.id, { description: "Another", enabled: false });
   assert.deepEqual(changed, {
-    ...made,
+    ...created,
     description: "Another",
     enabled: false,
     disabled_reason: "requested",
     updated_at: new Date(clock.now()).toISOString(),
   });
-  assert.deepEqual(await webhooks.readEndpoint(made.id), changed);
+  assert.deepEqual(await webhooks.readEndpoint(created.id), changed);
 
-  const path = `/webhook-endpoints/${made.id}/`;
+  const path = `/webhook-endpoints/${created.id}/`;
   assert.equal(await expectStatus(webhooks.requestAsStaff("DELETE", path), 204), null);
   for (const method of ["GET", "DELETE"]) {
     await assertProblem(await webhooks.requestAsStaff(method, path), 404, "not_found");
@@ -122,15 +122,19 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
     404,
     "not_found",
   );
-  for (const verb of ["test", "rotate-secret"]) {
-    await assertProblem(await webhooks.requestAsStaff("POST", `${path}${verb}/`), 404, "not_found");
+  for (const action of ["test", "rotate-secret"]) {
+    await assertProblem(
+      await webhooks.requestAsStaff("POST", `${path}${action}/`),
+      404,
+      "not_found",
+    );
   }
   await assertProblem(await webhooks.requestAsStaff("GET", `${path}deliveries/`), 404, "not_found");
-  const left = await expectStatus(
+  const remaining = await expectStatus(
     webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
     200,
   ) as Json;
-  assert.deepEqual(left.map(({ id }: Json) => id), [other.id]);
+  assert.deepEqual(remaining.map(({ id }: Json) => id), [other.id]);
 });
 
 Deno.test("webhook endpoints: pages of endpoints and deliveries contain each item once", async () => {
@@ -153,20 +157,20 @@ Deno.test("webhook endpoints: pages of endpoints and deliveries contain each ite
     }
     return found;
   };
-  const cut = (all: string[]) => [all.slice(0, 2), all.slice(2, 4), all.slice(4)];
-  assert.deepEqual(await pages("/webhook-endpoints/?limit=2"), cut(ids));
+  const splitIntoPages = (all: string[]) => [all.slice(0, 2), all.slice(2, 4), all.slice(4)];
+  assert.deepEqual(await pages("/webhook-endpoints/?limit=2"), splitIntoPages(ids));
   const path = `/webhook-endpoints/${ids[0]}/deliveries/?limit=2`;
-  assert.deepEqual(await pages(path), cut(deliveries));
-  assert.deepEqual(await pages(`${path}&status=pending`), cut(deliveries));
+  assert.deepEqual(await pages(path), splitIntoPages(deliveries));
+  assert.deepEqual(await pages(`${path}&status=pending`), splitIntoPages(deliveries));
   assert.deepEqual(await pages(`${path}&status=delivered`), [[]]);
   for (const query of ["limit=0", "limit=101", "limit=x", "cursor=x"]) {
-    await complaint(webhooks.requestAsStaff("GET", `/webhook-endpoints/?${query}`));
-    await complaint(
+    await rejectedFields(webhooks.requestAsStaff("GET", `/webhook-endpoints/?${query}`));
+    await rejectedFields(
       webhooks.requestAsStaff("GET", `/webhook-endpoints/${ids[0]}/deliveries/?${query}`),
     );
   }
   assert.equal(
-    await complaint(
+    await rejectedFields(
       webhooks.requestAsStaff("GET", `/webhook-endpoints/${ids[0]}/deliveries/?status=sent`),
     ),
     "status",
@@ -187,7 +191,7 @@ Deno.test("webhook endpoints: Link of a list of deliveries includes BASE_PATH", 
   assert.match(response.headers.get("Link")!, new RegExp(`^<${path}[?]`));
 });
 
-Deno.test("webhook secret: is shown only when created, and is in no row or log", async () => {
+Deno.test("webhook secret: is returned only when it is created, and is in no row or log", async () => {
   await using webhooks = await openWebhooks();
   const { id, secret } = await webhooks.endpoint();
   const path = `/webhook-endpoints/${id}/`;
@@ -208,7 +212,7 @@ Deno.test("webhook secret: is shown only when created, and is in no row or log",
     webhooks.requestAsStaff("POST", `${path}test/`),
     webhooks.requestAsStaff("GET", "/events/"),
     webhooks.requestAsStaff("GET", "/jobs/"),
-  ].map(async (asked) => (await asked).text()));
+  ].map(async (request) => (await request).text()));
   const rows = await webhooks.app.database.query((sql) =>
     sql`
       select array(select to_json(r)::text from gateway.webhook_endpoints r) as endpoints,
@@ -280,17 +284,20 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
   ];
   for (const [input, field] of wrong) {
     assert.equal(
-      await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", input)),
+      await rejectedFields(webhooks.requestAsStaff("POST", "/webhook-endpoints/", input)),
       field,
     );
     assert.equal(
-      await complaint(webhooks.requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, input)),
+      await rejectedFields(webhooks.requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, input)),
       field,
     );
   }
-  assert.equal(await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", {})), "url");
   assert.equal(
-    await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", { url: null })),
+    await rejectedFields(webhooks.requestAsStaff("POST", "/webhook-endpoints/", {})),
+    "url",
+  );
+  assert.equal(
+    await rejectedFields(webhooks.requestAsStaff("POST", "/webhook-endpoints/", { url: null })),
     "url",
   );
   for (const [method, path] of [["POST", ""], ["PATCH", `${id}/`]] as const) {
@@ -312,40 +319,47 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
 
 Deno.test("webhook endpoints: null means absent for optional fields and is rejected for others", async () => {
   await using webhooks = await openWebhooks();
-  const made = await webhooks.endpoint({ event_names: null, description: null, enabled: null });
-  assert.deepEqual([made.event_names, made.description, made.enabled], [null, null, true]);
-  const { id } = made;
+  const created = await webhooks.endpoint({ event_names: null, description: null, enabled: null });
+  assert.deepEqual([created.event_names, created.description, created.enabled], [null, null, true]);
+  const { id } = created;
   const named = await webhooks.change(id, { event_names: ["invoice_paid"], description: "Ours" });
   assert.deepEqual([named.event_names, named.description], [["invoice_paid"], "Ours"]);
   assert.deepEqual(
-    { ...await webhooks.change(id, { id: NOBODYS, secret: "whsec_mine" }), updated_at: null },
+    { ...await webhooks.change(id, { id: UNKNOWN_ID, secret: "whsec_mine" }), updated_at: null },
     { ...named, updated_at: null },
   );
   const bare = await webhooks.change(id, { event_names: null, description: null });
-  assert.deepEqual([bare.event_names, bare.description, bare.url], [null, null, made.url]);
+  assert.deepEqual([bare.event_names, bare.description, bare.url], [null, null, created.url]);
   for (const field of ["url", "enabled"]) {
     const path = `/webhook-endpoints/${id}/`;
-    assert.equal(await complaint(webhooks.requestAsStaff("PATCH", path, { [field]: null })), field);
+    assert.equal(
+      await rejectedFields(webhooks.requestAsStaff("PATCH", path, { [field]: null })),
+      field,
+    );
   }
 });
 
-Deno.test("webhook endpoints: an unknown or malformed id is 404 on every route", async () => {
+Deno.test("webhook endpoints: every route responds with 404 to an unknown or malformed id", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
   for (const { method, path, body } of operations(webhooks)) {
     if (!path.includes("{id}")) continue;
     for (const wrong of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
-      const at = path.replace("{id}", wrong).replace("{delivery_id}", NOBODYS);
-      await assertProblem(await webhooks.requestAsStaff(method, at, body), 404, "not_found");
+      const resourcePath = path.replace("{id}", wrong).replace("{delivery_id}", UNKNOWN_ID);
+      await assertProblem(
+        await webhooks.requestAsStaff(method, resourcePath, body),
+        404,
+        "not_found",
+      );
     }
   }
-  for (const wrong of ["1", "latest", NOBODYS]) {
-    const at = `/webhook-endpoints/${id}/deliveries/${wrong}/resend/`;
-    await assertProblem(await webhooks.requestAsStaff("POST", at), 404, "not_found");
+  for (const wrong of ["1", "latest", UNKNOWN_ID]) {
+    const resourcePath = `/webhook-endpoints/${id}/deliveries/${wrong}/resend/`;
+    await assertProblem(await webhooks.requestAsStaff("POST", resourcePath), 404, "not_found");
   }
 });
 
-/** Notations that an incomplete check would accept. */
+/** Invalid URLs, many in notations that an incomplete check would accept. */
 const REFUSED = [
   ...["http://shop.example/", "ftp://shop.example/", "file:///etc/passwd", "javascript:alert(1)"],
   ...["ws://shop.example/", "gopher://shop.example/", "data:text/plain,x", "//shop.example/"],
@@ -375,23 +389,28 @@ Deno.test("webhook endpoints: reject private addresses and http in every notatio
   const { id } = await webhooks.endpoint({ url: "https://8.8.8.8/hooks" });
   for (const url of REFUSED) {
     for (const [method, path] of [["POST", ""], ["PATCH", `${id}/`]] as const) {
-      const asked = webhooks.requestAsStaff(method, `/webhook-endpoints/${path}`, { url });
-      assert.equal(await complaint(asked), "url", url);
+      const request = webhooks.requestAsStaff(method, `/webhook-endpoints/${path}`, { url });
+      assert.equal(await rejectedFields(request), "url", url);
     }
   }
   const { url } = await webhooks.readEndpoint(id);
   assert.equal(url, "https://8.8.8.8/hooks");
 });
 
-Deno.test("webhook endpoints: with private networks allowed still reject credentials and other schemes", async () => {
+Deno.test("webhook endpoints: reject credentials and other schemes even if private networks are allowed", async () => {
   await using webhooks = await openWebhooks();
   for (const url of ["http://127.0.0.1:9/", "http://localhost/", "https://10.0.0.1/a"]) {
     assert.equal((await webhooks.endpoint({ url })).url, url);
   }
-  const odd = ["ftp://127.0.0.1/", "file:///etc/passwd", "http://u:p@127.0.0.1/", "http://a/#b"];
-  for (const url of odd) {
+  const rejectedUrls = [
+    "ftp://127.0.0.1/",
+    "file:///etc/passwd",
+    "http://u:p@127.0.0.1/",
+    "http://a/#b",
+  ];
+  for (const url of rejectedUrls) {
     assert.equal(
-      await complaint(webhooks.requestAsStaff("POST", "/webhook-endpoints/", { url })),
+      await rejectedFields(webhooks.requestAsStaff("POST", "/webhook-endpoints/", { url })),
       "url",
       url,
     );

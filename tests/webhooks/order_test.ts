@@ -50,9 +50,9 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
-  let isIll = true;
+  let isFailing = true;
   receiver.answer((webhook) => ({
-    status: isIll && eventIn(webhook).data.id === payment.id ? 503 : 200,
+    status: isFailing && eventIn(webhook).data.id === payment.id ? 503 : 200,
   }));
   await webhooks.deliver();
   await webhooks.sandbox.control(`transactions/${payment.transaction_id}/pay`);
@@ -72,7 +72,7 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
     "payment_received",
     "payment_settled",
   ]);
-  isIll = false;
+  isFailing = false;
   clock.advance(HOUR_MS);
   await webhooks.deliver();
   assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
@@ -87,7 +87,7 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
   ]);
 });
 
-Deno.test("webhook order: an event during an attempt of its resource is sent after it by the same job", async () => {
+Deno.test("webhook order: an event that occurs during an attempt for its resource is sent after it, by the same job", async () => {
   await using webhooks = await openWebhooks();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -103,7 +103,7 @@ Deno.test("webhook order: an event during an attempt of its resource is sent aft
     await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
     const other = await webhooks.charge();
     await until(
-      "another is sent meanwhile",
+      "an event of another payment is sent meanwhile",
       () => receivedNames(receiver.received, other.id).length === 1,
     );
     assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_received"]);
@@ -121,7 +121,7 @@ Deno.test("webhook order: an event during an attempt of its resource is sent aft
   ]);
 });
 
-Deno.test("webhook order: a resent delivery goes before the waiting ones of its resource", async () => {
+Deno.test("webhook order: a resent delivery is sent before the waiting deliveries of its resource", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -143,7 +143,7 @@ Deno.test("webhook order: a resent delivery goes before the waiting ones of its 
   ]);
 });
 
-Deno.test("webhook order: deliveries that waited for a resent one follow it at once", async () => {
+Deno.test("webhook order: deliveries that waited for a resent delivery are sent immediately after it", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -167,7 +167,7 @@ Deno.test("webhook order: deliveries that waited for a resent one follow it at o
   ]);
 });
 
-Deno.test("webhook order: an endpoint served by one instance is not served by another", async () => {
+Deno.test("webhook order: only one instance at a time sends to an endpoint", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using second = await openSecond(webhooks, clock.now);
@@ -205,7 +205,7 @@ Deno.test("webhook order: an endpoint served by one instance is not served by an
   ]);
 });
 
-Deno.test("webhook delivery: an endpoint that hangs delays no other and uses a bounded number of connections", async () => {
+Deno.test("webhook delivery: an endpoint that hangs does not delay others, and uses a limited number of connections", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
   await using quick = openWebhookReceiver();
   const { receiver } = webhooks;
@@ -226,7 +226,7 @@ Deno.test("webhook delivery: an endpoint that hangs delays no other and uses a b
     const late = await webhooks.paid();
     await webhooks.deliver();
     await until(
-      "it also gets later events",
+      "the other endpoint also gets later events",
       () => receivedNames(quick.received, late.id).length === 2,
     );
     assert.ok(receiver.received.length <= 16, `${receiver.received.length} at the same time`);
@@ -247,7 +247,7 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const busy = await webhooks.charge();
-  // As if it had changed many times.
+  // Adds events, as if the payment had changed many times.
   await webhooks.app.database.query((sql) =>
     sql`
       with copies as (
@@ -275,7 +275,7 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
   assert.deepEqual(later, events);
 });
 
-/** Resources with four events each: more deliveries than one query fetches. */
+/** Each has four events, which makes more deliveries than one query fetches. */
 const PAYMENTS = 50;
 
 Deno.test("webhook order: two instances with failures send 200 events in order, one at a time per resource", async () => {
@@ -285,61 +285,61 @@ Deno.test("webhook order: two instances with failures send 200 events in order, 
   await using second = await openSecond(webhooks, clock.now);
   await using other = openWebhookReceiver();
   const endpoints = [await webhooks.endpoint(), await webhooks.endpoint({ url: other.url })];
-  const broken: string[] = [];
-  const taken = [receiver, other].map((each, index) => {
+  const violations: string[] = [];
+  const accepted = [receiver, other].map((each, index) => {
     const random = createRandom(seededState(8 + index));
     const underWay = new Set<string>();
-    const taken: ReceivedWebhook[] = [];
-    let most = 0;
+    const accepted: ReceivedWebhook[] = [];
+    let maxUnderWay = 0;
     each.answer(async (webhook) => {
       const { id } = eventIn(webhook).data;
-      if (underWay.has(id)) broken.push(`two at the same time of ${id}`);
+      if (underWay.has(id)) violations.push(`two webhooks of ${id} at the same time`);
       underWay.add(id);
-      most = Math.max(most, underWay.size);
-      if (most > 16) broken.push(`${most} at the same time`);
+      maxUnderWay = Math.max(maxUnderWay, underWay.size);
+      if (maxUnderWay > 16) violations.push(`${maxUnderWay} webhooks at the same time`);
       await delay(random.below(4));
       underWay.delete(id);
       if (random.below(4) === 0) return random.below(2) === 0 ? "close" : { status: 500 };
-      taken.push(webhook);
+      accepted.push(webhook);
       return {};
     });
-    return taken;
+    return accepted;
   });
 
-  const isOpen = async () => {
+  const hasUndelivered = async () => {
     const rows = await app.database.query((sql) =>
       sql`select from gateway.webhook_deliveries where status <> 'delivered' limit 1`
     );
     return rows.length > 0;
   };
-  let isOver = false;
+  let areEventsCreated = false;
   const delivering = (async () => {
-    while (!isOver || await isOpen()) {
+    while (!areEventsCreated || await hasUndelivered()) {
       await Promise.all([webhooks.deliver(), runDueJobs(second)]);
-      // Not while a job is running: its lease would expire.
-      clock.advance(isOver ? HOUR_MS : 1_000);
+      // The clock advances only between jobs: during a job, its lease would expire.
+      clock.advance(areEventsCreated ? HOUR_MS : 1_000);
     }
   })();
   const ids: string[] = [];
   try {
     await Promise.all(Array.from({ length: 5 }, async () => {
       while (ids.length < PAYMENTS) {
-        const place = ids.push("") - 1;
+        const index = ids.push("") - 1;
         const { id } = await webhooks.paid();
-        ids[place] = id;
+        ids[index] = id;
         await refundPart(webhooks, id, 1_000);
         await refundPart(webhooks, id, 2_000);
       }
     }));
   } finally {
-    isOver = true;
+    areEventsCreated = true;
     await delivering;
   }
-  assert.deepEqual(broken, []);
+  assert.deepEqual(violations, []);
   const expected = await Promise.all(ids.map((id) => eventsOf(webhooks, id)));
   assert.equal(expected.flat().length, 4 * PAYMENTS);
   for (const [index, { id: endpointId }] of endpoints.entries()) {
-    const receivedEvents = taken[index]!.map(({ headers }) => headers["webhook-id"]!);
+    const receivedEvents = accepted[index]!.map(({ headers }) => headers["webhook-id"]!);
     for (const events of expected) {
       assert.deepEqual(
         receivedEvents.filter((id) => events.includes(id)),

@@ -11,7 +11,7 @@ import { TEST_CERTIFICATE } from "../support/events/test_certificate.ts";
 import { until } from "../support/until.ts";
 import { openWebhookReceiver, verifyWebhook } from "../support/events/webhook_receiver.ts";
 
-const NOWHERE = "https://hooks.test/";
+const UNREACHABLE_URL = "https://hooks.test/";
 
 function post(url: string, body: string | Uint8Array = "{}"): Post {
   return {
@@ -157,14 +157,14 @@ Deno.test("post: connects to the address it has checked, and resolves the host o
   await using receiver = openWebhookReceiver({ tls: true });
   // A second lookup would return an address without a server.
   const answers = [["127.0.0.1"], ["127.0.0.2"]];
-  let asked = 0;
-  const resolve = () => Promise.resolve(answers[asked++] ?? []);
+  let lookups = 0;
+  const resolve = () => Promise.resolve(answers[lookups++] ?? []);
   await using poster = openPoster({ resolve });
   const posted = await poster.post(post(`https://hooks.test:${receiver.port}/`));
-  assert.deepEqual([posted.status_code, asked], [200, 1]);
+  assert.deepEqual([posted.status_code, lookups], [200, 1]);
 });
 
-Deno.test("post: uses one of several addresses that accepts the connection", async () => {
+Deno.test("post: uses another address of the host if the first refuses the connection", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ resolve: () => Promise.resolve(["::1", "127.0.0.1"]) });
   const posted = await poster.post(post(`http://hooks.test:${receiver.port}/`));
@@ -172,23 +172,23 @@ Deno.test("post: uses one of several addresses that accepts the connection", asy
 });
 
 Deno.test("post: sends nothing over http unless private addresses are allowed", async () => {
-  let asked = 0;
-  const resolve = () => Promise.resolve([`8.8.8.${++asked}`]);
+  let lookups = 0;
+  const resolve = () => Promise.resolve([`8.8.8.${++lookups}`]);
   await using poster = openPoster({ allowPrivate: false, resolve });
   const posted = await poster.post(post("http://example.com/"));
-  assert.deepEqual([posted.error, asked], ["Only https URLs are allowed", 0]);
+  assert.deepEqual([posted.error, lookups], ["Only https URLs are allowed", 0]);
 });
 
 Deno.test("post: returns a redirect as the result and does not follow it", async () => {
-  await using inside = openWebhookReceiver();
+  await using redirectTarget = openWebhookReceiver();
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   for (const status of [301, 302, 303, 307, 308]) {
-    receiver.answer({ status, headers: { location: inside.url } });
+    receiver.answer({ status, headers: { location: redirectTarget.url } });
     const posted = await poster.post(post(receiver.url));
     assert.deepEqual([posted.status_code, posted.error], [status, null]);
   }
-  assert.deepEqual(inside.received, []);
+  assert.deepEqual(redirectTarget.received, []);
 });
 
 Deno.test("post: returns every status", async () => {
@@ -215,7 +215,7 @@ Deno.test("post: ignores informational responses and does not switch protocols",
   assert.deepEqual([changed.status_code, changed.error], [null, "The connection failed"]);
 });
 
-Deno.test("post: keeps the first 1,000 bytes of the response as text that PostgreSQL can store", async () => {
+Deno.test("post: returns the first 1,000 bytes of the body as text that PostgreSQL can store", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   const answerTo = async (body: string | Uint8Array) => {
@@ -235,14 +235,14 @@ Deno.test("post: the default timeout is 15 seconds", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer("hang");
-  const { setTimeout: inTime } = globalThis;
-  // Only this timer of 15 seconds fires at once.
-  const hastened = (run: () => void, ms?: number) => inTime(run, ms === 15_000 ? 50 : ms);
+  const { setTimeout: realSetTimeout } = globalThis;
+  // Shortens only the timer of 15 seconds.
+  const shortened = (run: () => void, ms?: number) => realSetTimeout(run, ms === 15_000 ? 50 : ms);
   try {
-    globalThis.setTimeout = Object.assign(hastened, inTime);
+    globalThis.setTimeout = Object.assign(shortened, realSetTimeout);
     assert.equal((await poster.post(post(receiver.url))).error, "No response within 15 s");
   } finally {
-    globalThis.setTimeout = inTime;
+    globalThis.setTimeout = realSetTimeout;
   }
 });
 
@@ -250,14 +250,14 @@ Deno.test("post: times out if no response arrives", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster({ timeoutMs: 300 });
   for (
-    const how of [
+    const answer of [
       "hang",
       { raw: "HTTP/1.1 200 O" },
       { raw: "HTTP/1.1 200 OK\r\nX-Slow: " },
       { raw: "HTTP/1.1 100 Continue\r\n\r\n" },
     ] as const
   ) {
-    receiver.answer(how);
+    receiver.answer(answer);
     const posted = await poster.post(post(receiver.url));
     assert.deepEqual([posted.status_code, posted.error], [null, "No response within 0.3 s"]);
   }
@@ -265,10 +265,10 @@ Deno.test("post: times out if no response arrives", async () => {
 
 Deno.test("post: the timeout includes DNS and the TLS handshake", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  await using lost = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
+  await using withoutDns = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
   await using poster = openPoster({ timeoutMs: 200 });
   const posts = [
-    lost.post(post(NOWHERE)),
+    withoutDns.post(post(UNREACHABLE_URL)),
     poster.post(post(`https://hooks.test:${silent.addr.port}/`)),
   ];
   for (const { status_code, error } of await Promise.all(posts)) {
@@ -276,9 +276,9 @@ Deno.test("post: the timeout includes DNS and the TLS handshake", async () => {
   }
 });
 
-Deno.test("post: a slow or endless body does not change the status", async () => {
+Deno.test("post: returns the status of a response with a slow or endless body", async () => {
   await using receiver = openWebhookReceiver();
-  // Far longer than the test may take, so this timeout does not end them.
+  // Far longer than the test may take, so that the timeout does not end the responses.
   await using poster = openPoster({ timeoutMs: 600_000 });
   receiver.answer("trickle");
   const trickled = await poster.post(post(receiver.url));
@@ -289,11 +289,15 @@ Deno.test("post: a slow or endless body does not change the status", async () =>
   assert.deepEqual([endless.status_code, endless.error], [200, null]);
   assert.equal(endless.answer, "e".repeat(1_000));
   receiver.answer({ raw: "HTTP/1.1 503 Away\r\nContent-Length: 10\r\n\r\n" });
-  const begun = await poster.post(post(receiver.url));
-  assert.deepEqual([begun.status_code, begun.answer, begun.error], [503, null, null]);
+  const withoutBody = await poster.post(post(receiver.url));
+  assert.deepEqual([withoutBody.status_code, withoutBody.answer, withoutBody.error], [
+    503,
+    null,
+    null,
+  ]);
 });
 
-Deno.test("post: a truncated response counts by its status; no response is a closed connection", async () => {
+Deno.test("post: returns the status of a truncated response, and an error if the connection closes without a response", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer("cut");
@@ -303,11 +307,11 @@ Deno.test("post: a truncated response counts by its status; no response is a clo
   const closed = await poster.post(post(receiver.url));
   assert.equal(closed.status_code, null);
   assert.equal(closed.error, "The connection was closed before a response arrived");
-  // On a new connection the receiver may have processed it, so it is not sent again here.
+  // The receiver may have processed a request on a new connection, so it is not sent again.
   assert.equal(receiver.received.length, 2);
 });
 
-Deno.test("post: a receiver that was down is reached again when it is up", async () => {
+Deno.test("post: reaches a receiver that was down once it is up again", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
@@ -321,15 +325,15 @@ Deno.test("post: a receiver that was down is reached again when it is up", async
 Deno.test("post: reports a host that does not resolve", async () => {
   for (const resolve of [() => Promise.reject(new Error("no")), () => Promise.resolve([])]) {
     await using poster = openPoster({ resolve });
-    const posted = await poster.post(post(NOWHERE));
+    const posted = await poster.post(post(UNREACHABLE_URL));
     assert.deepEqual([posted.status_code, posted.error], [null, "The host name does not resolve"]);
   }
 });
 
 Deno.test("post: reuses a connection and resolves its host once", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
-  let asked = 0;
-  const resolve = () => Promise.resolve(asked++ === 0 ? ["127.0.0.1"] : []);
+  let lookups = 0;
+  const resolve = () => Promise.resolve(lookups++ === 0 ? ["127.0.0.1"] : []);
   await using poster = openPoster({ resolve });
   // A body longer than the stored part does not close the connection.
   receiver.answer({ body: "a".repeat(5_000) });
@@ -376,7 +380,7 @@ Deno.test("post: a timeout on a kept-alive connection does not send the request 
   assert.equal(new TextDecoder().decode(receiver.received[2]?.body), "third");
 });
 
-Deno.test("post: the caller's signal aborts one request, closing the poster aborts all", async () => {
+Deno.test("post: the caller's signal aborts one request, and closing the poster aborts all", async () => {
   await using receiver = openWebhookReceiver();
   receiver.answer("hang");
   const caller = new AbortController();
@@ -410,7 +414,7 @@ Deno.test("post: a thousand posts with any outcome leave no connection open", as
   assert.ok(posted.filter((status) => status === 200).length > 800);
   await until("only kept-alive connections are open", () => receiver.connections() <= 16);
   await poster[Symbol.asyncDispose]();
-  // Before the idle timeout would close them.
+  // The limit of 2 seconds is shorter than the idle timeout, which would also close them.
   await until("no connection is open", () => receiver.connections() === 0, 2_000);
 });
 
@@ -424,7 +428,7 @@ Deno.test("post: a kept-alive connection does not keep the process running", asy
   assert.equal(await postFromProcess(receiver.url), "200 null\n");
 });
 
-/** Posts once from a process with the service's permissions that has no other work. */
+/** Posts once from a process that has the service's permissions and no other work. */
 async function postFromProcess(url: string) {
   const folder = await Deno.makeTempDir();
   const [program, certificate] = [`${folder}/post.ts`, `${folder}/certificate.pem`];

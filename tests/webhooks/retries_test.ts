@@ -17,20 +17,20 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const TAKEN: Record<string, ReceiverAnswer> = {
+const SUCCESSES: Record<string, ReceiverAnswer> = {
   "200": { status: 200, body: "thanks" },
   "201": { status: 201 },
   "202": { status: 202 },
   "204": { status: 204 },
   "299": { status: 299 },
-  "a 200 cut short": "cut",
-  "a body of rubbish": { body: Uint8Array.from([0, 255, 254, 0, 65, 0xc3]) },
+  "a truncated 200": "cut",
+  "a binary body": { body: Uint8Array.from([0, 255, 254, 0, 65, 0xc3]) },
 };
 
 Deno.test("webhook delivery: any 2xx status is a success", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
-  for (const [name, answer] of Object.entries(TAKEN)) {
+  for (const [name, answer] of Object.entries(SUCCESSES)) {
     webhooks.receiver.answer(answer);
     const payment = await webhooks.charge();
     await webhooks.deliver();
@@ -43,11 +43,11 @@ Deno.test("webhook delivery: any 2xx status is a success", async () => {
   assert.equal((await webhooks.readEndpoint(id)).failing_since, null);
 });
 
-const NOT_TAKEN: Record<string, [ReceiverAnswer | "down", number | null]> = {
+const FAILURES: Record<string, [ReceiverAnswer | "down", number | null]> = {
   "300": [{ status: 300 }, 300],
   "304": [{ status: 304 }, 304],
   "400": [{ status: 400 }, 400],
-  "404": [{ status: 404, body: "nobody here\0" }, 404],
+  "404": [{ status: 404, body: "not here\0" }, 404],
   "429": [{ status: 429, headers: { "Retry-After": "1" } }, 429],
   "500": [{ status: 500 }, 500],
   "503": [{ status: 503 }, 503],
@@ -55,18 +55,18 @@ const NOT_TAKEN: Record<string, [ReceiverAnswer | "down", number | null]> = {
     { raw: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n" },
     null,
   ],
-  "silence": ["hang", null],
+  "no response": ["hang", null],
   "an early close": ["close", null],
-  "rubbish": [{ raw: "SSH-2.0-OpenSSH\r\n\r\n" }, null],
+  "a response that is not HTTP": [{ raw: "SSH-2.0-OpenSSH\r\n\r\n" }, null],
   "no server": ["down", null],
 };
 
-Deno.test("webhook delivery: anything but 2xx is a failure, and is delivered once the endpoint works again", async () => {
+Deno.test("webhook delivery: any other status or error is a failure, and the event is sent again once the endpoint works", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 300 } });
   const { id, secret } = await webhooks.endpoint();
   const payments: string[] = [];
-  for (const [name, [answer, code]] of Object.entries(NOT_TAKEN)) {
+  for (const [name, [answer, code]] of Object.entries(FAILURES)) {
     if (answer === "down") webhooks.receiver.down();
     else webhooks.receiver.answer(answer);
     const payment = await webhooks.charge();
@@ -100,17 +100,17 @@ Deno.test("webhook delivery: anything but 2xx is a failure, and is delivered onc
 
 Deno.test("webhook delivery: does not follow a redirect", async () => {
   await using webhooks = await openWebhooks();
-  await using elsewhere = openWebhookReceiver();
+  await using redirectTarget = openWebhookReceiver();
   const { id } = await webhooks.endpoint();
   for (const status of [301, 302, 303, 307, 308]) {
-    webhooks.receiver.answer({ status, headers: { location: elsewhere.url } });
+    webhooks.receiver.answer({ status, headers: { location: redirectTarget.url } });
     const payment = await webhooks.charge();
     await webhooks.deliver();
     assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
       "payment_received pending 1",
     ]);
   }
-  assert.equal(elsewhere.received.length, 0);
+  assert.equal(redirectTarget.received.length, 0);
 });
 
 /** The delay after each failure. */
@@ -170,7 +170,7 @@ Deno.test("webhook delivery: fails after nine retries with growing delays, then 
   assert.deepEqual([...ids], [received!.id], "all attempts have the same id");
 });
 
-Deno.test("resend: sends a delivery again after the attempt that was under way, with any result", async () => {
+Deno.test("resend: during the last attempt, sends the delivery again although that attempt fails", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver, app } = webhooks;
