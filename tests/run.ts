@@ -20,8 +20,8 @@ const QUICK = "--quick";
 
 const CORES = navigator.hardwareConcurrency;
 
-/** Random histories of the simulation in a quick run; a full run has 2,000. */
-const QUICK_HISTORIES = "200";
+/** The number of random plans of the simulation in a quick run; a full run has 2,000. */
+const QUICK_PLANS = "200";
 
 interface Counts {
   passed: number;
@@ -46,7 +46,7 @@ const isPassed = Deno.args.length === 0
 if (!isPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const environment = { SIMULATION_HISTORIES: QUICK_HISTORIES };
+  const environment = { SIMULATION_PLANS: QUICK_PLANS };
   return summarize(await runFiles((await selectTests()).quick, { environment }));
 }
 

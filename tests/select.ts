@@ -19,7 +19,7 @@ export const LONGEST = [
   "tests/commands/keys_test.ts",
   "tests/sandbox/task_test.ts",
   "tests/db/embedded_server_test.ts",
-  "tests/simulation/healing_test.ts",
+  "tests/simulation/lost_notifications_test.ts",
   "tests/records/lost_statements_test.ts",
   "tests/payments/bad_input_test.ts",
 ];
