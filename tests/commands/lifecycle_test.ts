@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, createDataFolder, PROJECT } from "../support/project.ts";
@@ -28,7 +28,7 @@ async function paste(curl: string): Promise<string> {
   ) => [name!, value!]);
   const body = curl.match(/-d '([^']+)'/)?.[1];
   const init = { method: "POST", headers: Object.fromEntries(headers), body };
-  return await (await askService(url!, init)).text();
+  return await (await callService(url!, init)).text();
 }
 
 Deno.test("start: the first start prints its steps and a curl command that works", async () => {

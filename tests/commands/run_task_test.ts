@@ -3,7 +3,7 @@ import { run as runHere } from "../../commands/run_task.ts";
 import { createProgress } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
@@ -279,7 +279,7 @@ Deno.test("run: with the embedded database it works with and without a running s
     await using service = await startService({ settings });
     const sandbox = `${service.sandbox}/_sandbox`;
     const post = (url: string, body: object, key?: string) =>
-      (url.startsWith(service.url) ? askService : fetch)(url, {
+      (url.startsWith(service.url) ? callService : fetch)(url, {
         method: "POST",
         headers: {
           "Content-Type": "application/json",

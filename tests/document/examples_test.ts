@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { verifySignature } from "../../core/gateway/signature.ts";
-import { complaintsAbout } from "../support/document/complaints.ts";
+import { findDocumentDefects } from "../support/document/document_defects.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 
 const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
 
 Deno.test("document examples: everything is described and has valid examples", () => {
-  assert.deepEqual(complaintsAbout(JSON.parse(written)), []);
+  assert.deepEqual(findDocumentDefects(JSON.parse(written)), []);
 });
 
-type Loss = [what: string, lose: (document: Json) => void, complaint: RegExp];
+type Loss = [what: string, lose: (document: Json) => void, defect: RegExp];
 
 /** The parts that schemas add to a referenced schema. */
 const ADDED = [
@@ -19,7 +19,7 @@ const ADDED = [
   ["WebhookEndpointWithSecret", "secret"],
 ] as const;
 
-/** Changes to the document, and the complaint that each must cause. */
+/** Changes to the document, and the defect that each must cause. */
 const LOSSES: Loss[] = [
   ["an answer without examples", ({ paths }) => {
     delete paths["/charge/"].post.responses[201].content["application/json"].examples;
@@ -72,28 +72,28 @@ const LOSSES: Loss[] = [
   }, /^InvoiceEventData has no description$/m],
   ["an operation that is hardly described", ({ paths }) => {
     paths["/me/"].get.description = "Who is it.";
-  }, /getCaller hardly has a description/],
-  ["an operation that does not tell what can go wrong", ({ paths }) => {
+  }, /getCaller has fewer than two sentences of description/],
+  ["an operation that mentions no error code", ({ paths }) => {
     paths["/jobs/"].get.description = "Tells what is to be done. That is all.";
-  }, /listJobs does not tell what can go wrong/],
-  ["an operation that tells of an error it does not have", ({ paths }) => {
+  }, /listJobs mentions no error code/],
+  ["an operation that mentions an error it does not declare", ({ paths }) => {
     paths["/status/"].get.description += " Else it is `duplicate_order`.";
-  }, /getStatus tells of duplicate_order, which it does not declare/],
+  }, /getStatus mentions duplicate_order, which it does not declare/],
   ["a code that is not in the table", ({ paths }) => {
     const { examples } = paths["/status/"].get.responses[401].content["application/problem+json"];
     examples.on_holiday = examples.unauthenticated;
   }, /getStatus declares on_holiday, which is not in the table/],
   ["a code that problems do not have", ({ components }) => {
     components.schemas.Problem.properties.code.enum.pop();
-  }, /gateway_timeout is no code of a problem/],
+  }, /gateway_timeout is not in the enum of Problem\.code/],
 ];
 
 Deno.test("document examples: each removed description or example is reported", () => {
   const document = JSON.parse(written);
   // All changes at once, because checking a document is slow.
   for (const [, lose] of LOSSES) lose(document);
-  const complaints = complaintsAbout(document).join("\n");
-  for (const [what, , complaint] of LOSSES) assert.match(complaints, complaint, what);
+  const defects = findDocumentDefects(document).join("\n");
+  for (const [what, , defect] of LOSSES) assert.match(defects, defect, what);
 });
 
 Deno.test("document examples: the reference page sends no optional parameter by default", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import type { Database } from "../../db/database.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";
@@ -147,7 +147,7 @@ Deno.test("event stream: a client that leaves before the stream is open leaves n
   await using server = serveApp(app);
   const opening = hold("question", "find stable events");
   const leaving = new AbortController();
-  const asked = askService(`${server.url}/events/stream/`, {
+  const asked = callService(`${server.url}/events/stream/`, {
     headers: { Authorization: `Bearer ${staff}` },
     signal: leaving.signal,
   });

@@ -9,7 +9,7 @@ import {
   operationOf,
   OPERATIONS,
   type Prepared,
-  sendIntoFault,
+  sendWithFault,
   timesDone,
 } from "../support/payments/operations.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -61,7 +61,7 @@ for (const operation of OPERATIONS) {
     for (const [fault, expected] of Object.entries(FAULTS)) {
       await t.step(fault, async () => {
         const prepared = await operation.prepare(payments);
-        const answer = await sendIntoFault(payments, { operation, prepared, fault, waits });
+        const answer = await sendWithFault(payments, { operation, prepared, fault, waits });
         const id = await assertError(prepared, answer, expected);
         if (expected[2] === "refused") {
           assert.deepEqual(await jobsOf(payments.app, id), []);
