@@ -79,10 +79,10 @@ const LOSSES: Loss[] = [
   ["an operation that mentions an error it does not declare", ({ paths }) => {
     paths["/status/"].get.description += " Else it is `duplicate_order`.";
   }, /getStatus mentions duplicate_order, which it does not declare/],
-  ["a code that is not in the table", ({ paths }) => {
+  ["a code that is not in ERROR_CODES", ({ paths }) => {
     const { examples } = paths["/status/"].get.responses[401].content["application/problem+json"];
     examples.on_holiday = examples.unauthenticated;
-  }, /getStatus declares on_holiday, which is not in the table/],
+  }, /getStatus declares on_holiday, which is not in ERROR_CODES/],
   ["a code that problems do not have", ({ components }) => {
     components.schemas.Problem.properties.code.enum.pop();
   }, /gateway_timeout is not in the enum of Problem\.code/],
