@@ -3,15 +3,15 @@ import { dirname, join, relative } from "node:path";
 import { LONGEST } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
-/** From top to bottom: a file imports from its own floor and the floors below it. */
-const FLOORS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
+/** From top to bottom: a file imports only from its own layer and the layers below it. */
+const LAYERS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
 
 /**
- * The floors inside `core/`, from top to bottom. A folder imports only from floors below its own; a
- * single file is also imported from its own floor. The rest of `core/` is the lowest floor, whose
- * files and folders may import each other.
+ * The layers inside `core/`, from top to bottom. A file imports folders only from lower layers, and
+ * single files also from its own layer. The rest of `core/` is the lowest layer; its files and folders
+ * may import each other.
  */
-const CORE_FLOORS = [
+const CORE_LAYERS = [
   ["tasks.ts", "schedule.ts", "prune.ts", "status"],
   ["subscribers"],
   ["notifications", "webhooks"],
@@ -23,8 +23,8 @@ const CORE_FLOORS = [
   ["auth"],
 ];
 
-/** The folders of the programs. */
-const PROGRAMS = [...FLOORS, "sandbox"];
+/** The top folders of the service and the sandbox. */
+const PROGRAMS = [...LAYERS, "sandbox"];
 
 const MAX_LINES = 400;
 
@@ -36,7 +36,7 @@ interface SourceFile {
 
 interface Import {
   target: string;
-  /** Whether only types are imported, which does not exist at run time. */
+  /** Whether the import has only types; it then does not exist at run time. */
   isType: boolean;
 }
 
@@ -47,8 +47,8 @@ const files = await Promise.all(
   }),
 );
 
-const service = files.filter(({ path }) => floorOf(path) !== -1);
-const programs = files.filter(({ path }) => PROGRAMS.includes(topOf(path)));
+const service = files.filter(({ path }) => layerOf(path) !== -1);
+const programs = files.filter(({ path }) => PROGRAMS.includes(topFolderOf(path)));
 
 async function findFiles(folder: string, pattern: RegExp): Promise<string[]> {
   const found: string[] = [];
@@ -74,16 +74,16 @@ function readImports(path: string, text: string): Import[] {
   }));
 }
 
-function topOf(path: string): string {
+function topFolderOf(path: string): string {
   return path.split("/")[0]!;
 }
 
-function floorOf(path: string): number {
-  return FLOORS.indexOf(topOf(path));
+function layerOf(path: string): number {
+  return LAYERS.indexOf(topFolderOf(path));
 }
 
 function isSandbox(path: string): boolean {
-  return topOf(path) === "sandbox";
+  return topFolderOf(path) === "sandbox";
 }
 
 /** All folders that a file is in, such as `core` and `core/payments`. */
@@ -97,13 +97,13 @@ function assertNone(findings: string[], rule: string): void {
   assert.equal(findings.length, 0, `${rule}\n  ${findings.join("\n  ")}`);
 }
 
-Deno.test("architecture: imports between top folders run downwards", () => {
+Deno.test("architecture: top folders import only from lower layers", () => {
   assert.ok(service.length > 20);
-  const upwards = service.flatMap(({ path, imports }) =>
-    imports.filter(({ target }) => !isSandbox(target) && floorOf(target) < floorOf(path))
+  const findings = service.flatMap(({ path, imports }) =>
+    imports.filter(({ target }) => !isSandbox(target) && layerOf(target) < layerOf(path))
       .map(({ target }) => `${path} imports ${target}`)
   );
-  assertNone(upwards, `A file may import only from its own folder and those after it: ${FLOORS}`);
+  assertNone(findings, `A file may import only from its own folder and those after it: ${LAYERS}`);
 });
 
 /** Test files, other than those of the sandbox, that call `fetch` themselves, and why. */
@@ -119,9 +119,9 @@ const CALL_FETCH = [
   "tests/support/gateway/sandbox.ts", // Calls the sandbox.
 ];
 
-Deno.test("architecture: tests call the service only by the client that checks its responses", () => {
+Deno.test("architecture: tests call the service only through the client that checks its responses", () => {
   const tests = files.filter(({ path }) => path.startsWith("tests/"));
-  assert.ok(tests.some(({ text }) => text.includes("askService(")));
+  assert.ok(tests.some(({ text }) => text.includes("callService(")));
   // Calls, and `fetch` passed as a value; methods named `fetch` are something else.
   const calling = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
   const others = calling.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
@@ -130,7 +130,7 @@ Deno.test("architecture: tests call the service only by the client that checks i
   for (const { path, text } of calling) assert.doesNotMatch(text, callsService, path);
 });
 
-Deno.test("architecture: the sandbox imports only itself, and only commands, tests and benchmarks import it", () => {
+Deno.test("architecture: the sandbox imports only its own files, and only commands, tests and benchmarks import it", () => {
   assert.ok(files.filter(({ path }) => isSandbox(path)).length > 20);
   const findings = files.flatMap(({ path, imports }) =>
     imports.filter(({ target }) =>
@@ -139,7 +139,7 @@ Deno.test("architecture: the sandbox imports only itself, and only commands, tes
         : isSandbox(target) && !/^(commands|tests|bench|main\.ts)/.test(path)
     ).map(({ target }) => `${path} imports ${target}`)
   );
-  assertNone(findings, "The sandbox is a program of its own:");
+  assertNone(findings, "The sandbox is a separate program:");
 });
 
 Deno.test("architecture: no import cycles between files", () => {
@@ -171,8 +171,8 @@ Deno.test("architecture: only main.ts reads the environment", () => {
 });
 
 Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
-  const makers = service.filter(({ text }) => /\btransition: \{/.test(text));
-  assert.deepEqual(makers.map(({ path }) => path).sort(), [
+  const deciding = service.filter(({ text }) => /\btransition: \{/.test(text));
+  assert.deepEqual(deciding.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",
     "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
@@ -201,28 +201,28 @@ Deno.test("architecture: every file opens with a comment that says what it is fo
   assertNone(findings.map(({ path }) => path), "These files do not open with `/** … */`:");
 });
 
-Deno.test("architecture: every test file in the list of the longest exists", () => {
+Deno.test("architecture: every file in the list of the longest tests exists", () => {
   const tests = files.map(({ path }) => path);
   const missing = LONGEST.filter((path) => !tests.includes(path));
   assertNone(missing, "tests/select.ts lists test files that do not exist:");
 });
 
-Deno.test("architecture: imports inside core run downwards", () => {
-  const floorInCore = (path: string) => {
-    const floor = CORE_FLOORS.findIndex((entries) => entries.includes(entryOf(path)));
-    return floor === -1 ? CORE_FLOORS.length : floor;
+Deno.test("architecture: folders of core import only from lower layers", () => {
+  const layerInCore = (path: string) => {
+    const layer = CORE_LAYERS.findIndex((entries) => entries.includes(entryOf(path)));
+    return layer === -1 ? CORE_LAYERS.length : layer;
   };
-  const findings = files.filter(({ path }) => topOf(path) === "core").flatMap((
+  const findings = files.filter(({ path }) => topFolderOf(path) === "core").flatMap((
     { path, imports },
   ) =>
     imports.filter(({ target }) => {
-      if (topOf(target) !== "core" || entryOf(target) === entryOf(path)) return false;
-      const [from, to] = [floorInCore(path), floorInCore(target)];
-      return to < from || to === from && from < CORE_FLOORS.length && isFolder(target);
+      if (topFolderOf(target) !== "core" || entryOf(target) === entryOf(path)) return false;
+      const [from, to] = [layerInCore(path), layerInCore(target)];
+      return to < from || to === from && from < CORE_LAYERS.length && isFolder(target);
     }).map(({ target }) => `${path} imports ${target}`)
   );
-  const floors = CORE_FLOORS.map((entries) => entries.join(" ")).join(" · ");
-  assertNone(findings, `In core/ each floor may import only from those after it: ${floors} · rest`);
+  const layers = CORE_LAYERS.map((entries) => entries.join(" ")).join(" · ");
+  assertNone(findings, `In core/ each layer may import only from those after it: ${layers} · rest`);
 });
 
 function isFolder(path: string): boolean {
@@ -264,10 +264,10 @@ Deno.test(`architecture: no file of the programs has more than ${MAX_LINES} line
 });
 
 Deno.test("architecture: routes import types, but no values, from db", () => {
-  const findings = files.filter(({ path }) => topOf(path) === "routes").flatMap((
+  const findings = files.filter(({ path }) => topFolderOf(path) === "routes").flatMap((
     { path, imports },
   ) =>
-    imports.filter(({ target, isType }) => topOf(target) === "db" && !isType)
+    imports.filter(({ target, isType }) => topFolderOf(target) === "db" && !isType)
       .map(({ target }) => `${path} imports ${target}`)
   );
   assertNone(findings, "Routes call core/, which calls db/:");
@@ -284,7 +284,9 @@ Deno.test("architecture: no text refers to documents outside the repository", as
 
 Deno.test("architecture: texts of programs and docs name the actor instead of vague words", async () => {
   const paths = (await findFiles(PROJECT, /\.(ts|js|css|md|sh)$/))
-    .filter((path) => [...PROGRAMS, "docs", "sdk"].includes(topOf(path)) || !path.includes("/"));
+    .filter((path) =>
+      [...PROGRAMS, "docs", "sdk"].includes(topFolderOf(path)) || !path.includes("/")
+    );
   assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
   // In quotes, "nobody" is the Unix user.
   const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;

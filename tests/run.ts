@@ -1,5 +1,5 @@
 /**
- * Runs the tests against a PostgreSQL server of their own.
+ * Starts a PostgreSQL server and runs the tests against it.
  *
  * - `deno task test`: checks format, lint and types, and runs all tests.
  * - `deno task test PATH…`: runs the tests in these files and folders; checks nothing else. Options
@@ -20,8 +20,8 @@ const QUICK = "--quick";
 
 const CORES = navigator.hardwareConcurrency;
 
-/** Random histories of the simulation in a quick run; a full run has 2,000. */
-const QUICK_HISTORIES = "200";
+/** The number of random plans of the simulation in a quick run; a full run has 2,000. */
+const QUICK_PLANS = "200";
 
 interface Counts {
   passed: number;
@@ -38,15 +38,15 @@ cleanup.defer(() => Deno.remove(folder, { recursive: true }));
 await downloadTools();
 const serverUrl = await startTestServer();
 
-const isPassed = Deno.args.length === 0
+const hasPassed = Deno.args.length === 0
   ? await runEverything()
   : Deno.args[0] === QUICK
   ? await runQuick()
   : await runSome(Deno.args);
-if (!isPassed) Deno.exitCode = 1;
+if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const environment = { SIMULATION_HISTORIES: QUICK_HISTORIES };
+  const environment = { SIMULATION_PLANS: QUICK_PLANS };
   return summarize(await runFiles((await selectTests()).quick, { environment }));
 }
 
@@ -82,7 +82,7 @@ async function check(): Promise<boolean> {
   return success;
 }
 
-/** Arguments that are no paths are options of `deno test`. */
+/** Arguments that are not paths are options of `deno test`. */
 async function runSome(args: string[]): Promise<boolean> {
   const paths: string[] = [];
   const options: string[] = [];
@@ -103,7 +103,7 @@ interface RunOptions {
   environment?: Record<string, string>;
   /** How many files run at the same time; by default as many as there are cores. */
   jobs?: number;
-  /** Stops the files that run, and starts no others. */
+  /** Stops the running files and starts no others. */
   signal?: AbortSignal;
 }
 
@@ -125,7 +125,7 @@ async function runFiles(paths: string[], options: RunOptions = {}): Promise<Resu
 
 /** Prints the failed files and the total, and returns whether all passed. */
 function summarize(results: Result[]): boolean {
-  const failed = results.filter(({ isPassed }) => !isPassed);
+  const failed = results.filter(({ hasPassed }) => !hasPassed);
   for (const { path } of failed) console.log(`failed: ${path}`);
   const sum = (name: keyof Counts) =>
     results.reduce((total, { counts }) => total + counts[name], 0);
@@ -135,7 +135,7 @@ function summarize(results: Result[]): boolean {
 
 interface Result {
   path: string;
-  isPassed: boolean;
+  hasPassed: boolean;
   counts: Counts;
   seconds: number;
   output: string;
@@ -143,14 +143,14 @@ interface Result {
 
 /**
  * Runs one file in its own process: given many files, `deno test` chooses the order itself. The
- * output of a file that runs alone is shown as it comes.
+ * output of a file that runs alone is shown at once.
  */
 async function runFile(
   path: string,
   { options = [], environment = {}, signal }: RunOptions,
   isAlone: boolean,
 ): Promise<Result> {
-  const begin = performance.now();
+  const startedAt = performance.now();
   const report = join(folder, `${crypto.randomUUID()}.xml`);
   const output = isAlone ? "inherit" : "piped";
   const ended = await new Deno.Command(Deno.execPath(), {
@@ -167,9 +167,9 @@ async function runFile(
   const text = await Deno.readTextFile(report).catch(() => "");
   return {
     path,
-    isPassed: ended.success,
+    hasPassed: ended.success,
     counts: countTests(text, ended.success),
-    seconds: (performance.now() - begin) / 1000,
+    seconds: (performance.now() - startedAt) / 1000,
     output: isAlone
       ? ""
       : new TextDecoder().decode(ended.stdout) + new TextDecoder().decode(ended.stderr),
@@ -177,24 +177,24 @@ async function runFile(
 }
 
 /** Reads the counts from a JUnit report. */
-function countTests(report: string, isPassed: boolean): Counts {
+function countTests(report: string, hasPassed: boolean): Counts {
   // A file that cannot be loaded fails the run, but the report has no failed test for it.
-  const failed = report.match(/<(failure|error)\b/g)?.length ?? (isPassed ? 0 : 1);
+  const failed = report.match(/<(failure|error)\b/g)?.length ?? (hasPassed ? 0 : 1);
   const skipped = report.match(/<skipped\b/g)?.length ?? 0;
   const all = report.match(/<testcase\b/g)?.length ?? 0;
   return { passed: Math.max(0, all - failed - skipped), failed, skipped };
 }
 
-function show({ path, isPassed, counts, seconds, output }: Result): void {
-  if (!isPassed) console.log(output);
-  // Tests announce in such lines that they are skipped, and why.
+function show({ path, hasPassed, counts, seconds, output }: Result): void {
+  if (!hasPassed) console.log(output);
+  // In lines with `***`, tests say that they are skipped, and why.
   for (const [line] of output.matchAll(/^\*\*\* .*$/gm)) console.log(line);
   const time = `${seconds.toFixed(1)} s`.padStart(8);
   const count = `${counts.passed} passed`.padStart(11);
-  console.log(`${isPassed ? "ok    " : "FAILED"}${time}${count}  ${path}`);
+  console.log(`${hasPassed ? "ok    " : "FAILED"}${time}${count}  ${path}`);
 }
 
-/** Starts PostgreSQL and creates the database of which tests take copies. */
+/** Starts PostgreSQL and creates the database that tests copy. */
 async function startTestServer(): Promise<string> {
   const layout = await install(folder, (line) => console.error(line));
   const { url, stop } = await startServer(layout, {
@@ -214,7 +214,7 @@ async function startTestServer(): Promise<string> {
   return url;
 }
 
-/** Creates a data folder of which tests take copies: a first start takes much longer than a copy. */
+/** Creates a data folder that tests copy, because a first start takes much longer than a copy. */
 async function prepareDataFolder(): Promise<string> {
   const path = join(folder, "data");
   await Deno.mkdir(path);
@@ -226,7 +226,7 @@ async function prepareDataFolder(): Promise<string> {
 
 /**
  * Downloads missing packages before the first test. During a download Deno blocks every other
- * process that loads a package, which would include the services that tests wait for.
+ * process that loads a package, so tests would wait too long for the services that they start.
  */
 async function downloadTools(): Promise<void> {
   const { success } = await new Deno.Command(Deno.execPath(), {

@@ -3,7 +3,7 @@
 import { dirname, join } from "node:path";
 import { PROJECT } from "./support/project.ts";
 
-/** The files that take longest, longest first. One that starts late would run alone at the end. */
+/** The slowest files, slowest first: a slow file that started last would run alone at the end. */
 export const LONGEST = [
   "tests/payments/crash_test.ts",
   "tests/commands/lifecycle_test.ts",
@@ -19,15 +19,15 @@ export const LONGEST = [
   "tests/commands/keys_test.ts",
   "tests/sandbox/task_test.ts",
   "tests/db/embedded_server_test.ts",
-  "tests/simulation/healing_test.ts",
+  "tests/simulation/lost_notifications_test.ts",
   "tests/records/lost_statements_test.ts",
   "tests/payments/bad_input_test.ts",
 ];
 
 export interface TestFiles {
-  /** They run in one process, against the test server. */
+  /** Files that start no other process. */
   quick: string[];
-  /** They start other processes: services, PostgreSQL servers, browsers, package tools, guides. */
+  /** Files that start processes: services, PostgreSQL servers, browsers, package tools, guides. */
   slow: string[];
 }
 

@@ -11,8 +11,23 @@ import { dayInWib, endOfDayInWib, formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { canResend, classifyFailure, type EarlierRecord, endWithoutAnswer, type Insertion, insertRecord, type RecordCreation, requireGateway } from "../records/create.ts";
-import { endWithUnknownOutcome, type KeyedRequest, replyFromRecord, storeError, storeReply } from "../records/keyed_request.ts";
+import {
+  canResend,
+  classifyFailure,
+  type EarlierRecord,
+  endWithoutAnswer,
+  type Insertion,
+  insertRecord,
+  type RecordCreation,
+  requireGateway,
+} from "../records/create.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  replyFromRecord,
+  storeError,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";

@@ -1,6 +1,10 @@
 /** Finds the invoice that a transaction was made for. */
 
-import { findInvoiceByGatewayId, findInvoiceOfOrder, type GatewayInvoice } from "../../db/invoices.ts";
+import {
+  findInvoiceByGatewayId,
+  findInvoiceOfOrder,
+  type GatewayInvoice,
+} from "../../db/invoices.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { isResourceNotFound } from "../gateway/errors.ts";

@@ -3,7 +3,13 @@
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { claimCheck, findSubscription, findSubscriptionByGatewayId, type GatewaySubscription, listSubscriptionsOfName } from "../../db/subscriptions.ts";
+import {
+  claimCheck,
+  findSubscription,
+  findSubscriptionByGatewayId,
+  type GatewaySubscription,
+  listSubscriptionsOfName,
+} from "../../db/subscriptions.ts";
 import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";

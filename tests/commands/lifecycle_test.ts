@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { copyProject, createDataFolder, PROJECT } from "../support/project.ts";
-import { postgresRuns, preparedFolder, runTask, type Service, startService } from "../support/service.ts";
+import {
+  postgresRuns,
+  preparedFolder,
+  runTask,
+  type Service,
+  startService,
+} from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 function untilWritten(service: Service, text: string): Promise<void> {
@@ -22,7 +28,7 @@ async function runCurl(curl: string): Promise<string> {
   ) => [name!, value!]);
   const body = curl.match(/-d '([^']+)'/)?.[1];
   const init = { method: "POST", headers: Object.fromEntries(headers), body };
-  return await (await askService(url!, init)).text();
+  return await (await callService(url!, init)).text();
 }
 
 Deno.test("start: the first start prints its steps and a curl command that works", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { hasProgram } from "../support/programs.ts";
 import { createDataFolder } from "../support/project.ts";
 import { postgresRuns, preparedFolder, startService } from "../support/service.ts";
@@ -23,7 +23,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const { code } = await service.ended;
       assert.equal(code, 0, service.output());
       assert.match(service.output(), /"event":"stopped"/);
-      await assert.rejects(askService(service.url), TypeError);
+      await assert.rejects(callService(service.url), TypeError);
       assert.equal(await postgresRuns(folder.path), false);
     },
   });

@@ -3,7 +3,7 @@ import { run as runInProcess } from "../../commands/run_task.ts";
 import { createProgress } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
@@ -301,7 +301,7 @@ Deno.test("run: works with the embedded database, with and without a running ser
     await using service = await startService({ settings });
     const sandbox = `${service.sandbox}/_sandbox`;
     const post = (url: string, body: object, key?: string) =>
-      (url.startsWith(service.url) ? askService : fetch)(url, {
+      (url.startsWith(service.url) ? callService : fetch)(url, {
         method: "POST",
         headers: {
           "Content-Type": "application/json",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { JobSchema } from "../../routes/schemas/job.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { createDataFolder, PROJECT } from "../support/project.ts";
@@ -38,13 +38,13 @@ Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with t
     },
   });
   sandbox.receiver.answer = ({ text }) =>
-    askService(`${service.url}/notification/`, {
+    callService(`${service.url}/notification/`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: text,
     });
   const charge = (headers: HeadersInit = {}) =>
-    askService(`${service.url}/charge/`, {
+    callService(`${service.url}/charge/`, {
       method: "POST",
       headers: {
         Authorization: `Bearer ${STAFF_KEY}`,

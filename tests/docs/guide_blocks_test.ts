@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { blocksOf } from "../support/guides/blocks.ts";
+import { guideNames, readGuide, showsStatus } from "../support/guides/guides.ts";
 import { assertShown } from "../support/guides/output.ts";
-import { announces, guideNames, readGuide } from "../support/guides/guides.ts";
 
 const fenced = (info: string) => `Words.\n\n\`\`\`${info}\ntext\n\`\`\`\n`;
 
@@ -69,10 +69,10 @@ Deno.test("guide output: text must have all lines; … matches the rest of a lin
 
 Deno.test("guide output: an amount with the digits of a status does not count as a shown error", () => {
   for (const shown of ['{ "status": 400 }', "HTTP/1.1 400 Bad Request", "It was 400."]) {
-    assert.ok(announces(shown, "400"), shown);
+    assert.ok(showsStatus(shown, "400"), shown);
   }
   for (const shown of ['"44000.00"', '"400.00"', "1.400", "4000", "1400", "error_400", "400a"]) {
-    assert.ok(!announces(shown, "400"), shown);
+    assert.ok(!showsStatus(shown, "400"), shown);
   }
 });
 

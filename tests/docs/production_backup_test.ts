@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import {
   findPrograms,
@@ -27,7 +27,7 @@ async function call(
   extraHeaders = {},
 ) {
   const headers = { Authorization: `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" };
-  const response = await askService(service.url + path, {
+  const response = await callService(service.url + path, {
     method,
     headers: { ...headers, ...extraHeaders },
     body: JSON.stringify(body),
@@ -79,7 +79,7 @@ Deno.test({
       settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
     });
     sandbox.receiver.answer = ({ text }) =>
-      askService(`${service.url}/notification/`, {
+      callService(`${service.url}/notification/`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: text,

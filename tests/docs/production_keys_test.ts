@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { displayPrefix } from "../../core/api_key.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
@@ -31,7 +31,7 @@ function isSignedWith(secret: string, { body, headers }: ReceivedWebhook): boole
 }
 
 async function post(url: string, key: string, body?: unknown): Promise<Json> {
-  const response = await askService(url, {
+  const response = await callService(url, {
     method: "POST",
     headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
     body: JSON.stringify(body),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EVENTS } from "../../routes/events/examples.ts";
-import { checkAnswer, checkEvent } from "../support/document/contract.ts";
+import { checkEvent, checkResponse } from "../support/document/contract.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 
 const caller = { user_id: "alice", is_staff: false, credential: "api_key", key_prefix: "gk_abc" };
@@ -30,7 +30,7 @@ async function check(changes: ResponseChanges = {}): Promise<Response> {
   const { type = isProblem ? "application/problem+json" : "application/json" } = changes;
   const headers = { "Content-Type": type, "X-Request-Id": "1", ...changes.headers };
   const answer = new Response(JSON.stringify(body), { status, headers });
-  return await checkAnswer({ method, url }, answer);
+  return await checkResponse({ method, url }, answer);
 }
 
 Deno.test("response check: a response that matches the document passes and can still be read", async () => {
@@ -86,7 +86,7 @@ Deno.test("response check: a missing member or header fails, and so does a value
   const { user_id: _, ...withoutUser } = caller;
   await assert.rejects(check({ body: withoutUser }), /must have required property 'user_id'/);
   await assert.rejects(
-    checkAnswer({ method: "GET", url: "/me/" }, Response.json(caller)),
+    checkResponse({ method: "GET", url: "/me/" }, Response.json(caller)),
     /lacks the header X-Request-Id/,
   );
   const headers = { "Retry-After": "soon" };

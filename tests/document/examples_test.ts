@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { verifySignature } from "../../core/gateway/signature.ts";
-import { complaintsAbout } from "../support/document/complaints.ts";
+import { findDocumentDefects } from "../support/document/document_defects.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
 
 const written = await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url));
 
 Deno.test("document examples: everything is described and has valid examples", () => {
-  assert.deepEqual(complaintsAbout(JSON.parse(written)), []);
+  assert.deepEqual(findDocumentDefects(JSON.parse(written)), []);
 });
 
-type Mistake = [what: string, make: (document: Json) => void, complaint: RegExp];
+type Mistake = [what: string, make: (document: Json) => void, defect: RegExp];
 
 /** Composed schemas, and a member that each adds to the schema it refers to. */
 const ADDED_MEMBERS = [
@@ -19,7 +19,7 @@ const ADDED_MEMBERS = [
   ["WebhookEndpointWithSecret", "secret"],
 ] as const;
 
-/** Changes to the document, and the complaint that each must cause. */
+/** Changes to the document, and the defect that each must cause. */
 const MISTAKES: Mistake[] = [
   ["a response without examples", ({ paths }) => {
     delete paths["/charge/"].post.responses[201].content["application/json"].examples;
@@ -72,28 +72,28 @@ const MISTAKES: Mistake[] = [
   }, /^InvoiceEventData has no description$/m],
   ["an operation with a description that is too short", ({ paths }) => {
     paths["/me/"].get.description = "Returns the caller.";
-  }, /getCaller hardly has a description/],
+  }, /getCaller has fewer than two sentences of description/],
   ["an operation whose description mentions no error", ({ paths }) => {
     paths["/jobs/"].get.description = "Lists the jobs. The newest is first.";
-  }, /listJobs does not tell what can go wrong/],
+  }, /listJobs mentions no error code/],
   ["an operation whose description mentions an error that it does not declare", ({ paths }) => {
     paths["/status/"].get.description += " Otherwise the error is `duplicate_order`.";
-  }, /getStatus tells of duplicate_order, which it does not declare/],
+  }, /getStatus mentions duplicate_order, which it does not declare/],
   ["an error code that is not in the table of codes", ({ paths }) => {
     const { examples } = paths["/status/"].get.responses[401].content["application/problem+json"];
     examples.on_holiday = examples.unauthenticated;
-  }, /getStatus declares on_holiday, which is not in the table/],
+  }, /getStatus declares on_holiday, which is not in ERROR_CODES/],
   ["an error code that the Problem schema does not allow", ({ components }) => {
     components.schemas.Problem.properties.code.enum.pop();
-  }, /gateway_timeout is no code of a problem/],
+  }, /gateway_timeout is not in the enum of Problem\.code/],
 ];
 
 Deno.test("document examples: each mistake in a description or example is reported", () => {
   const document = JSON.parse(written);
   // All changes at once, because checking a document is slow.
   for (const [, make] of MISTAKES) make(document);
-  const complaints = complaintsAbout(document).join("\n");
-  for (const [what, , complaint] of MISTAKES) assert.match(complaints, complaint, what);
+  const defects = findDocumentDefects(document).join("\n");
+  for (const [what, , defect] of MISTAKES) assert.match(defects, defect, what);
 });
 
 Deno.test("document examples: the reference page sends no optional parameter by default", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
 import { ProblemSchema } from "../../routes/schemas/problem.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { preparedFolder, startService } from "../support/service.ts";
 
 const SECTIONS = [
@@ -62,5 +62,5 @@ async function sendCurl(command: string): Promise<Response> {
   const headers = [...command.matchAll(/-H "([^:]+): ([^"]+)"/g)]
     .map(([, name, value]) => [name!, value!] as [string, string]);
   const body = command.match(/-d '([^']+)'/)?.[1];
-  return await askService(url!, { method: body ? "POST" : "GET", headers, body });
+  return await callService(url!, { method: body ? "POST" : "GET", headers, body });
 }

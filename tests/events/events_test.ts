@@ -12,7 +12,7 @@ import { createEvents, type EventHandler, type EventOf } from "../../core/subscr
 import { createTasks } from "../../core/tasks.ts";
 import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../../db/jobs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createRollbackDatabase } from "../support/database/held_database.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
@@ -488,7 +488,7 @@ Deno.test("embedding: a subscriber gets its event again after a kill -9 of the p
       },
     });
   const hanging = await start("hang");
-  const response = await askService(`${hanging.url}/charge/`, {
+  const response = await callService(`${hanging.url}/charge/`, {
     method: "POST",
     headers: {
       Authorization: `Bearer ${await app.createKey()}`,

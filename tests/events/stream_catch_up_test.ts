@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import type { Database } from "../../db/database.ts";
-import { askService } from "../support/client.ts";
 import { openApp } from "../support/app.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";
 import { until } from "../support/until.ts";
@@ -147,7 +147,7 @@ Deno.test("event stream: a client that disconnects before the stream is open lea
   await using server = serveApp(app);
   const opening = hold("query", "find stable events");
   const disconnecting = new AbortController();
-  const request = askService(`${server.url}/events/stream/`, {
+  const request = callService(`${server.url}/events/stream/`, {
     headers: { Authorization: `Bearer ${staff}` },
     signal: disconnecting.signal,
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { runSql } from "../support/database/database.ts";
 import { follow, listAll, parseMessage, serveApp } from "../support/events/event_stream.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
@@ -228,7 +228,7 @@ Deno.test("event stream: ends without an error for the client after SIGTERM", as
   await using folder = await createDataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   await using follower = await follow(service.url, service.keys.user);
-  const charged = await askService(`${service.url}/charge/`, {
+  const charged = await callService(`${service.url}/charge/`, {
     method: "POST",
     headers: {
       "Authorization": `Bearer ${service.keys.user}`,

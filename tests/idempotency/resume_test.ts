@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
 import {
   operationOf,
   OPERATIONS,
-  sendIntoFault,
+  sendWithFault,
   timesDone,
 } from "../support/payments/operations.ts";
 import { chargeRequest, parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-import { openRelayed } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -33,7 +33,7 @@ for (const operation of OPERATIONS) {
       const prepared = await operation.prepare(payments);
       const headers = newKey();
       const faultyRequest = { operation, prepared, fault, waits, headers };
-      const failed = await sendIntoFault(payments, faultyRequest);
+      const failed = await sendWithFault(payments, faultyRequest);
       assert.equal((await failed.json()).outcome, "unknown", fault);
 
       const before = payments.relay.received.length;
@@ -61,7 +61,7 @@ for (const operation of OPERATIONS) {
       waits: createWaits(),
       headers,
     };
-    const failed = await sendIntoFault(payments, { ...faultyRequest, more: { retry_after: 7 } });
+    const failed = await sendWithFault(payments, { ...faultyRequest, more: { retry_after: 7 } });
     assert.equal(failed.headers.get("Retry-After"), "7");
     const problem = await assertProblem(failed, 400, "gateway_rate_limited");
     assert.equal(problem.outcome, "refused");
@@ -77,9 +77,9 @@ for (const operation of OPERATIONS) {
     const headers = newKey();
     const faultyRequest = { operation, prepared, waits: createWaits(), headers };
     const { payment_id } =
-      await (await sendIntoFault(payments, { ...faultyRequest, fault: "reset" }))
+      await (await sendWithFault(payments, { ...faultyRequest, fault: "reset" }))
         .json();
-    const refused = await sendIntoFault(payments, { ...faultyRequest, fault: "rate_limit" });
+    const refused = await sendWithFault(payments, { ...faultyRequest, fault: "rate_limit" });
     const problem = await assertProblem(refused, 400, "gateway_rate_limited");
     assert.deepEqual([problem.payment_id, problem.outcome], [payment_id, "unknown"]);
     const answer = await payments.post(prepared.path, prepared.body, headers);
@@ -122,7 +122,7 @@ for (const name of ["cancel", "expire", "capture"] as const) {
     const prepared = await operation.prepare(payments);
     const headers = newKey();
     const faultyRequest = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
-    const { payment_id } = await (await sendIntoFault(payments, faultyRequest)).json();
+    const { payment_id } = await (await sendWithFault(payments, faultyRequest)).json();
     const held = relay.holdNext(operation.call);
     const second = payments.post(prepared.path, prepared.body, headers);
     await held.arrived;

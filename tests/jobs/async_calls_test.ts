@@ -7,13 +7,13 @@ import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
-  accepted,
   ASYNC,
   ASYNC_OPERATIONS,
-  loseResult,
+  parseAcceptedJob,
   readJob,
   rowOf,
   sendAsyncAndRun,
+  simulateCrashBeforeResult,
 } from "../support/payments/async_requests.ts";
 import { timesDone } from "../support/payments/operations.ts";
 import { parsePayment } from "../support/payments/payments.ts";
@@ -28,7 +28,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
     const before = relay.received.length;
-    const job = await accepted(await post(prepared.path, prepared.body, ASYNC));
+    const job = await parseAcceptedJob(await post(prepared.path, prepared.body, ASYNC));
     assert.deepEqual(
       [job.task, job.status, job.attempts, job.result, job.error],
       [task, "queued", 0, null, null],
@@ -56,11 +56,11 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     const headers = { ...ASYNC, ...newKey() };
     const first = await post(path, body, headers);
     assert.equal(isReplayed(first), false);
-    const job = await accepted(first);
+    const job = await parseAcceptedJob(first);
     for (const status of ["queued", "succeeded"]) {
       const again = await post(path, body, headers);
       assert.equal(isReplayed(again), true);
-      const same = await accepted(again);
+      const same = await parseAcceptedJob(again);
       assert.deepEqual([same.id, same.status], [job.id, status]);
       const other = await post(path, { ...body, gross_amount: 7, amount: 7 }, headers);
       await assertProblem(other, 422, "idempotency_key_reused");
@@ -78,7 +78,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
       Array.from({ length: 20 }, () => post(prepared.path, prepared.body, headers)),
     );
     assert.equal(answers.filter((each) => !isReplayed(each)).length, 1);
-    const jobs = await Promise.all(answers.map(accepted));
+    const jobs = await Promise.all(answers.map(parseAcceptedJob));
     assert.equal(new Set(jobs.map(({ id }) => id)).size, 1);
     const before = relay.times(operation.call);
     await Promise.all([runDueJobs(app), runDueJobs(app), runDueJobs(app)]);
@@ -92,7 +92,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     const { app, post } = payments;
     const prepared = await operation.prepare(payments);
     const headers = newKey();
-    const { id } = await accepted(
+    const { id } = await parseAcceptedJob(
       await post(prepared.path, prepared.body, { ...ASYNC, ...headers }),
     );
     const atOnce = await post(prepared.path, prepared.body, headers);
@@ -110,7 +110,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
     const headers = newKey();
-    const { id } = await accepted(
+    const { id } = await parseAcceptedJob(
       await post(prepared.path, prepared.body, { ...ASYNC, ...headers }),
     );
     const held = relay.holdNext(operation.call);
@@ -154,7 +154,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
       const prepared = await operation.prepare(payments);
       const first = await sendAsyncAndRun(payments, prepared, headers);
       assert.equal(first.status, "succeeded");
-      await loseResult(payments, first.id);
+      await simulateCrashBeforeResult(payments, first.id);
       await runDueJobs(payments.app);
       const second = await readJob(payments, first.id);
       assert.deepEqual([second.status, second.attempts], ["succeeded", 2]);
@@ -233,7 +233,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
-    const { id } = await accepted(await post(prepared.path, prepared.body, ASYNC));
+    const { id } = await parseAcceptedJob(await post(prepared.path, prepared.body, ASYNC));
     now = start + 23 * HOUR_MS + 1;
     const before = relay.times(operation.call);
     await runDueJobs(app);
@@ -273,10 +273,10 @@ Deno.test("async key: the same key of two callers creates two jobs", async () =>
   await using payments = await openRelayed();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { ...ASYNC, ...newKey() };
-  const alices = await accepted(await payments.post("/charge/", CHARGE, headers));
+  const alices = await parseAcceptedJob(await payments.post("/charge/", CHARGE, headers));
   const answer = await payments.post("/charge/", CHARGE, headers, bob);
   assert.equal(isReplayed(answer), false);
-  assert.notEqual((await accepted(answer)).id, alices.id);
+  assert.notEqual((await parseAcceptedJob(answer)).id, alices.id);
 });
 
 Deno.test("async request: without a key each request creates a job", async () => {
@@ -284,7 +284,7 @@ Deno.test("async request: without a key each request creates a job", async () =>
   const { post } = payments;
   const sold = await payments.paid("gopay");
   const part = { path: `/payments/${sold.id}/refund/`, body: { amount: 1_000 } };
-  await accepted(await post(part.path, part.body, ASYNC));
+  await parseAcceptedJob(await post(part.path, part.body, ASYNC));
   await sendAsyncAndRun(payments, part);
   assert.equal((await payments.read(sold.id)).refund_amount, "2000.00");
 });
@@ -378,7 +378,9 @@ Deno.test("async request: a staff job runs as staff, and the body is optional", 
   const { app, post, get } = payments;
   const { id } = await payments.paid("gopay");
   const staff = await app.createKey({ userId: "carol", isStaff: true });
-  const job = await accepted(await post(`/payments/${id}/refund/`, undefined, ASYNC, staff));
+  const job = await parseAcceptedJob(
+    await post(`/payments/${id}/refund/`, undefined, ASYNC, staff),
+  );
   await runDueJobs(app);
   const done = JobSchema.parse(await (await get(`/jobs/${job.id}/`, staff)).json());
   assert.equal(done.status, "succeeded", done.error!);

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { JobSchema } from "../../routes/schemas/job.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
-import { type Installation, type Keyed, openInstallation } from "../support/crash/installation.ts";
-import { textOf } from "../support/database/wire.ts";
+import {
+  type Installation,
+  openInstallation,
+  type RequestWithKey,
+} from "../support/crash/installation.ts";
+import { textOf } from "../support/database/gated_database.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { chargeRequest } from "../support/payments/payments.ts";
@@ -18,7 +22,7 @@ const random = createRandom(seededState(7));
 type JobIds = Promise<(string | null)[]>;
 
 /** A request that shows whether the service still responds. */
-const PROBE: Keyed = { path: "/nowhere/", body: {}, key: "probe" };
+const PROBE: RequestWithKey = { path: "/nowhere/", body: {}, key: "probe" };
 
 /** When the service is killed. */
 interface KillPoint {
@@ -27,7 +31,11 @@ interface KillPoint {
   /** Is called before the requests are sent. */
   prepare(service: Installation): void;
   /** Is called after they are sent: waits until their jobs have reached the kill point. */
-  waitForKillPoint(service: Installation, operations: Keyed[], jobs: JobIds): Promise<void>;
+  waitForKillPoint(
+    service: Installation,
+    operations: RequestWithKey[],
+    jobs: JobIds,
+  ): Promise<void>;
 }
 
 /** Waits until the held messages contain each of the texts. */
@@ -40,35 +48,35 @@ async function untilHeld(heldText: () => string, texts: string[]): Promise<void>
 
 const KILL_POINTS: Record<string, KillPoint> = {
   "before the call to the gateway": {
-    prepare: ({ calls }) => calls.shut(({ method }) => method === "POST"),
+    prepare: ({ calls }) => calls.hold(({ method }) => method === "POST"),
     async waitForKillPoint({ calls }, operations) {
-      await until("all calls have arrived", () => calls.waiting().length === operations.length);
+      await until("all calls have arrived", () => calls.held().length === operations.length);
     },
   },
   "during the call": {
-    prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
+    prepare: ({ responses }) => responses.hold(({ method }) => method === "POST"),
     async waitForKillPoint({ responses }, operations) {
-      await until("all responses are held", () => responses.waiting().length === operations.length);
+      await until("all responses are held", () => responses.held().length === operations.length);
     },
   },
   "after the response, before it is stored": {
-    prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
+    prepare: ({ responses }) => responses.hold(({ method }) => method === "POST"),
     async waitForKillPoint({ responses, statements }, operations) {
       const keys = operations.map(({ key }) => key);
-      await until("all responses are held", () => responses.waiting().length === operations.length);
-      statements.shut((packet) => keys.some((key) => textOf([packet]).includes(key)));
-      responses.open();
-      await untilHeld(() => textOf(statements.waiting()), keys);
+      await until("all responses are held", () => responses.held().length === operations.length);
+      statements.hold((packet) => keys.some((key) => textOf([packet]).includes(key)));
+      responses.release();
+      await untilHeld(() => textOf(statements.held()), keys);
     },
   },
   "after all is stored except the end of the job": {
-    prepare: ({ responses }) => responses.shut(({ method }) => method === "POST"),
+    prepare: ({ responses }) => responses.hold(({ method }) => method === "POST"),
     async waitForKillPoint({ responses, statements }, operations, jobIds) {
       const jobs = (await jobIds).filter((id) => id !== null);
-      await until("all responses are held", () => responses.waiting().length === operations.length);
-      statements.shut((packet) => jobs.some((id) => textOf([packet]).includes(id)));
-      responses.open();
-      await untilHeld(() => textOf(statements.waiting()), jobs);
+      await until("all responses are held", () => responses.held().length === operations.length);
+      statements.hold((packet) => jobs.some((id) => textOf([packet]).includes(id)));
+      responses.release();
+      await untilHeld(() => textOf(statements.held()), jobs);
     },
   },
   "at a random message of either connection": {
@@ -113,7 +121,10 @@ for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
   });
 }
 
-async function requestJob(service: Installation, operation: Keyed): Promise<string | null> {
+async function requestJob(
+  service: Installation,
+  operation: RequestWithKey,
+): Promise<string | null> {
   const reply = await service.post({ ...operation, headers: { Prefer: "respond-async" } });
   if (!reply) return null;
   assert.equal(reply.status, 202, JSON.stringify(reply.body));
@@ -131,7 +142,7 @@ async function prepare(service: Installation) {
   const { sandbox } = service;
   const payment = await createPaidPayment(service);
   const refund = { amount: 10_000, reason: "Out of stock" };
-  const operations: Keyed[] = [
+  const operations: RequestWithKey[] = [
     { path: "/charge/", body: await chargeRequest(sandbox, "bca"), key: randomUUID() },
     { path: "/charge/", body: await chargeRequest(sandbox, "card"), key: randomUUID() },
     { path: `/payments/${payment.id}/refund/`, body: refund, key: randomUUID() },

@@ -5,13 +5,13 @@ import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
-  accepted,
   ASYNC,
   ASYNC_OPERATIONS,
-  loseResult,
+  parseAcceptedJob,
   readJob,
   runUntilFinished,
   sendAsyncAndRun,
+  simulateCrashBeforeResult,
 } from "../support/payments/async_requests.ts";
 import { type Prepared, timesDone } from "../support/payments/operations.ts";
 
@@ -53,7 +53,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     const answer = await post(path, body, key);
     assert.equal(answer.status, operation.status);
     now += 5 * HOUR_MS;
-    const { id } = await accepted(await post(path, body, { ...ASYNC, ...key }));
+    const { id } = await parseAcceptedJob(await post(path, body, { ...ASYNC, ...key }));
     now += 19 * HOUR_MS + MINUTE_MS;
     const made = relay.times(operation.call);
     await runDueJobs(app);
@@ -74,7 +74,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     now += MINUTE_MS;
     await runDueJobs(app);
     now += 5 * HOUR_MS;
-    const { id } = await accepted(await post(path, body, { ...ASYNC, ...key }));
+    const { id } = await parseAcceptedJob(await post(path, body, { ...ASYNC, ...key }));
     now += 19 * HOUR_MS;
     const made = relay.times(operation.call);
     await runDueJobs(app);
@@ -111,7 +111,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     await using payments = await openRelayed({ now: () => now });
     const prepared = await operation.prepare(payments);
     const first = await sendAsyncAndRun(payments, prepared);
-    await loseResult(payments, first.id);
+    await simulateCrashBeforeResult(payments, first.id);
     now += 25 * HOUR_MS;
     await runDueJobs(payments.app);
     const late = await readJob(payments, first.id);
@@ -136,7 +136,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     );
     assert.equal(answers.filter((each) => !isReplayed(each)).length, 1);
     for (const answer of answers) {
-      const job = await accepted(answer);
+      const job = await parseAcceptedJob(answer);
       assert.deepEqual([job.id, job.status, job.attempts], [id, "queued", 0]);
       assert.match(job.error!, UNKNOWN, "it may have taken effect");
     }
@@ -147,7 +147,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
     const after = await post(path, body, headers);
     assert.equal(isReplayed(after), true);
-    assert.deepEqual(await accepted(after), done);
+    assert.deepEqual(await parseAcceptedJob(after), done);
   });
 
   Deno.test(`${operation.name}: a repeated request after the expiry leaves a failed job unchanged`, async () => {
@@ -163,7 +163,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     now += 23 * HOUR_MS;
     const again = await payments.post(prepared.path, prepared.body, headers);
     assert.equal(isReplayed(again), true);
-    assert.deepEqual(await accepted(again), failed);
+    assert.deepEqual(await parseAcceptedJob(again), failed);
   });
 }
 
@@ -179,5 +179,5 @@ Deno.test("async request: a repeated request returns the job that was rejected",
   assert.match(refused.error!, /^duplicate_order/);
   const again = await payments.post(asked.path, asked.body, headers);
   assert.equal(isReplayed(again), true);
-  assert.deepEqual(await accepted(again), refused);
+  assert.deepEqual(await parseAcceptedJob(again), refused);
 });

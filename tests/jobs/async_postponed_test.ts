@@ -5,9 +5,9 @@ import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/re
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
-  accepted,
   ASYNC,
   ASYNC_OPERATIONS,
+  parseAcceptedJob,
   readJob,
   rowOf,
   runUntilFinished,
@@ -88,7 +88,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     const held = relay.holdNext(operation.call);
     const holding = post(other.path, other.body);
     await held.arrived;
-    const { id } = await accepted(await post(prepared.path, prepared.body, ASYNC));
+    const { id } = await parseAcceptedJob(await post(prepared.path, prepared.body, ASYNC));
     const before = waits.limits.length;
     const running = runDueJobs(app);
     await until("the job's call waits for a slot", () => waits.limits.length > before);

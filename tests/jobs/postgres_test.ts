@@ -6,7 +6,7 @@ import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
-import { openDatabaseWire, type Packet } from "../support/database/wire.ts";
+import { openGatedDatabase, type Packet } from "../support/database/gated_database.ts";
 import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { openQueue, startWorker } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
@@ -232,8 +232,8 @@ Deno.test("postgres queue: the insert of a job enqueues it, in the same transact
     let packets = 0;
     const statements = createGate<Packet>(() => packets++);
     const results = createGate<Packet>(() => {});
-    await using wire = openDatabaseWire(queue.databaseUrl, { statements, results });
-    const database = openDatabase({ url: wire.url, poolSize: 1 });
+    await using gatedDatabase = openGatedDatabase(queue.databaseUrl, { statements, results });
+    const database = openDatabase({ url: gatedDatabase.url, poolSize: 1 });
     // The first one lets the driver prepare the statement.
     for (let i = 0; i < 2; i++) {
       packets = 0;

@@ -5,7 +5,7 @@ import {
   NotificationSchema,
 } from "../../routes/notifications/schemas.ts";
 import { sign } from "../../sandbox/transactions/signature.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { openCollector } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
@@ -559,7 +559,7 @@ Deno.test("metrics: count rejected notifications by reason", async () => {
   try {
     for (const body of [FORGED, FORGED, "{}", "{"]) {
       const init = { method: "POST", body, headers: JSON_TYPE };
-      await (await askService(`${service.url}/notification/`, init)).body?.cancel();
+      await (await callService(`${service.url}/notification/`, init)).body?.cancel();
     }
     const counted = { signature_invalid: 2, validation_error: 1, malformed_json: 1 };
     await until("all four are counted", () => {

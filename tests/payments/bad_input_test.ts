@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ProblemSchema } from "../../routes/schemas/problem.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -238,7 +238,7 @@ Deno.test("payment actions: accept a missing body, an empty body and an object w
       const headers = new Headers(type ? { "Content-Type": type } : {});
       headers.set("Authorization", `Bearer ${payments.key}`);
       const url = `http://127.0.0.1:${server.addr.port}/payments/${ids[action]}/${action}/`;
-      const response = await askService(url, { method: "POST", headers, body });
+      const response = await callService(url, { method: "POST", headers, body });
       assert.equal(response.status, 200, `${action} ${body} ${type}: ${await response.text()}`);
     }
   }

@@ -201,18 +201,18 @@ Deno.test("payments: the service is killed before the call; a sync does not mark
   await service.start();
   const operation = charge(await chargeRequest(sandbox, "bca"));
   const sent = service.post(operation);
-  calls.shut();
-  await until("the call waits", () => calls.waiting().length > 0);
+  calls.hold();
+  await until("the call is held", () => calls.held().length > 0);
   await service.kill();
   assert.equal(await sent, null);
 
   await service.start();
   await service.endLeases([operation]);
-  calls.shut(({ method }) => method === "POST");
+  calls.hold(({ method }) => method === "POST");
   const again = service.post(operation);
-  await until("the second call waits", () => calls.waiting().length > 0);
+  await until("the second call is held", () => calls.held().length > 0);
   await service.sync();
-  calls.open();
+  calls.release();
   const reply = await again;
   assert.equal(reply?.status, 201);
   assert.equal(PaymentSchema.parse(reply.body).transaction_status, "pending");

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { newKey } from "../support/idempotency.ts";
-import { operationOf, sendIntoFault } from "../support/payments/operations.ts";
-import { chargeRequest } from "../support/payments/payments.ts";
 import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, CLIENT_KEY, type Json, SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { operationOf, sendWithFault } from "../support/payments/operations.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
 
 const DENIED_CARD = "4911111111111113";
 
@@ -169,7 +169,7 @@ Deno.test("secrets: gateway failures and rejected requests reveal no secret", as
         body: { ...await recorded.createCardRequest("card"), order_id: orderId },
         orderId,
       };
-      const answer = await sendIntoFault(payments, {
+      const answer = await sendWithFault(payments, {
         operation: operationOf("charge"),
         prepared,
         fault,

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { ErrorCode } from "../../core/errors.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import {
   type Operation,
   operationOf,
   OPERATIONS,
   type Prepared,
-  sendIntoFault,
+  sendWithFault,
   timesDone,
 } from "../support/payments/operations.ts";
 import { assertProblem } from "../support/problem.ts";
-import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -61,7 +61,7 @@ for (const operation of OPERATIONS) {
     for (const [fault, expected] of Object.entries(FAULTS)) {
       await t.step(fault, async () => {
         const prepared = await operation.prepare(payments);
-        const answer = await sendIntoFault(payments, { operation, prepared, fault, waits });
+        const answer = await sendWithFault(payments, { operation, prepared, fault, waits });
         const id = await assertError(prepared, answer, expected);
         if (expected[2] === "refused") {
           assert.deepEqual(await jobsOf(payments.app, id), []);

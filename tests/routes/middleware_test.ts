@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import assert from "node:assert/strict";
 import { createRouter } from "../../routes/shared/router.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { serveApp } from "../support/events/event_stream.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -110,7 +110,7 @@ Deno.test("middleware: HEAD has the Content-Length of GET or none", async () => 
   for (const path of ["/me/", "/nowhere/", "/reference/", "/openapi.json"]) {
     const lengths = await Promise.all(["HEAD", "GET"].map(async (method) => {
       const headers = { Authorization: `Bearer ${echo.key}`, "Accept-Encoding": "identity" };
-      const response = await askService(server.url + path, { method, headers });
+      const response = await callService(server.url + path, { method, headers });
       await response.body?.cancel();
       return response.headers.get("content-length");
     }));

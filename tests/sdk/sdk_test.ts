@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { PROJECT } from "../support/project.ts";
 import { createConsumer, joinCodeBlocks } from "../support/sdk.ts";
@@ -177,7 +177,7 @@ async function captureWebhook(service: Service) {
       "Content-Type": "application/json",
     };
     const init = { method: "POST", headers, body: body && JSON.stringify(body) };
-    const response = await askService(`${service.url}/webhook-endpoints/${path}`, init);
+    const response = await callService(`${service.url}/webhook-endpoints/${path}`, init);
     return await response.json() as { id: string; secret: string };
   };
   const { id, secret } = await postAsStaff("", { url: receiver.url });

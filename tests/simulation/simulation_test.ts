@@ -1,25 +1,25 @@
 import { createDatabase } from "../support/database/database.ts";
 import { checkBystander, checkResult, readPaymentRows } from "../support/simulation/check.ts";
-import { mutationOf } from "../support/simulation/mutations.ts";
-import { describePlan, type Plan, planOf, type Step } from "../support/simulation/plan.ts";
+import { findMutation } from "../support/simulation/mutations.ts";
+import { createPlan, describePlan, type Plan, type Step } from "../support/simulation/plan.ts";
 import { runPlan } from "../support/simulation/run.ts";
-import { openWorld } from "../support/simulation/world.ts";
+import { openSimulation } from "../support/simulation/simulation.ts";
 
-/** SIMULATION_SEED runs one history; SIMULATION_HISTORIES says how many follow it. */
+/** The first seed. Without SIMULATION_PLANS, a given seed runs only its own plan. */
 const SEED = Deno.env.get("SIMULATION_SEED");
-const FIRST = Number(SEED ?? 1);
-const HISTORIES = Number(Deno.env.get("SIMULATION_HISTORIES") ?? (SEED ? 1 : 2_000));
+const FIRST_SEED = Number(SEED ?? 1);
+const PLAN_COUNT = Number(Deno.env.get("SIMULATION_PLANS") ?? (SEED ? 1 : 2_000));
 
-/** How many histories run at the same time. */
-const AT_ONCE = 100;
+/** How many plans run at the same time. */
+const BATCH_SIZE = 100;
 
-const PAY: Step = { do: "happen", what: "pay", body: {} };
+const PAY: Step = { do: "external", action: "pay", body: {} };
 
-Deno.test(`simulation: after ${HISTORIES} random histories every payment has the gateway's state, with one event per change`, async () => {
+Deno.test(`simulation: after ${PLAN_COUNT} random plans every payment has the gateway's state, with one event per change`, async () => {
   const databaseUrl = await createDatabase();
-  for (let done = 0; done < HISTORIES; done += AT_ONCE) {
-    const length = Math.min(AT_ONCE, HISTORIES - done);
-    const plans = Array.from({ length }, (_, index) => planOf(FIRST + done + index));
+  for (let done = 0; done < PLAN_COUNT; done += BATCH_SIZE) {
+    const length = Math.min(BATCH_SIZE, PLAN_COUNT - done);
+    const plans = Array.from({ length }, (_, index) => createPlan(FIRST_SEED + done + index));
     const failures = await runPlans(databaseUrl, plans);
     if (failures.length > 0) {
       throw new Error(describeFailures(failures), { cause: failures[0]!.error });
@@ -27,17 +27,17 @@ Deno.test(`simulation: after ${HISTORIES} random histories every payment has the
   }
 });
 
-const LOST: Plan["charge"] = { at: "b", how: "lost", meanwhile: [] };
+const RESPONSE_LOST: Plan["charge"] = { at: "b", how: "response_lost", meanwhile: [] };
 
-/** Histories that failed once, reduced to the shortest form. */
+/** Plans that failed once, reduced to the shortest form. */
 const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> = {
-  "refunds that are forged into a notification are ignored": {
+  "ignores refunds that were forged in a notification": {
     kind: "gopay",
     steps: [PAY, deliver("refund_amount+refunds")],
   },
   "a forged fraud status is corrected by a check": {
     kind: "bca",
-    steps: [{ do: "happen", what: "expire", body: {} }, deliver('fraud_status: "deny"')],
+    steps: [{ do: "external", action: "expire", body: {} }, deliver('fraud_status: "deny"')],
   },
   "a forged challenge leaves a pending payment pending": {
     kind: "bca",
@@ -47,64 +47,64 @@ const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> 
     kind: "card_3ds",
     steps: [
       deliver('transaction_status+fraud_status: "capture"+"challenge"'),
-      { do: "happen", what: "expire", body: {} },
+      { do: "external", action: "expire", body: {} },
     ],
   },
   "a capture with a forged settlement can still be cancelled": {
     kind: "card",
     steps: [
       deliver('transaction_status: "settlement"'),
-      { do: "elsewhere", what: "cancel" },
+      { do: "dashboard", action: "cancel" },
     ],
   },
   "a forged settlement does not make an authorization paid": {
     kind: "card_auth_3ds",
     steps: [
-      { do: "happen", what: "three_ds", body: {} },
+      { do: "external", action: "three_ds", body: {} },
       deliver('transaction_status: "settlement"'),
     ],
   },
-  "a charge with an unknown outcome does not take over a forged transaction": {
+  "a charge with an unknown outcome does not adopt a forged transaction id": {
     kind: "card",
-    charge: LOST,
+    charge: RESPONSE_LOST,
     steps: [deliver('transaction_id: "8c0')],
   },
-  "a charge that cannot be found by its order is found by its notification": {
+  "a charge that the gateway does not find by order id is found by its notification": {
     kind: "dana",
-    charge: LOST,
-    steps: [{ do: "happen", what: "pay", body: { fee: 2_500 } }, deliver()],
+    charge: RESPONSE_LOST,
+    steps: [{ do: "external", action: "pay", body: { fee: 2_500 } }, deliver()],
   },
-  "a failed charge is restored, as the same payment, by its notifications": {
+  "late notifications restore a failed charge as the same payment": {
     kind: "dana",
-    charge: LOST,
+    charge: RESPONSE_LOST,
     steps: [PAY],
     lateOrder: [1],
   },
-  "an authorization that was captured in part is found by its order": {
+  "an authorization that was captured in part is found by its order id": {
     kind: "card_auth",
-    charge: LOST,
-    steps: [{ do: "elsewhere", what: "capture", amount: 36_000 }],
+    charge: RESPONSE_LOST,
+    steps: [{ do: "dashboard", action: "capture", amount: 36_000 }],
   },
 };
 
-for (const [index, [name, history]] of Object.entries(REGRESSIONS).entries()) {
+for (const [index, [name, regression]] of Object.entries(REGRESSIONS).entries()) {
   Deno.test(`simulation: ${name}`, async () => {
     const plan: Plan = {
       seed: index,
-      charge: { at: "a", how: "well", meanwhile: [] },
+      charge: { at: "a", how: "answered", meanwhile: [] },
       sync: { at: "a", by: "check_status" },
       lateOrder: null,
-      ...history,
+      ...regression,
     };
     const [failure] = await runPlans(await createDatabase(), [plan]);
     if (failure) throw failure.error;
   });
 }
 
-/** Delivers the latest notification, as it was sent or forged. */
-function deliver(mutation?: string): Step {
-  const change = mutation === undefined ? undefined : mutationOf(mutation);
-  return { do: "deliver", at: "a", which: 1, ...change && { mutation: change } };
+/** Delivers the latest notification, unchanged or with a forgery. */
+function deliver(forgery?: string): Step {
+  const mutation = forgery === undefined ? undefined : findMutation(forgery);
+  return { do: "deliver", at: "a", position: 1, ...mutation && { mutation } };
 }
 
 interface Failure {
@@ -112,30 +112,32 @@ interface Failure {
   error: unknown;
 }
 
-/** Runs the histories at the same time; returns those that failed. */
+/** Runs the plans at the same time and returns the failures. */
 async function runPlans(databaseUrl: string, plans: Plan[]): Promise<Failure[]> {
-  await using world = await openWorld(databaseUrl);
-  const { database } = world.apps.a;
-  const ends = await Promise.allSettled(plans.map((plan) => runPlan(world, plan, orderOf(plan))));
+  await using simulation = await openSimulation(databaseUrl);
+  const { database } = simulation.apps.a;
+  const results = await Promise.allSettled(
+    plans.map((plan) => runPlan(simulation, plan, orderIdOf(plan))),
+  );
   const rows = Map.groupBy(
-    await readPaymentRows(database, plans.map(orderOf)),
+    await readPaymentRows(database, plans.map(orderIdOf)),
     ({ order_id }) => order_id,
   );
-  const failures = ends.flatMap((end, index): Failure[] => {
+  const failures = results.flatMap((result, index): Failure[] => {
     const plan = plans[index]!;
     try {
-      if (end.status === "rejected") throw end.reason;
-      checkResult(end.value, rows.get(orderOf(plan)) ?? []);
+      if (result.status === "rejected") throw result.reason;
+      checkResult(result.value, rows.get(orderIdOf(plan)) ?? []);
       return [];
     } catch (error) {
       return [{ plan, error }];
     }
   });
-  if (failures.length === 0) await checkBystander(database, world.bystander);
+  if (failures.length === 0) await checkBystander(database, simulation.bystander);
   return failures;
 }
 
-function orderOf({ seed }: Plan): string {
+function orderIdOf({ seed }: Plan): string {
   return `simulated-${seed}`;
 }
 
@@ -145,7 +147,7 @@ function describeFailures(failures: Failure[]): string {
   return [
     `seed=${plan.seed}: ${error instanceof Error ? error.message : error}`,
     describePlan(plan),
-    `Repeat it: SIMULATION_SEED=${plan.seed} deno task test tests/simulation/simulation_test.ts`,
+    `To repeat it: SIMULATION_SEED=${plan.seed} deno task test tests/simulation/simulation_test.ts`,
     ...others.length > 0 ? [`Failed at the same time: ${others.join(", ")}`] : [],
   ].join("\n");
 }

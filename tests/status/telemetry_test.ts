@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { type Collector, openCollector, type Span } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { CLIENT_KEY, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
@@ -57,7 +57,7 @@ async function trace(
     "Content-Type": "application/json",
     traceparent: `00-${traceId}-${randomBytes(8).toString("hex")}-01`,
   };
-  const response = await askService(service.url + path, { ...init, headers });
+  const response = await callService(service.url + path, { ...init, headers });
   await response.body?.cancel();
   // The span of the request ends last, and spans are exported in the order in which they end.
   const find = () =>

@@ -8,8 +8,8 @@ import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
   assertAllCharged,
+  buildRecurringNotification,
   CREATE,
-  hintOf,
   HOUR,
   MINUTE,
   namesOf,
@@ -98,9 +98,9 @@ Deno.test("recurring notification of an unknown subscription: stores nothing and
   const ref = { subscription_ref: randomUUID() };
   await sendHints(
     subscriptions,
-    hintOf(randomUUID()),
-    hintOf(randomUUID(), { metadata: ref }),
-    hintOf("../../v2/charge", { metadata: { subscription_ref: "no id" } }),
+    buildRecurringNotification(randomUUID()),
+    buildRecurringNotification(randomUUID(), { metadata: ref }),
+    buildRecurringNotification("../../v2/charge", { metadata: { subscription_ref: "no id" } }),
     { id: randomUUID(), status: "inactive", schedule: {}, metadata: ref },
     { account_id: randomUUID(), account_status: "ENABLED", status_code: "200" },
   );
@@ -131,7 +131,7 @@ Deno.test("recurring notification with invalid values: gets a 200 and changes no
 Deno.test("recurring notification: any number of them causes one check per minute", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await createUncheckedForAMinute(subscriptions);
-  const body = hintOf(subscription.gateway_subscription_id!);
+  const body = buildRecurringNotification(subscription.gateway_subscription_id!);
   for (let minute = 1; minute <= 3; minute++) {
     for (let count = 0; count < 5; count++) {
       await Promise.all(Array.from({ length: 5 }, () => sendHints(subscriptions, body)));
@@ -149,10 +149,10 @@ Deno.test("recurring notification during a check: does not cause a second check"
   const subscription = await createUncheckedForAMinute(subscriptions);
   const id = subscription.gateway_subscription_id!;
   const held = subscriptions.relay.holdAnswer(`GET /v1/subscriptions/${id}`);
-  await sendHints(subscriptions, hintOf(id));
+  await sendHints(subscriptions, buildRecurringNotification(id));
   const running = subscriptions.runJobs();
   await held.arrived;
-  await sendHints(subscriptions, hintOf(id), hintOf(id));
+  await sendHints(subscriptions, buildRecurringNotification(id), buildRecurringNotification(id));
   held.release();
   await running;
   await subscriptions.runJobs();
@@ -166,7 +166,7 @@ Deno.test("recurring notification: repeats do not cause more checks if the gatew
   subscriptions.relay.intercept = ({ method }, pass) =>
     method === "GET" ? Response.json({ status_message: "No." }, { status: 404 }) : pass();
   for (let count = 0; count < 4; count++) {
-    await sendHints(subscriptions, hintOf(id));
+    await sendHints(subscriptions, buildRecurringNotification(id));
     await subscriptions.runJobs();
   }
   assert.equal(subscriptions.statusChecks(subscription), 1);
@@ -178,7 +178,7 @@ Deno.test("recurring notification: its content is not trusted; the state comes f
   const { sandbox, app, databaseUrl } = subscriptions;
   // A transaction of another customer, sent as a charge of this subscription.
   const { transaction_id } = await sandbox.charge("card");
-  const forged = hintOf(subscription.gateway_subscription_id!, {
+  const forged = buildRecurringNotification(subscription.gateway_subscription_id!, {
     status: "inactive",
     name: "Mallory",
     amount: "1",
@@ -309,7 +309,10 @@ Deno.test("subscription creation: a forged notification does not discard the gat
   const creating = post("/subscriptions/", await subscriptions.request());
   await held.arrived;
   const [{ id }] = await (await get("/subscriptions/")).json();
-  await sendHints(subscriptions, hintOf(randomUUID(), { metadata: { subscription_ref: id } }));
+  await sendHints(
+    subscriptions,
+    buildRecurringNotification(randomUUID(), { metadata: { subscription_ref: id } }),
+  );
   await subscriptions.runJobs();
   held.release();
   assert.equal((await parseSubscription(await creating, 201)).status, "active");
@@ -353,7 +356,7 @@ Deno.test("subscription with an unknown outcome: does not adopt another subscrip
   });
   for (const named of [ofBob.gateway_subscription_id, foreign, randomUUID()]) {
     await t.step(`named as ${named}`, async () => {
-      const body = hintOf(named, { ...original, id: named });
+      const body = buildRecurringNotification(named, { ...original, id: named });
       await sendHints(subscriptions, body);
       await subscriptions.advance(MINUTE + 1);
       await subscriptions.runJobs();

@@ -24,7 +24,7 @@ import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/shared/router.ts";
-import { checkAnswer } from "./document/contract.ts";
+import { checkResponse } from "./document/contract.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
@@ -45,7 +45,7 @@ export interface TestAppOptions {
   migrations?: Migration[];
   now?: () => number;
   isDraining?: () => boolean;
-  /** Options of webhook requests. */
+  /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
   wrapDatabase?: (database: Database) => Database;
 }
@@ -125,11 +125,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     resources: options.resources,
   });
   const { basePath } = config;
-  const hasOthersRoutes = options.resources !== undefined;
+  const hasEmbedderRoutes = options.resources !== undefined;
   const fetch: App["fetch"] = async (request, connection) => {
     const { method, url } = request;
-    const answer = await app.fetch(request, connection);
-    return await checkAnswer({ method, url, basePath, hasOthersRoutes }, answer);
+    const response = await app.fetch(request, connection);
+    return await checkResponse({ method, url, basePath, hasEmbedderRoutes }, response);
   };
   const request: App["request"] = async (path, init) =>
     await fetch(new Request(new URL(path, "http://localhost"), init));

@@ -5,7 +5,7 @@ import { PLAYWRIGHT } from "./tools.ts";
 /** The paths on Debian and most other systems. */
 const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The path of the browser. Null: prints that the tests that need one are skipped. */
+/** The path of the browser; if there is none, prints that tests are skipped and returns null. */
 export function findBrowser(): string | null {
   for (const path of PATHS) {
     try {
@@ -15,12 +15,12 @@ export function findBrowser(): string | null {
     }
   }
   console.error(
-    `\n*** NO BROWSER: the tests that need Chromium are SKIPPED (looked for ${PATHS}) ***\n`,
+    `\n*** NO BROWSER: the tests that need Chromium are SKIPPED (searched for ${PATHS}) ***\n`,
   );
   return null;
 }
 
-/** Starts it without its own background requests to the internet. */
+/** Starts the browser without its background requests to the internet. */
 // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 export async function launchBrowser(executablePath: string): Promise<any> {
   const { chromium } = await import(PLAYWRIGHT);

@@ -1,20 +1,20 @@
 /** Finds programs that not every machine has. */
 
 /**
- * Whether the program runs with these arguments. If not, prints what is skipped: `skipped` is the
- * start of that sentence, such as "its tests are".
+ * Whether the program runs with these arguments. If not, prints that tests are skipped; `skipped` is
+ * the start of that sentence, such as "its tests are".
  */
 export async function hasProgram(
   program: string,
   skipped: string,
   args = ["--version"],
 ): Promise<boolean> {
-  const hasIt = await runs(program, args);
-  if (!hasIt) sayMissing(program, skipped);
-  return hasIt;
+  const isInstalled = await runs(program, args);
+  if (!isInstalled) printMissing(program, skipped);
+  return isInstalled;
 }
 
-export function sayMissing(program: string, skipped: string): void {
+export function printMissing(program: string, skipped: string): void {
   console.error(`\n*** NO ${program}: ${skipped} SKIPPED ***\n`);
 }
 

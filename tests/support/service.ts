@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { askService } from "./client.ts";
+import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
 
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * For processes that may download: behind a proxy that re-signs TLS, only the system's store has its
- * certificate authority.
+ * For processes that may download. Behind a proxy that re-signs TLS, only the system's store contains
+ * the proxy's certificate authority.
  */
 export const DOWNLOAD_ENV = { DENO_TLS_CA_STORE: "mozilla,system" };
 
@@ -28,7 +28,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs a task and waits for its end. */
+/** Runs a task and waits until it ends. */
 export async function runTask(
   args: string[],
   settings: Record<string, string>,
@@ -115,15 +115,15 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   const tooLate = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     process.kill("SIGKILL");
-    tooLate.reject(new Error(`The service does not start:\n${output()}`));
+    tooLate.reject(new Error(`The service did not start in ${START_TIMEOUT_MS} ms:\n${output()}`));
   }, START_TIMEOUT_MS);
   const url = await Promise.race([
     listening,
     ended.then(({ code }) => assert.fail(`The service ended with ${code}:\n${output()}`)),
     tooLate.promise,
   ]).finally(() => clearTimeout(timer));
-  let over = false;
-  ended.then(() => over = true);
+  let hasEnded = false;
+  ended.then(() => hasEnded = true);
   return {
     url: url.replace(/\/$/, ""),
     sandbox: output().match(/^ +Sandbox +(http:\S+)\//m)?.[1] ?? "",
@@ -133,7 +133,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     },
     async get(path, key) {
       const headers = key ? { Authorization: `Bearer ${key}` } : undefined;
-      const response = await askService(
+      const response = await callService(
         url.replace(/\/$/, "") + path,
         { headers },
         settings.BASE_PATH,
@@ -146,7 +146,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     signal: (name) => Deno.kill(process.pid, name),
     ended,
     async [Symbol.asyncDispose]() {
-      if (!over) Deno.kill(process.pid, "SIGTERM");
+      if (!hasEnded) Deno.kill(process.pid, "SIGTERM");
       await ended;
     },
   };
@@ -159,14 +159,14 @@ function sandboxPort(settings: Record<string, string>): Record<string, string> {
 }
 
 /**
- * A data folder in which the database was created before, if the whole suite runs. It saves the time
- * of a first start in tests that are not about it. The folder is removed afterwards.
+ * A data folder for one test, removed afterwards. When the whole suite runs, the folder already has a
+ * database, which saves the time of a first start.
  */
 export async function preparedFolder(): Promise<{ path: string } & AsyncDisposable> {
   const folder = await createDataFolder();
   const prepared = Deno.env.get("TEST_DATA_FOLDER");
   if (!prepared) return folder;
-  // With their owners: as root, the database belongs to another user.
+  // `-a` keeps the owners: if the tests run as root, the database belongs to another user.
   const args = ["-a", `${prepared}/.`, folder.path];
   const { success } = await new Deno.Command("cp", { args }).output();
   assert.ok(success, `${prepared} cannot be copied`);

@@ -4,10 +4,10 @@ import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
-import { askService } from "../support/client.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createGate, type Gate } from "../support/database/gate.ts";
-import { openDatabaseWire, type Packet, textOf } from "../support/database/wire.ts";
+import { openGatedDatabase, type Packet, textOf } from "../support/database/gated_database.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../support/events/webhook_receiver.ts";
 import {
   eventIn,
@@ -48,8 +48,8 @@ const KILL_POINTS: [string, KillPoint][] = [
     // The service sends the notification alone, or in the statement that inserts the job.
     const isNotification = (packets: Packet[]) =>
       /notify\('gateway_events|deliver_webhooks/.test(textOf(packets));
-    statements.shut((packet) => isNotification([packet]));
-    return { arrived: () => isNotification(statements.waiting()) };
+    statements.hold((packet) => isNotification([packet]));
+    return { arrived: () => isNotification(statements.held()) };
   }],
   ["before the endpoint responds", ({ receiver }) => {
     receiver.answer("hang");
@@ -58,8 +58,8 @@ const KILL_POINTS: [string, KillPoint][] = [
   }],
   ["after the endpoint's response, before it is stored", ({ statements }) => {
     const isResult = (packets: Packet[]) => /duration_ms/.test(textOf(packets));
-    statements.shut((packet) => isResult([packet]));
-    return { arrived: () => isResult(statements.waiting()) };
+    statements.hold((packet) => isResult([packet]));
+    return { arrived: () => isResult(statements.held()) };
   }],
   ...Array.from({ length: 2 }, (): [string, KillPoint] => [
     "at any message to the database",
@@ -82,7 +82,7 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
   const [statements, results] = [createGate<Packet>(onArrival), createGate<Packet>(() => {})];
   const databaseUrl = await createDatabase();
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY, speed: 0 });
-  await using wire = openDatabaseWire(databaseUrl, { statements, results });
+  await using gatedDatabase = openGatedDatabase(databaseUrl, { statements, results });
   await using otherApp = await openApp({ databaseUrl, serverKey: SERVER_KEY });
   await using receiver = openWebhookReceiver();
   const key = await otherApp.createKey({ userId: "ops", isStaff: true });
@@ -94,7 +94,7 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
       command: [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"],
       settings: {
         HOST: "127.0.0.1",
-        DATABASE_URL: wire.url,
+        DATABASE_URL: gatedDatabase.url,
         GATEWAY_BASE_URL: sandbox.url,
         GATEWAY_SERVER_KEY: SERVER_KEY,
         WEBHOOK_ALLOW_PRIVATE: "true",
@@ -106,10 +106,10 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
     messagesLeft = Infinity;
     killOnce();
     await service?.ended;
-    statements.lose();
+    statements.drop();
   }
   async function request(path: string, body?: Json): Promise<Json> {
-    const response = await askService(service!.url + path, {
+    const response = await callService(service!.url + path, {
       method: body ? "POST" : "GET",
       headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
       body: body && JSON.stringify(body),

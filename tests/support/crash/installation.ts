@@ -11,10 +11,10 @@ import { checkPendingPayments } from "../../../core/payments/check_pending_payme
 import { createTasks, type TaskDeps } from "../../../core/tasks.ts";
 import type { Database } from "../../../db/database.ts";
 import { openApp, type TestApp } from "../app.ts";
-import { askService } from "../client.ts";
+import { callService } from "../client.ts";
 import { createDatabase } from "../database/database.ts";
 import { createGate, type Gate } from "../database/gate.ts";
-import { openDatabaseWire, type Packet } from "../database/wire.ts";
+import { openGatedDatabase, type Packet } from "../database/gated_database.ts";
 import type { Received } from "../gateway/gateway.ts";
 import { openRelay } from "../gateway/relay.ts";
 import { type Json, openSandbox, type TestSandbox } from "../gateway/sandbox.ts";
@@ -26,7 +26,7 @@ export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
   /** Another instance on the same database; it is never killed. */
   otherInstance: TestApp;
-  /** A connection that does not pass the gates. */
+  /** Connections that do not pass the gates. */
   database: Database;
   /** Requests to the gateway. */
   calls: Gate<Received>;
@@ -46,17 +46,17 @@ export interface Installation extends AsyncDisposable {
   /** Repeats the request until it gets 200. */
   get(path: string): Promise<Json>;
   /** Null: the connection broke before the response. */
-  post(request: Keyed): Promise<Reply | null>;
+  post(request: RequestWithKey): Promise<Reply | null>;
   /** Checks pending payments in the other instance, whose clock is past every lease. */
   sync(): Promise<void>;
   /** Calls `queue`, then runs all due jobs in the other instance. */
   runJobs(queue: (deps: TaskDeps) => Promise<unknown>): Promise<void>;
   /** Makes the leases of these requests expire. */
-  endLeases(requests: Keyed[]): Promise<void>;
+  endLeases(requests: RequestWithKey[]): Promise<void>;
 }
 
 /** A request with an idempotency key. */
-export interface Keyed {
+export interface RequestWithKey {
   path: string;
   body: Json;
   key: string;
@@ -71,12 +71,12 @@ export interface Reply {
 
 export const SERVER_KEY = "Mid-server-crash-tests";
 
-/** Longer than every lease, and than the wait for a charge that the gateway does not know yet. */
+/** Longer than every lease, and than the time after which a charge that is not found fails. */
 const AHEAD_MS = 20 * 60_000;
 
 export interface InstallationOptions {
   /** Whether idempotency keys are forwarded to the gateway; creating invoices relies on them. */
-  passesKeys?: boolean;
+  forwardsKeys?: boolean;
   /** By how much the clock of the other instance is ahead. */
   aheadMs?: () => number;
   /** Settings of the sandbox. */
@@ -84,7 +84,7 @@ export interface InstallationOptions {
 }
 
 export async function openInstallation(options: InstallationOptions = {}): Promise<Installation> {
-  const { passesKeys = false, aheadMs = () => AHEAD_MS } = options;
+  const { forwardsKeys = false, aheadMs = () => AHEAD_MS } = options;
   const { settings: sandboxSettings = { notification_url: null } } = options;
   let messagesLeft = Infinity;
   const onArrival = () => --messagesLeft === 0 && sendKill();
@@ -100,7 +100,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   }
 
   await using resources = new AsyncDisposableStack();
-  // Captures settle at a fixed hour. The sandbox's clock stands still, so that none does in a test.
+  // Captures settle at a fixed hour. The sandbox's clock is stopped, so that none settles in a test.
   const sandbox = resources.use(
     await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: sandboxSettings }),
   );
@@ -110,20 +110,20 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   relay.intercept = async (request, pass) => {
     request.headers = new Headers(request.headers);
     // Without the key the gateway does not deduplicate, so the service has to.
-    if (!passesKeys) request.headers.delete("Idempotency-Key");
-    if (!await calls.pass(request)) return lost();
+    if (!forwardsKeys) request.headers.delete("Idempotency-Key");
+    if (!await calls.pass(request)) return droppedResponse();
     forwardedCalls.push(request);
     const answer = await pass();
     const text = await answer.text();
-    return await responses.pass(request) ? new Response(text, answer) : lost();
+    return await responses.pass(request) ? new Response(text, answer) : droppedResponse();
   };
   const databaseUrl = await createDatabase();
-  const wire = resources.use(openDatabaseWire(databaseUrl, { statements, results }));
+  const gatedDatabase = resources.use(openGatedDatabase(databaseUrl, { statements, results }));
   const otherInstance = resources.use(
     await openApp({
       databaseUrl,
-      // Where the gateway deduplicates, the other instance need not pass the gates.
-      gatewayUrl: passesKeys ? sandbox.url : relay.url,
+      // If the gateway deduplicates, the other instance can bypass the gates.
+      gatewayUrl: forwardsKeys ? sandbox.url : relay.url,
       serverKey: SERVER_KEY,
       now: () => Date.now() + aheadMs(),
     }),
@@ -136,7 +136,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   const command = ["run", "--no-prompt", ...flags, "main.ts"];
   const settings = {
     HOST: "127.0.0.1",
-    DATABASE_URL: wire.url,
+    DATABASE_URL: gatedDatabase.url,
     GATEWAY_BASE_URL: relay.url,
     GATEWAY_SERVER_KEY: SERVER_KEY,
   };
@@ -159,13 +159,13 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       sendKill();
       await service?.ended;
       service = null;
-      for (const gate of [calls, responses, statements, results]) gate.lose();
+      for (const gate of [calls, responses, statements, results]) gate.drop();
     },
     killAfter: (messages) => messagesLeft = messages,
     async get(path) {
       let body: Json;
       await until(`${path} is answered`, async () => {
-        const response = await askService(service!.url + path, { headers });
+        const response = await callService(service!.url + path, { headers });
         body = await response.json();
         return response.status === 200;
       });
@@ -173,7 +173,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     },
     async post({ path, body, key, headers: more }) {
       try {
-        const response = await askService(service!.url + path, {
+        const response = await callService(service!.url + path, {
           method: "POST",
           headers: {
             ...headers,
@@ -199,10 +199,10 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     },
     async sync() {
       await installation.runJobs(checkPendingPayments);
-      const open = await database.query((sql) =>
+      const unfinished = await database.query((sql) =>
         sql`select status, error from gateway.jobs where status <> 'succeeded'`
       );
-      assert.deepEqual([...open], []);
+      assert.deepEqual([...unfinished], []);
     },
     async endLeases(requests) {
       const keys = requests.map(({ key }) => key);
@@ -212,14 +212,14 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     },
     async [Symbol.asyncDispose]() {
       await installation.kill();
-      await kept.disposeAsync();
+      await ownedResources.disposeAsync();
     },
   };
-  const kept = resources.move();
+  const ownedResources = resources.move();
   return installation;
 }
 
 /** The service that sent the request is dead, so it does not get this response. */
-function lost(): Response {
+function droppedResponse(): Response {
   return new Response(null, { status: 503 });
 }

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import type { z } from "zod";
 import { createRandom, seededState } from "../../../sandbox/engine/random.ts";
-import { type Packet, textOf } from "../database/wire.ts";
+import { type Packet, textOf } from "../database/gated_database.ts";
 import { until } from "../until.ts";
-import type { Installation, Keyed, Reply } from "./installation.ts";
+import type { Installation, Reply, RequestWithKey } from "./installation.ts";
 
-/** What the installations for payments and for other records have in common. */
+/** The part that the installations for payments and for other records share. */
 type Killable = Omit<Installation, "sync">;
 
-export interface Operation extends Keyed {
+export interface Operation extends RequestWithKey {
   /** The status of a successful response. */
   status: number;
   /** The schema of a successful response. */
@@ -41,17 +41,17 @@ export function createKillPoints(options: KillPointOptions): Record<string, Kill
   const random = createRandom(seededState(options.seed));
   return {
     [BEFORE_CALL]: async ({ calls }, operations) => {
-      calls.shut();
-      await until("all calls are held", () => calls.waiting().length >= operations.length);
+      calls.hold();
+      await until("all calls are held", () => calls.held().length >= operations.length);
     },
     [DURING_CALL]: holdResponses,
     "after the response, before it is stored": async (service, operations) => {
       await holdResponses(service, operations);
-      service.statements.shut((packet) => operationsIn([packet], operations).length > 0);
-      service.responses.open();
+      service.statements.hold((packet) => operationsIn([packet], operations).length > 0);
+      service.responses.release();
       await until(
         "all statements that store a response are held",
-        () => operationsIn(service.statements.waiting(), operations).length === operations.length,
+        () => operationsIn(service.statements.held(), operations).length === operations.length,
       );
     },
     "after the commit, before the service learns of it": async (service, operations) => {
@@ -59,14 +59,14 @@ export function createKillPoints(options: KillPointOptions): Record<string, Kill
       const writingConnections = new Set<number>();
       // Statements pass. Once a connection has sent a statement that stores a reply, the database's
       // results for that connection are held back.
-      service.statements.shut((packet) => {
+      service.statements.hold((packet) => {
         if (operationsIn([packet], operations).length > 0) {
           writingConnections.add(packet.connection);
         }
         return false;
       });
-      service.results.shut(({ connection }) => writingConnections.has(connection));
-      service.responses.open();
+      service.results.hold(({ connection }) => writingConnections.has(connection));
+      service.responses.release();
       await until("all responses are stored", () => options.areRepliesStored(service, operations));
     },
     [AT_ANY_MESSAGE]: async (service, _operations, replies) => {
@@ -81,8 +81,8 @@ export async function holdResponses(
   { responses }: Killable,
   operations: Operation[],
 ): Promise<void> {
-  responses.shut();
-  await until("all responses are held", () => responses.waiting().length >= operations.length);
+  responses.hold();
+  await until("all responses are held", () => responses.held().length >= operations.length);
 }
 
 /** The operations whose replies the packets store, found by their idempotency keys. */
@@ -102,7 +102,7 @@ interface Crash<O extends Operation> {
 
 /**
  * Sends all operations at the same time, kills the service, starts it again and repeats the
- * operations. A client that had a successful response before the crash must get the same one.
+ * operations. A client that had a successful response before the crash must get it again.
  */
 export async function crashAndRecover<O extends Operation>(
   service: Killable,
@@ -130,7 +130,7 @@ export async function retryTwice(service: Killable, operation: Operation): Promi
   return reply;
 }
 
-/** Retries after a 503, as clients do: on a busy machine the service can exceed its own time limits. */
+/** Retries after a 503, as clients do: on a slow machine the service can exceed its own time limits. */
 export async function sendUntilSuccess(service: Killable, operation: Operation): Promise<Reply> {
   let reply = await service.post(operation);
   await until(`${operation.path} has a response other than 503`, async () => {

@@ -22,7 +22,7 @@ export interface RecordInstallation extends Omit<Installation, "sync"> {
 export async function openRecordInstallation(): Promise<RecordInstallation> {
   let aheadMs = 0;
   const installation = await openInstallation({
-    passesKeys: true,
+    forwardsKeys: true,
     aheadMs: () => aheadMs,
     settings: {},
   });
@@ -35,10 +35,10 @@ export async function openRecordInstallation(): Promise<RecordInstallation> {
         await checkOverdueInvoices(deps);
         await syncSubscriptionStatus(deps);
       });
-      const open = await database.query((sql) =>
+      const failed = await database.query((sql) =>
         sql`select task, status, error from gateway.jobs where error is not null`
       );
-      assert.deepEqual([...open], []);
+      assert.deepEqual([...failed], []);
     },
     async deliverNotifications() {
       await sandbox.waitForWebhooks();

@@ -12,7 +12,7 @@ export interface NewDatabase {
   template?: string | null;
 }
 
-/** The URL of a new database; the server is deleted with its databases when the tests end. */
+/** Creates a database and returns its URL. The whole server is deleted when the tests end. */
 export async function createDatabase(options: NewDatabase = {}): Promise<string> {
   const { server = testServerUrl(), template = TEMPLATE } = options;
   const name = options.name ?? `test_${randomUUID().replaceAll("-", "")}`;
@@ -35,7 +35,7 @@ function testServerUrl(): string {
   return url;
 }
 
-/** Runs a statement over a connection that is not the service's. */
+/** Runs a statement over a new connection. */
 export async function runSql(
   url: string,
   statement: string,

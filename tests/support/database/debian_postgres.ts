@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { NOBODY_USER } from "../../../db/embedded/layout.ts";
-import { sayMissing } from "../programs.ts";
+import { printMissing } from "../programs.ts";
 import { until } from "../until.ts";
 import { runSql } from "./database.ts";
 
@@ -16,11 +16,13 @@ export interface DebianPostgres extends AsyncDisposable {
   programs: string;
 }
 
-/** Null: there is none on this machine; this prints a warning. */
+/** The folder of PostgreSQL's programs; if there is none, prints a warning and returns null. */
 export function findPrograms(versions = VERSIONS): string | null {
   const found = foldersIn(versions).map((version) => join(version, "bin"))
     .find((folder) => NEEDED.every((name) => isFile(join(folder, name))));
-  if (!found) sayMissing("pg_dump", `the test of the guide's backup is (looked in ${versions})`);
+  if (!found) {
+    printMissing("pg_dump", `the test of the guide's backup (searched in ${versions}) is`);
+  }
   return found ?? null;
 }
 
@@ -44,7 +46,7 @@ export async function startDebianPostgres(
       ...quiet,
     }).spawn();
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
-    if (!await takesConnections(url, cluster, process.status)) continue;
+    if (!await acceptsConnections(url, cluster, process.status)) continue;
     return {
       url,
       programs,
@@ -54,18 +56,18 @@ export async function startDebianPostgres(
       },
     };
   }
-  throw new Error(`PostgreSQL does not stay up in ${cluster}`);
+  throw new Error(`PostgreSQL ended after each start in ${cluster}`);
 }
 
-/** False: it has ended. Another PostgreSQL may use the port, so the data folder is compared. */
-async function takesConnections(
+/** False: the server ended. Compares the data folder: another PostgreSQL may use the port. */
+async function acceptsConnections(
   url: string,
   cluster: string,
   status: Promise<unknown>,
 ): Promise<boolean> {
   let hasEnded = false;
   const ended = status.then(() => hasEnded = true);
-  await until("it takes connections", () => {
+  await until("PostgreSQL accepts connections", () => {
     const isOurs = runSql(url, "show data_directory")
       .then(([row]) => row?.data_directory === cluster, () => false);
     return Promise.race([isOurs, ended]);

@@ -1,42 +1,42 @@
-/** Lets a test pass, hold or drop what is sent over a connection. */
+/** A gate for messages of a connection: a test lets them pass, holds them or drops them. */
 
 export interface Gate<T> {
-  /** Resolves to whether it may pass; pending while the gate is shut. */
-  pass(thing: T): Promise<boolean>;
-  /** Holds everything that arrives from now on, or only what `holds` selects. */
-  shut(holds?: (thing: T) => boolean): void;
-  /** What is held, in the order of arrival. */
-  waiting(): T[];
-  /** Passes what is held, and everything that arrives later. */
-  open(): void;
-  /** Drops what is held, and passes everything that arrives later. */
-  lose(): void;
+  /** Resolves to whether the message may pass; pending while the message is held. */
+  pass(message: T): Promise<boolean>;
+  /** Holds all messages that arrive from now on, or only those that `isHeld` selects. */
+  hold(isHeld?: (message: T) => boolean): void;
+  /** The messages that are held, in the order of arrival. */
+  held(): T[];
+  /** Passes the messages that are held, and all later ones. */
+  release(): void;
+  /** Drops the messages that are held, and passes all later ones. */
+  drop(): void;
 }
 
-/** `onArrival` is called for everything that arrives, before it is passed or held. */
+/** `onArrival` is called for each message, before it is passed or held. */
 export function createGate<T>(onArrival: () => void): Gate<T> {
-  let holds: (thing: T) => boolean = () => false;
-  let waiting: { thing: T; decide: (mayPass: boolean) => void }[] = [];
+  let isHeld: (message: T) => boolean = () => false;
+  let held: { message: T; decide: (mayPass: boolean) => void }[] = [];
 
   function end(mayPass: boolean) {
-    holds = () => false;
-    for (const { decide } of waiting) decide(mayPass);
-    waiting = [];
+    isHeld = () => false;
+    for (const { decide } of held) decide(mayPass);
+    held = [];
   }
 
   return {
-    pass(thing) {
+    pass(message) {
       onArrival();
-      if (!holds(thing)) return Promise.resolve(true);
+      if (!isHeld(message)) return Promise.resolve(true);
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      waiting.push({ thing, decide: resolve });
+      held.push({ message, decide: resolve });
       return promise;
     },
-    shut(which = () => true) {
-      holds = which;
+    hold(selects = () => true) {
+      isHeld = selects;
     },
-    waiting: () => waiting.map(({ thing }) => thing),
-    open: () => end(true),
-    lose: () => end(false),
+    held: () => held.map(({ message }) => message),
+    release: () => end(true),
+    drop: () => end(false),
   };
 }

@@ -1,8 +1,8 @@
-/** Measures how many rows PostgreSQL reads for some work, which must not depend on the table size. */
+/** Counts the rows that PostgreSQL reads, to test that larger tables do not need more. */
 
 import { type Database, openDatabase } from "../../../db/database.ts";
 
-/** Counts index entries and rows of all tables. Nothing else may use the database meanwhile. */
+/** Counts index entries and rows of all tables. Only `work` may use the database meanwhile. */
 export async function rowsRead(
   databaseUrl: string,
   work: (database: Database) => Promise<unknown>,

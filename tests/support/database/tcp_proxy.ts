@@ -6,9 +6,9 @@ export interface TcpProxy extends AsyncDisposable {
   cut(): void;
   /** Accepts connections and bytes, and forwards nothing. */
   silence(): void;
-  /** Holds packets with this text until `restore`; resolves when one arrives. */
+  /** Holds packets that contain this text until `restore`; resolves when the first one arrives. */
   hold(text: string): Promise<void>;
-  /** Accepts connections and closes them at once, as a server does that is still starting. */
+  /** Accepts connections and closes them at once, like a server that is still starting. */
   closeNewConnections(): void;
   /** Ends all of these faults. */
   restore(): void;
@@ -20,7 +20,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
   const { port } = listener.addr;
   const open = new Set<Deno.TcpConn>();
   const running = new Set<Promise<void>>();
-  let silent = false;
+  let isSilent = false;
   let closesNewConnections = false;
   let held: { text: string; arrived(): void } | null = null;
   let restored = Promise.withResolvers<void>();
@@ -32,21 +32,21 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
 
   async function accept(listener: Deno.TcpListener) {
     try {
-      for await (const near of listener) track(join(near));
+      for await (const client of listener) track(forward(client));
     } catch {
-      // Closed.
+      // The listener is closed.
     }
   }
 
-  async function join(near: Deno.TcpConn) {
+  async function forward(client: Deno.TcpConn) {
     if (closesNewConnections) {
-      near.close();
+      client.close();
       return;
     }
-    open.add(near);
-    const far = await Deno.connect(target);
-    open.add(far);
-    await Promise.all([pump(near, far), pump(far, near)]);
+    open.add(client);
+    const server = await Deno.connect(target);
+    open.add(server);
+    await Promise.all([pump(client, server), pump(server, client)]);
   }
 
   async function pump(from: Deno.TcpConn, to: Deno.TcpConn) {
@@ -58,10 +58,10 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
           held.arrived();
           await restored.promise;
         }
-        if (!silent) await to.write(bytes);
+        if (!isSilent) await to.write(bytes);
       }
     } catch {
-      // Cut.
+      // The connection is closed.
     }
     drop(from);
     drop(to);
@@ -80,7 +80,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
       for (const connection of open) drop(connection);
     },
     silence() {
-      silent = true;
+      isSilent = true;
     },
     hold(text: string) {
       const arrival = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ export function openTcpProxy(target: { hostname: string; port: number }): TcpPro
       closesNewConnections = true;
     },
     restore() {
-      silent = false;
+      isSilent = false;
       closesNewConnections = false;
       held = null;
       restored.resolve();

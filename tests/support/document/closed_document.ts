@@ -10,7 +10,7 @@ export function closed(document: Json): Json {
     paths: closeSchemas(document.paths),
     components: {
       ...components,
-      // Other schemas are composed of components, so components stay open here and are closed where they are used.
+      // Other schemas combine components, so components stay open here and are closed where they are used.
       schemas: mapValues(schemas, (schema) => close(schema, true)),
     },
   };
@@ -27,10 +27,10 @@ function closeSchemas(value: Json): Json {
   );
 }
 
-/** `isPart`: it is part of another schema, which declares further members. */
+/** `isPart`: the schema is part of another one, which declares further members. */
 function close(schema: Json, isPart: boolean): Json {
   const { properties, items, allOf, anyOf, oneOf, $ref, additionalProperties } = schema;
-  const isOfMembers = [properties, allOf, anyOf, oneOf, $ref].some((each) => each !== undefined);
+  const hasMembers = [properties, allOf, anyOf, oneOf, $ref].some((each) => each !== undefined);
   return {
     ...schema,
     ...properties && { properties: mapValues(properties, (member) => close(member, false)) },
@@ -38,7 +38,7 @@ function close(schema: Json, isPart: boolean): Json {
     ...allOf && { allOf: closeParts(allOf) },
     ...anyOf && { anyOf: closeParts(anyOf) },
     ...oneOf && { oneOf: closeParts(oneOf) },
-    ...!isPart && isOfMembers && additionalProperties === undefined &&
+    ...!isPart && hasMembers && additionalProperties === undefined &&
       { unevaluatedProperties: false },
   };
 }

@@ -9,8 +9,8 @@ import { schemaChanges, type Sender } from "./schema_changes.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/** Received by the service; it sends all other webhooks. */
-const SENT_TO_US = "gateway_notification";
+/** The only webhook that the service receives; it sends all others. */
+const RECEIVED_WEBHOOK = "gateway_notification";
 
 /** The last released document; `deno task release-document` stores it. */
 export async function lastReleased(): Promise<Json> {
@@ -22,7 +22,7 @@ export async function lastReleased(): Promise<Json> {
   return JSON.parse(await Deno.readTextFile(join(folder, newest)));
 }
 
-/** Negative if the first is older. */
+/** Negative if the first version is older. */
 function compareVersions(a: string, b: string): number {
   const [before, after] = [a, b].map((version) => version.split(".").slice(0, 3).map(Number));
   const differences = before!.map((number, index) => number - after![index]!);
@@ -35,12 +35,12 @@ export function assertCompatible(released: Json, current: Json): void {
   const changes = breakingChanges(released, current);
   assert.ok(
     changes.length === 0 || major(current) > major(released),
-    `These break what was built on ${released.info.version}; undo them, or raise the first number ` +
-      `of the version, which is ${current.info.version}:\n${changes.join("\n")}`,
+    `These changes break clients of ${released.info.version}; undo them, or raise the major number ` +
+      `of the version ${current.info.version}:\n${changes.join("\n")}`,
   );
   assert.ok(
     compareVersions(current.info.version, released.info.version) >= 0,
-    `The version is ${current.info.version}, and ${released.info.version} was released already`,
+    `The version ${current.info.version} is lower than the released version ${released.info.version}`,
   );
 }
 
@@ -50,7 +50,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
   const report = (place: string, what: string) => lines.push(`${place}: ${what}`);
   const schemas: { place: string; key: string; text: string; depth: number }[] = [];
 
-  [released, current].forEach(assertNothingUnseen);
+  [released, current].forEach(assertNoPathParameters);
   for (const { url } of released.servers) {
     if (!current.servers.some((each: Json) => each.url === url)) report(`server ${url}`, "removed");
   }
@@ -61,14 +61,14 @@ export function breakingChanges(released: Json, current: Json): string[] {
   for (const [name, was] of Object.entries<Json>(released.components.securitySchemes)) {
     const is = current.components.securitySchemes[name];
     const differs = ["type", "scheme", "in", "name"].some((key) => was[key] !== is?.[key]);
-    if (differs) report(`security scheme ${name}`, is ? "another" : "removed");
+    if (differs) report(`security scheme ${name}`, is ? "changed" : "removed");
   }
   const toUs = { request: "caller", answer: "service" } as const;
   const fromUs = { request: "service", answer: "caller" } as const;
   const operationAt = (method: string, path: string) => `${method.toUpperCase()} ${path}`;
   compareAll(released.paths, current.paths, operationAt, toUs);
   for (const [name, webhook] of Object.entries<Json>(released.webhooks ?? {})) {
-    const senders = name === SENT_TO_US ? toUs : fromUs;
+    const senders = name === RECEIVED_WEBHOOK ? toUs : fromUs;
     compareAll({ [name]: webhook }, current.webhooks ?? {}, () => `webhook ${name}`, senders);
   }
   return [...lines, ...schemaLines()];
@@ -120,10 +120,11 @@ export function breakingChanges(released: Json, current: Json): string[] {
 
   /** Credentials that were enough must still be enough. */
   function compareSecurity(was: Json[], is: Json[], place: string): void {
-    const ways = (all: Json[]) => all.length === 0 ? [[]] : all.map((way) => Object.keys(way));
-    for (const way of ways(was)) {
-      if (!ways(is).some((now) => now.every((scheme) => way.includes(scheme)))) {
-        report(place, `${way.join(" and ") || "no credential"} is not enough now`);
+    const alternatives = (all: Json[]) =>
+      all.length === 0 ? [[]] : all.map((schemes) => Object.keys(schemes));
+    for (const before of alternatives(was)) {
+      if (!alternatives(is).some((now) => now.every((scheme) => before.includes(scheme)))) {
+        report(place, `${before.join(" and ") || "no credential"} is not enough now`);
       }
     }
   }
@@ -142,8 +143,8 @@ export function breakingChanges(released: Json, current: Json): string[] {
       else report(`${place} ${name}`, "removed");
     }
     for (const [name, { required }] of after) {
-      const isAsked = required && sender === "caller" && !before.has(name);
-      if (isAsked) report(`${place} ${name}`, "new and required");
+      const isNewRequirement = required && sender === "caller" && !before.has(name);
+      if (isNewRequirement) report(`${place} ${name}`, "new and required");
     }
   }
 
@@ -161,10 +162,10 @@ export function breakingChanges(released: Json, current: Json): string[] {
   function compareNamed(was: Json, is: Json, place: string, sender: Sender): void {
     if (sender === "caller" && is.required && !was.required) report(place, "required now");
     if (sender === "service" && was.required && !is.required) {
-      report(place, "no longer always there");
+      report(place, "no longer always present");
     }
-    const [before, after] = [spelling(was), spelling(is)];
-    if (before !== after) report(place, `was written as ${before}, is as ${after}`);
+    const [before, after] = [serializationOf(was), serializationOf(is)];
+    if (before !== after) report(place, `serialization was ${before}, is ${after}`);
     compareSchemas(was.schema, is.schema, place, sender);
   }
 
@@ -204,13 +205,13 @@ export function breakingChanges(released: Json, current: Json): string[] {
 }
 
 /** The style of a parameter or header, with defaults filled in. */
-function spelling({ in: place, style, explode }: Json): string {
-  const said = style ?? (place === "query" || place === "cookie" ? "form" : "simple");
-  return explode ?? said === "form" ? `${said}, exploded` : said;
+function serializationOf({ in: place, style, explode }: Json): string {
+  const actualStyle = style ?? (place === "query" || place === "cookie" ? "form" : "simple");
+  return explode ?? actualStyle === "form" ? `${actualStyle}, exploded` : actualStyle;
 }
 
 /** Parameters of a whole path are not compared, so operations must declare them. */
-function assertNothingUnseen({ paths, webhooks = {} }: Json): void {
+function assertNoPathParameters({ paths, webhooks = {} }: Json): void {
   for (const [path, { parameters, $ref }] of Object.entries<Json>({ ...paths, ...webhooks })) {
     assert.ok(!parameters && !$ref, `${path}: declare the parameters at its operations`);
   }

@@ -6,17 +6,17 @@ import formats from "ajv-formats";
 import { closed } from "./closed_document.ts";
 import type { Json } from "../gateway/sandbox.ts";
 
-export interface Asked {
+export interface CheckedRequest {
   method: string;
   url: string;
   /** The path at which the app is mounted. */
   basePath?: string;
   /** Whether the app has routes of an embedder, which are not in the document. */
-  hasOthersRoutes?: boolean;
+  hasEmbedderRoutes?: boolean;
 }
 
 /** Headers of HTTP itself and for proxies, which the document need not declare. */
-const OF_HTTP = [
+const UNDECLARED_HEADERS = [
   "cache-control",
   "connection",
   "content-encoding",
@@ -33,11 +33,11 @@ const OF_HTTP = [
 const PAGES = /^\/(openapi\.json|reference)(\/|$)/;
 
 /** The codes of responses for paths and methods that do not exist. */
-const NOWHERE: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
+const UNKNOWN_ROUTE_CODES: Record<number, string> = { 404: "not_found", 405: "method_not_allowed" };
 
-const HEADERS_OF_NOWHERE = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
+const UNKNOWN_ROUTE_HEADERS = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
 
-/** Only with 405. */
+/** A further header of 405 responses. */
 const ALLOW = { Allow: { required: true, schema: { type: "string" } } };
 
 const PROBLEM = "application/problem+json";
@@ -64,43 +64,50 @@ const routes = Object.entries<Json>(document.paths)
   }));
 
 /** Checks the response and returns it, still readable. */
-export async function checkAnswer(asked: Asked, answer: Response): Promise<Response> {
-  const { method, url, basePath = "", hasOthersRoutes = false } = asked;
+export async function checkResponse(
+  request: CheckedRequest,
+  response: Response,
+): Promise<Response> {
+  const { method, url, basePath = "", hasEmbedderRoutes = false } = request;
   const path = new URL(url, "http://localhost").pathname.replace(/\/?$/, "/");
   const ownPath = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : null;
-  if (ownPath !== null && PAGES.test(ownPath)) return answer;
+  if (ownPath !== null && PAGES.test(ownPath)) return response;
   const route = routes.find(({ pattern }) => ownPath !== null && pattern.test(ownPath));
   const verb = method === "HEAD" ? "get" : method.toLowerCase();
   const operation = route?.methods[verb];
-  const what = `${answer.status} of ${method} ${route?.path ?? path}`;
+  const what = `${response.status} of ${method} ${route?.path ?? path}`;
   if (!operation) {
-    if (hasOthersRoutes && !(answer.status in NOWHERE)) return answer;
-    const headers = { ...HEADERS_OF_NOWHERE, ...answer.status === 405 && ALLOW };
-    checkHeaders(answer, headers, what);
-    if (method === "HEAD") return answer;
-    assert.equal(answer.headers.get("content-type"), PROBLEM, `${what} is not a problem document`);
-    const [body, again] = await readJson(answer, what);
+    if (hasEmbedderRoutes && !(response.status in UNKNOWN_ROUTE_CODES)) return response;
+    const headers = { ...UNKNOWN_ROUTE_HEADERS, ...response.status === 405 && ALLOW };
+    checkHeaders(response, headers, what);
+    if (method === "HEAD") return response;
+    assert.equal(
+      response.headers.get("content-type"),
+      PROBLEM,
+      `${what} is not a problem document`,
+    );
+    const [body, again] = await readJson(response, what);
     validate("/components/schemas/Problem", body, what);
     assert.equal(
       body.code,
-      NOWHERE[answer.status],
+      UNKNOWN_ROUTE_CODES[response.status],
       `${what} has the wrong code for a path or method that does not exist`,
     );
     return again;
   }
-  const declared = operation.responses[answer.status];
+  const declared = operation.responses[response.status];
   assert.ok(declared, `${what}: the status is not in the document`);
-  const pointer = `/paths/${escaped(route.path)}/${verb}/responses/${answer.status}`;
-  checkHeaders(answer, declared.headers ?? {}, what);
-  if (method === "HEAD") return answer;
-  const type = answer.headers.get("content-type")?.split(";")[0] ?? null;
+  const pointer = `/paths/${escaped(route.path)}/${verb}/responses/${response.status}`;
+  checkHeaders(response, declared.headers ?? {}, what);
+  if (method === "HEAD") return response;
+  const type = response.headers.get("content-type")?.split(";")[0] ?? null;
   const types = Object.keys(declared.content ?? {});
   assert.ok(
     type === null ? types.length === 0 : types.includes(type),
     `${what} has the content type ${type}`,
   );
-  if (!type?.endsWith("json")) return answer;
-  const [body, again] = await readJson(answer, what);
+  if (!type?.endsWith("json")) return response;
+  const [body, again] = await readJson(response, what);
   validate(`${pointer}/content/${escaped(type)}/schema`, body, what);
   if (type === PROBLEM) {
     const codes = Object.keys(declared.content[type].examples);
@@ -117,7 +124,7 @@ export function checkEvent(event: unknown): void {
 function checkHeaders({ headers }: Response, declared: Json, what: string): void {
   const names = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
   for (const name of headers.keys()) {
-    const isKnown = OF_HTTP.includes(name) || names.has(name);
+    const isKnown = UNDECLARED_HEADERS.includes(name) || names.has(name);
     assert.ok(isKnown, `${what}: the header ${name} is not in the document`);
   }
   for (const [name, declaredAs] of names) {
@@ -141,14 +148,14 @@ function validate(pointer: string, value: unknown, what: string): void {
     `${instancePath || "/"} ${message} ${JSON.stringify(params)}`
   );
   assert.fail(
-    [`${what} is not as the document says:`, ...errors, JSON.stringify(value)].join("\n"),
+    [`${what} does not match the document:`, ...errors, JSON.stringify(value)].join("\n"),
   );
 }
 
-async function readJson(answer: Response, what: string): Promise<[Json, Response]> {
-  const text = await answer.text();
+async function readJson(response: Response, what: string): Promise<[Json, Response]> {
+  const text = await response.text();
   try {
-    return [JSON.parse(text), new Response(text, answer)];
+    return [JSON.parse(text), new Response(text, response)];
   } catch {
     assert.fail(`${what} is not JSON: ${text}`);
   }

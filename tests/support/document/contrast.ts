@@ -3,7 +3,7 @@
 import type { Json } from "../gateway/sandbox.ts";
 
 /** The minimum of WCAG 1.4.3, level AA. */
-const ENOUGH = 4.5;
+const MIN_CONTRAST = 4.5;
 
 /** The brightness of the page's background, from 0 to 1. */
 export async function brightness(page: Json): Promise<number> {
@@ -13,7 +13,7 @@ export async function brightness(page: Json): Promise<number> {
 /** The visible texts with too little contrast, each with its contrast. */
 export async function faintTexts(page: Json): Promise<string[]> {
   const { texts } = await page.evaluate(inspect);
-  return texts.filter(({ contrast }: Json) => contrast < ENOUGH)
+  return texts.filter(({ contrast }: Json) => contrast < MIN_CONTRAST)
     .map(({ contrast, text }: Json) => `${contrast.toFixed(2)} ${text}`);
 }
 
@@ -23,15 +23,15 @@ function inspect() {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
   /** Red, green, blue and opacity, each up to 255, for any CSS color. */
-  function pixel(colour: string): number[] {
+  function pixel(color: string): number[] {
     canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
+    canvas.fillStyle = color;
     canvas.fillRect(0, 0, 1, 1);
     return [...canvas.getImageData(0, 0, 1, 1).data];
   }
 
-  function luminance(colour: number[]): number {
-    const [red, green, blue] = colour.map((value) => {
+  function luminance(color: number[]): number {
+    const [red, green, blue] = color.map((value) => {
       const part = value / 255;
       return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
     });
@@ -41,13 +41,13 @@ function inspect() {
   /** The nearest opaque background color. */
   function backgroundOf(element: Json): number[] {
     for (let each = element; each; each = each.parentElement) {
-      const colour = pixel(getComputedStyle(each).backgroundColor);
-      if (colour[3]! > 230) return colour;
+      const color = pixel(getComputedStyle(each).backgroundColor);
+      if (color[3]! > 230) return color;
     }
     return pixel("white");
   }
 
-  function isInSight(element: Json): boolean {
+  function isVisible(element: Json): boolean {
     const { width, top, bottom } = element.getBoundingClientRect();
     return width > 1 && bottom > 0 && top < innerHeight &&
       element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
@@ -58,9 +58,9 @@ function inspect() {
   while (walker.nextNode()) {
     const { parentElement, textContent } = walker.currentNode;
     const text = textContent.trim();
-    if (!text || !isInSight(parentElement)) continue;
-    const colours = [pixel(getComputedStyle(parentElement).color), backgroundOf(parentElement)];
-    const [dark, light] = colours.map(luminance).toSorted((a, b) => a - b);
+    if (!text || !isVisible(parentElement)) continue;
+    const colors = [pixel(getComputedStyle(parentElement).color), backgroundOf(parentElement)];
+    const [dark, light] = colors.map(luminance).toSorted((a, b) => a - b);
     texts.push({ text, contrast: (light! + 0.05) / (dark! + 0.05) });
   }
   return { brightness: luminance(backgroundOf(document.body)), texts };

@@ -30,54 +30,54 @@ export function flattened(document: Json, schema: Json): Json {
     ...all ? [{ isNullable: all.some(isNull) }] : [],
     { ...own, ...only !== undefined && { enum: [only] } },
   ];
-  const nullable = parts.filter(saysWhetherNull);
-  const thing = alternative ? [flattened(document, alternative)] : [];
+  const nullable = parts.filter(declaresNullability);
+  const alternativeParts = alternative ? [flattened(document, alternative)] : [];
   return {
-    ...combine([...thing, ...parts]),
+    ...combine([...alternativeParts, ...parts]),
     ...nullable.length > 0 && { isNullable: nullable.every(isNullable) },
     ...all && !alternative && { alternatives: all.filter(isNotNull).map(named) },
   };
 }
 
-/** Merges parts: if several constrain the same keyword, all constraints count, in any order. */
+/** Merges parts: if several parts constrain the same keyword, all constraints apply. */
 function combine(parts: Json[]): Json {
-  const said = (keyword: string) =>
+  const valuesOf = (keyword: string) =>
     parts.map((part) => part[keyword]).filter((value) => value !== undefined);
   const whole: Json = Object.assign({}, ...parts);
   for (const keyword of [...LOWER_BOUNDS, ...UPPER_BOUNDS]) {
     const strictest = LOWER_BOUNDS.includes(keyword) ? Math.max : Math.min;
-    if (said(keyword).length > 0) whole[keyword] = strictest(...said(keyword));
+    if (valuesOf(keyword).length > 0) whole[keyword] = strictest(...valuesOf(keyword));
   }
   for (const keyword of FORMS) {
-    const forms = [...new Set(said(keyword).flat())];
+    const forms = [...new Set(valuesOf(keyword).flat())];
     if (forms.length > 1) whole[keyword] = forms.sort();
   }
-  const types = said("type").map((type): string[] => [type].flat());
+  const types = valuesOf("type").map((type): string[] => [type].flat());
   if (types.length > 0) whole.type = types.reduce(commonTypes);
-  const enums: Json[][] = said("enum");
+  const enums: Json[][] = valuesOf("enum");
   if (enums.length > 0) {
     whole.enum = enums.reduce((a, b) => a.filter((value) => b.includes(value)));
   }
-  const required = new Set(said("required").flat());
+  const required = new Set(valuesOf("required").flat());
   if (required.size > 0) whole.required = [...required];
-  const items = said("items");
-  if (items.length > 0) whole.items = bothOf(items);
-  const others = said("additionalProperties").filter((each) => each !== true);
+  const items = valuesOf("items");
+  if (items.length > 0) whole.items = intersect(items);
+  const others = valuesOf("additionalProperties").filter((each) => each !== true);
   if (others.length > 0) {
-    whole.additionalProperties = others.includes(false) ? false : bothOf(others);
+    whole.additionalProperties = others.includes(false) ? false : intersect(others);
   }
-  const members = said("properties").flatMap((each) => Object.entries<Json>(each));
+  const members = valuesOf("properties").flatMap((each) => Object.entries<Json>(each));
   if (members.length > 0) {
     const byName = Map.groupBy(members, ([name]) => name);
     whole.properties = Object.fromEntries(
-      [...byName].map(([name, same]) => [name, bothOf(same.map(([, member]) => member))]),
+      [...byName].map(([name, same]) => [name, intersect(same.map(([, member]) => member))]),
     );
   }
   return whole;
 }
 
-/** A schema for values that match all of these. */
-function bothOf(schemas: Json[]): Json {
+/** A schema for values that match all of these schemas. */
+function intersect(schemas: Json[]): Json {
   const different = schemas.filter((schema, index) =>
     schemas.findIndex((each) => isDeepStrictEqual(each, schema)) === index
   );
@@ -95,7 +95,7 @@ function commonTypes(a: string[], b: string[]): string[] {
   ];
 }
 
-/** The schema without its `null` alternative. */
+/** The other alternative of a schema that is one schema or `null`. */
 function onlyAlternative({ oneOf, anyOf = oneOf }: Json): Json {
   return anyOf?.length === 2 && anyOf.some(isNull) ? anyOf.find(isNotNull) : undefined;
 }
@@ -105,7 +105,7 @@ export function componentName(schema: Json): string | undefined {
   return ref && nameOf(ref);
 }
 
-/** The components that it references, directly or through its parts. */
+/** The components that a schema references, directly or through its parts. */
 export function componentsIn(schema: Json): Set<string> {
   const { $ref, allOf = [] } = schema;
   const ref = $ref ?? onlyAlternative(schema)?.$ref;
@@ -144,7 +144,7 @@ function nameOf(ref: string): string {
   return ref.split("/").at(-1)!;
 }
 
-function saysWhetherNull(flat: Json): boolean {
+function declaresNullability(flat: Json): boolean {
   return [flat.isNullable, flat.type, flat.enum].some((each) => each !== undefined);
 }
 

@@ -32,7 +32,7 @@ export async function lintByRedocly(path: string): Promise<string[]> {
   );
 }
 
-/** Uses the library, because the command line takes five times as long; see `onceForEach`. */
+/** Uses the library, because the command line takes five times as long; see `skipPassed`. */
 export async function lintBySpectral(text: string): Promise<string[]> {
   const { Spectral } = await load(SPECTRAL);
   const { extends: base, rules } = await readRules(RULES.spectral);
@@ -56,28 +56,28 @@ async function oasRules(): Promise<Json> {
   const { oas } = await load(SPECTRAL_RULES);
   const rules = Object.entries<Json>(oas.rules).map(([name, rule]) =>
     /^oas3-valid-(media|schema)-example$/.test(name)
-      ? [name, { ...rule, then: { ...rule.then, function: onceForEach(rule.then.function) } }]
+      ? [name, { ...rule, then: { ...rule.then, function: skipPassed(rule.then.function) } }]
       : [name, rule]
   );
   return { ...oas, rules: Object.fromEntries(rules) };
 }
 
-/** Values that passed, in this run or an earlier one. */
-const right = new Set<string>();
+/** Keys of the checks that passed, in this run or an earlier one. */
+const passed = new Set<string>();
 
 /**
  * Spectral resolves references before it checks examples, so it compiles the same schemas again
  * wherever they are used: 26,000 times for 600 different ones. Values that passed are not checked
  * again; failures are reported at each place.
  */
-function onceForEach(check: Json) {
+function skipPassed(check: Json) {
   return function checkOnce(value: unknown, options: unknown, context: Json) {
     // Requests and responses require different members.
     const direction = context.path.find((part: Json) => /^(requestBody|responses)$/.test(part));
     const key = JSON.stringify([direction, options, value]);
-    if (right.has(key)) return;
+    if (passed.has(key)) return;
     const problems = check(value, options, context);
-    if (!problems?.length) right.add(key);
+    if (!problems?.length) passed.add(key);
     return problems;
   };
 }

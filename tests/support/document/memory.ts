@@ -11,24 +11,24 @@ const THOUSANDS = 10;
 
 const { gc } = globalThis as unknown as { gc(): void };
 
-// Only the routes of the document: the whole app of a test keeps its log in memory.
+// Requests go only to the routes of the document: the app of a test keeps its log in memory.
 await using app = await openApp({ databaseUrl: "postgres://127.0.0.1/none" });
 const { document } = app;
 const reference = createReference({ document, basePath: "", developmentKey: null });
-const held: number[] = [];
+const usedBytes: number[] = [];
 for (let thousand = 0; thousand < THOUSANDS; thousand++) {
   for (let n = 0; n < 1000; n++) {
     const headers: HeadersInit = n % 2 === 0 ? { "Accept-Encoding": "gzip" } : {};
-    const answer = await reference.request("/openapi.json/", { headers });
-    if (answer.status !== 200) throw new Error(`${answer.status}`);
-    await answer.arrayBuffer();
+    const response = await reference.request("/openapi.json/", { headers });
+    if (response.status !== 200) throw new Error(`${response.status}`);
+    await response.arrayBuffer();
   }
-  held.push(await heldMemory());
+  usedBytes.push(await measureUsedMemory());
 }
-console.log(JSON.stringify(held));
+console.log(JSON.stringify(usedBytes));
 
 /** Objects with finalizers are freed one event loop turn after their collection. */
-async function heldMemory(): Promise<number> {
+async function measureUsedMemory(): Promise<number> {
   for (let turn = 0; turn < 3; turn++) {
     gc();
     await delay(0);

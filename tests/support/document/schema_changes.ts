@@ -22,7 +22,7 @@ export interface SchemaChange {
   /** A component and the path in it, such as `Payment.actions[].url`. */
   subject: string;
   what: string;
-  /** How many components enclose it. */
+  /** How many components enclose the changed part. */
   depth: number;
 }
 
@@ -31,15 +31,21 @@ const STRUCTURE = [
   ...["oneOf", "anyOf", "additionalProperties"],
 ];
 /** Keywords without effect on requests and responses. */
-const WORDS = ["description", "title", "example", "examples", "deprecated", "discriminator"];
+const ANNOTATIONS = ["description", "title", "example", "examples", "deprecated", "discriminator"];
 /** The keywords that are compared. A test checks that the document uses no others. */
-export const KNOWN_KEYWORDS = [...LOWER_BOUNDS, ...UPPER_BOUNDS, ...FORMS, ...STRUCTURE, ...WORDS];
+export const KNOWN_KEYWORDS = [
+  ...LOWER_BOUNDS,
+  ...UPPER_BOUNDS,
+  ...FORMS,
+  ...STRUCTURE,
+  ...ANNOTATIONS,
+];
 
 interface At {
   subject: string;
   depth: number;
   /** The enclosing components, old and new, so that recursive ones are compared once. */
-  around: string[];
+  enclosing: string[];
 }
 
 /** Both schemas may reference components of their own document. */
@@ -47,10 +53,10 @@ export function schemaChanges(
   [released, before]: [Json, Json],
   [current, after]: [Json, Json],
   sender: Sender,
-  around: At["around"] = [],
+  enclosing: At["enclosing"] = [],
 ): SchemaChange[] {
   const changes: SchemaChange[] = [];
-  compare(before, after, { subject: "body", depth: 0, around });
+  compare(before, after, { subject: "body", depth: 0, enclosing });
   return changes;
 
   function compare(before: Json, after: Json, at: At): void {
@@ -58,8 +64,8 @@ export function schemaChanges(
     const pair = [before, after].map((schema) => [...componentsIn(schema)].sort()).join(" ");
     const place = {
       ...at,
-      ...name && { subject: name, depth: at.around.length },
-      ...pair !== NO_COMPONENTS && { around: [...at.around, pair] },
+      ...name && { subject: name, depth: at.enclosing.length },
+      ...pair !== NO_COMPONENTS && { enclosing: [...at.enclosing, pair] },
     };
     const was = flattened(released, before);
     const is = flattened(current, after);
@@ -73,14 +79,14 @@ export function schemaChanges(
       reportHere("may not be null now");
     }
     if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
-    if (at.around.includes(pair)) return;
+    if (at.enclosing.includes(pair)) return;
     if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
     // A change between one schema and alternatives is fully reported by then.
     if (!was.alternatives !== !is.alternatives) return;
     const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
     // A schema with alternatives needs no type, because each alternative has its own.
-    const isSaid = !was.alternatives || (typesOf(was) !== null && typesOf(is) !== null);
-    if (isSaid && !isWithin(typesOf(narrow), typesOf(wide))) {
+    const areTypesComparable = !was.alternatives || (typesOf(was) !== null && typesOf(is) !== null);
+    if (areTypesComparable && !isWithin(typesOf(narrow), typesOf(wide))) {
       return reportHere(`type was ${typesOf(was) ?? "any"}, is ${typesOf(is) ?? "any"}`);
     }
     compareValues(was, is, report);
@@ -130,7 +136,7 @@ export function schemaChanges(
       }
       const [before, after] = [required.was.includes(name), required.is.includes(name)];
       if (sender === "caller" && after && !before) report("required now", subject);
-      if (sender === "service" && before && !after) report("no longer always there", subject);
+      if (sender === "service" && before && !after) report("no longer always present", subject);
       compare(member, now, { ...at, subject });
     }
     for (const name of required.is) {
@@ -156,15 +162,15 @@ export function schemaChanges(
     if (!was.alternatives) {
       // Null was compared before. Keywords next to the alternatives apply to each of them.
       const { alternatives, ...common } = is;
-      const isStillTaken = sender === "caller" &&
+      const isStillAccepted = sender === "caller" &&
         alternatives.some(([, each]: [string, Json]) => {
           const [before, after] = [{ ...was, isNullable: false }, { ...common, allOf: [each] }];
-          return schemaChanges([released, before], [current, after], sender, at.around)
+          return schemaChanges([released, before], [current, after], sender, at.enclosing)
             .length === 0;
         });
-      if (!isStillTaken) report("was one thing, is one of several");
+      if (!isStillAccepted) report("was one schema, is one of several");
     } else if (!is.alternatives) {
-      report("was one of several, is one thing");
+      report("was one of several, is one schema");
     } else {
       for (const [name, schema] of was.alternatives) {
         const now = new Map<string, Json>(is.alternatives).get(name);
@@ -175,7 +181,7 @@ export function schemaChanges(
   }
 }
 
-/** The name of two schemas that reference no component. */
+/** The value of `pair` for two schemas that reference no component. */
 const NO_COMPONENTS = " ";
 
 type Report = (what: string, subject?: string) => void;

@@ -6,7 +6,7 @@ import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
-import { askService } from "../client.ts";
+import { callService } from "../client.ts";
 import { checkEvent } from "../document/contract.ts";
 import { until } from "../until.ts";
 
@@ -28,7 +28,7 @@ export interface Follower extends AsyncDisposable {
   heartbeats(): number;
   /** How the stream ended: normally (`ended`), or with an error (`broken`). */
   ended: Promise<"ended" | "broken">;
-  /** Waits until so many events have arrived. */
+  /** Waits until this many events have arrived. */
   untilReceived(count: number): Promise<StreamMessage[]>;
   /** Disconnects. */
   close(): Promise<void>;
@@ -40,20 +40,20 @@ export interface FollowOptions {
   query?: string;
 }
 
-type Ask = (path: string, init: RequestInit) => Promise<Response>;
+type SendRequest = (path: string, init: RequestInit) => Promise<Response>;
 
 /** Opens a stream as the owner of a key, at an app or at a URL. */
 export async function follow(
-  where: TestApp | string,
+  target: TestApp | string,
   key: string,
   { after, query = "" }: FollowOptions = {},
 ): Promise<Follower> {
-  const ask: Ask = typeof where === "string"
-    ? (path, init) => askService(where + path, init)
-    : async (path, init) => await where.request(path, init);
+  const send: SendRequest = typeof target === "string"
+    ? (path, init) => callService(target + path, init)
+    : async (path, init) => await target.request(path, init);
   const headers = new Headers({ Authorization: `Bearer ${key}` });
   if (after) headers.set("Last-Event-ID", after);
-  const response = await ask(`/events/stream/${query}`, { headers });
+  const response = await send(`/events/stream/${query}`, { headers });
   if (response.status !== 200) assert.fail(await response.text());
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const reader = response.body!.getReader();
@@ -70,14 +70,14 @@ export async function follow(
         if (done) return "ended";
         const blocks = (text + decoder.decode(value, { stream: true })).split("\n\n");
         text = blocks.pop()!;
-        for (const block of blocks) take(block);
+        for (const block of blocks) parseBlock(block);
       }
     } catch {
       return "broken";
     }
   }
 
-  function take(block: string): void {
+  function parseBlock(block: string): void {
     if (block === ":") heartbeats++;
     else if (block.startsWith("id: ")) {
       const match = block.match(/^id: (\S+)(?:\nevent: (\S+)\ndata: ([^\n]+))?$/);
@@ -152,7 +152,7 @@ export interface WrittenEvent {
   bytes?: number;
 }
 
-/** Writes an event without a change and without a notification. */
+/** Inserts only the row of an event: no record changes, and the service is not notified. */
 export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): Promise<string> {
   const { name = "payment_settled", userId = null, resourceId = randomUUID() } = event;
   const { sequence = 1, bytes = 0 } = event;

@@ -19,6 +19,8 @@ export interface ReceivedWebhook {
 }
 
 /**
+ * A response of the receiver:
+ *
  * - an object: this status (default 200) with this body and these headers. A redirect is
  *   `{ status: 307, headers: { location } }`.
  * - `raw`: these bytes and nothing after them; the connection stays open.
@@ -59,7 +61,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
   const received: ReceivedWebhook[] = [];
   const open = new Set<Deno.Conn>();
   const running = new Set<Promise<void>>();
-  const over = Promise.withResolvers<"close">();
+  const closing = Promise.withResolvers<"close">();
   let accepted = 0;
   let respond: Respond = () => ({});
   let listener: Deno.Listener<Deno.Conn> | null = listen(0);
@@ -92,7 +94,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
       for await (const request of readRequests(connection)) {
         const webhook = { ...request, number: received.length + 1, connection: number };
         received.push(webhook);
-        const answer = await Promise.race([respond(webhook), over.promise]);
+        const answer = await Promise.race([respond(webhook), closing.promise]);
         if (!await write(connection, answer)) break;
       }
     } catch {
@@ -122,7 +124,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
       listener ??= listen(port);
     },
     async [Symbol.asyncDispose]() {
-      over.resolve("close");
+      closing.resolve("close");
       receiver.down();
       await Promise.all(running);
     },
@@ -140,7 +142,7 @@ type Request = Omit<ReceivedWebhook, "number" | "connection">;
 async function* readRequests(connection: Deno.Conn): AsyncGenerator<Request> {
   let bytes: Uint8Array = new Uint8Array();
   const chunk = new Uint8Array(16_384);
-  async function more(): Promise<boolean> {
+  async function readMore(): Promise<boolean> {
     const length = await connection.read(chunk);
     if (length !== null) bytes = Buffer.concat([bytes, chunk.subarray(0, length)]);
     return length !== null;
@@ -148,7 +150,7 @@ async function* readRequests(connection: Deno.Conn): AsyncGenerator<Request> {
 
   while (true) {
     const headEnd = () => Buffer.from(bytes).indexOf("\r\n\r\n");
-    while (headEnd() === -1) if (!await more()) return;
+    while (headEnd() === -1) if (!await readMore()) return;
     const end = headEnd();
     const [first = "", ...lines] = decoder.decode(bytes.subarray(0, end)).split("\r\n");
     const headers = Object.fromEntries(lines.map((line) => {
@@ -156,7 +158,7 @@ async function* readRequests(connection: Deno.Conn): AsyncGenerator<Request> {
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     }));
     const bodyEnd = end + 4 + Number(headers["content-length"] ?? 0);
-    while (bytes.length < bodyEnd) if (!await more()) return;
+    while (bytes.length < bodyEnd) if (!await readMore()) return;
     const [method = "", path = ""] = first.split(" ");
     yield { method, path, headers, body: bytes.slice(end + 4, bodyEnd) };
     bytes = bytes.slice(bodyEnd);

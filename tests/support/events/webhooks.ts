@@ -27,7 +27,7 @@ export type EndpointWithSecret = z.output<typeof WebhookEndpointWithSecretSchema
 export type Delivery = z.output<typeof WebhookDeliverySchema>;
 export type ReceivedEvent = z.output<typeof EventSchema>;
 
-/** Stops a test in which a job is due again and again. */
+/** Limits the rounds of a test in which a job is always due again. */
 const MAX_ROUNDS = 10;
 
 export interface TestWebhooks extends TestPayments {
@@ -123,7 +123,7 @@ export function receivedNames(received: readonly ReceivedWebhook[], resourceId: 
   return received.map(eventIn).filter(({ data }) => data.id === resourceId).map(({ name }) => name);
 }
 
-/** Without verifying the signature. */
+/** The event of a webhook; does not verify the signature. */
 export function eventIn({ body }: ReceivedWebhook): ReceivedEvent {
   return parseEvent(JSON.parse(new TextDecoder().decode(body)));
 }
@@ -133,11 +133,11 @@ function parseEvent(parsedJson: unknown): ReceivedEvent {
   return EventSchema.parse(parsedJson);
 }
 
-/** Whether it is signed with this secret at its own timestamp, which may be far from now. */
+/** Whether the webhook is signed with this secret at its own timestamp, which may be old. */
 export function isSignedWith(secret: string, { headers, body }: ReceivedWebhook): boolean {
-  const at = new Date(Number(headers["webhook-timestamp"]) * 1_000);
+  const signedAt = new Date(Number(headers["webhook-timestamp"]) * 1_000);
   const text = Buffer.from(body).toString();
-  const signature = new Webhook(secret).sign(headers["webhook-id"]!, at, text);
+  const signature = new Webhook(secret).sign(headers["webhook-id"]!, signedAt, text);
   return headers["webhook-signature"]!.split(" ").includes(signature);
 }
 

@@ -10,7 +10,7 @@ type Intercept = (pass: () => Promise<Response>) => Response | Promise<Response>
 
 /** A request or response that the proxy holds. */
 export interface Held {
-  /** Resolves when the proxy has it; rejects if it does not come in time. */
+  /** Resolves when the proxy holds it; rejects if it does not arrive in time. */
   readonly arrived: Promise<void>;
   release(): void;
 }
@@ -18,7 +18,7 @@ export interface Held {
 export interface GatewayProxy {
   /** All requests so far. */
   received: Received[];
-  /** Those other than GET, as `POST /v2/charge`. */
+  /** All requests so far other than GET, as `POST /v2/charge`. */
   writes(): string[];
   /** Intercepts the next call whose method and path match. */
   once(call: RegExp, intercept: Intercept): void;
@@ -109,11 +109,11 @@ async function forward(base: string, { method, target, headers, body }: Received
     body: method === "GET" ? undefined : body,
   });
   const text = await answer.text().catch(() => null);
-  return text === null ? cut() : new Response(text, answer);
+  return text === null ? truncatedResponse() : new Response(text, answer);
 }
 
 /** A truncated response is passed on as a truncated response. */
-function cut(): Response {
+function truncatedResponse(): Response {
   const body = new ReadableStream({ start: (controller) => controller.close() });
   return new Response(body, { headers: { "Content-Length": "1000" } });
 }

@@ -16,7 +16,7 @@ export interface Relay extends FakeGateway {
   target: string;
   /** Handles each call; forwards it by default. */
   intercept: Intercept;
-  /** All calls so far, as `POST /v2/charge`, without ids. */
+  /** All calls so far, as `POST /v2/charge`; ids in `/v2/` paths are replaced by `:id`. */
   asked(): string[];
   /** The number of these calls. */
   times(call: string): number;
@@ -29,7 +29,7 @@ export interface Relay extends FakeGateway {
 }
 
 export interface Held {
-  /** Resolves when the call is held; rejects if it does not come in time. */
+  /** Resolves when the call is held; rejects if it does not arrive in time. */
   readonly arrived: Promise<void>;
   release(): void;
 }
@@ -82,7 +82,7 @@ async function pass({ target }: Relay, request: Received): Promise<Response> {
   const answer = await fetch(target + request.target, {
     method,
     headers: [...headers].filter(([name]) => !CONNECTION_HEADERS.includes(name)),
-    // Deno's fetch does not send a stream a second time when a connection breaks.
+    // Deno's fetch resends a text, but not a stream, when a connection breaks.
     body: method === "GET" ? null : ReadableStream.from([new TextEncoder().encode(body)]),
   });
   return new Response(answer.body, { status: answer.status, headers: answer.headers });

@@ -1,4 +1,4 @@
-/** A sandbox for tests: the merchant's calls, and a receiver of its webhooks. */
+/** A sandbox for tests, with the calls of a merchant and a receiver of its webhooks. */
 
 import assert from "node:assert/strict";
 import { DEFAULT_KEYS, type SandboxOptions, startSandbox } from "../../../sandbox/sandbox.ts";
@@ -244,7 +244,7 @@ export function merge(base: Json, more: Json): Json {
   return merged;
 }
 
-/** Links and activates a GoPay account; returns what a charge needs. */
+/** Links and activates a GoPay account; returns the fields that a charge needs. */
 export async function linkedAccount(
   box: TestSandbox,
   phone_number = "8123456789",
@@ -258,7 +258,7 @@ export async function linkedAccount(
   return { account_id, payment_option_token: metadata.payment_options[0].token };
 }
 
-/** A saved card, as subscriptions need it. */
+/** Saves a card and returns its token, which subscriptions need. */
 export async function savedCard(box: TestSandbox, card_number = ACCEPTED_CARD): Promise<string> {
   const query = new URLSearchParams({
     client_key: CLIENT_KEY,

@@ -1,7 +1,7 @@
 /** The fenced blocks of a guide, and how each is tested. */
 
 /**
- * The words after the fence decide:
+ * The words after the fence say how a block is tested:
  *
  * - `sh`: it is run.
  * - `sh another-terminal`: it runs in the background until the guide ends.
@@ -50,5 +50,7 @@ function purpose(language: string, word: string, rest: string, line: number) {
     return { kind: "file" as const, name: word };
   }
   if (SHOWN.includes(language) && word === "") return { kind: "shown" as const };
-  throw new Error(`line ${line}: the block is neither run nor an output, and has no reason`);
+  throw new Error(
+    `line ${line}: the block is neither run nor an output; mark it as "not-run REASON"`,
+  );
 }

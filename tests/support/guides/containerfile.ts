@@ -1,4 +1,4 @@
-/** Builds an image from the Containerfile without a container engine, in a folder of the test. */
+/** Runs the instructions of the Containerfile in a folder, without a container engine. */
 
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { PROJECT } from "../project.ts";
 import { DOWNLOAD_ENV, environment } from "../service.ts";
 
 export interface Image {
-  /** The folder that stands for the root of the file system. */
+  /** The folder that is the root of the image's file system. */
   root: string;
   /** The working directory of its command. */
   workdir: string;
@@ -32,11 +32,11 @@ export async function buildImage(root: string): Promise<Image> {
 
 /** The environment of a process in the image. */
 export function imageEnvironment({ root, env }: Image): Record<string, string> {
-  const inside = Object.entries(env).map(([name, value]) => [
+  const variables = Object.entries(env).map(([name, value]) => [
     name,
     value.startsWith("/") ? join(root, value) : value,
   ]);
-  return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(inside) };
+  return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(variables) };
 }
 
 /** The paths that `.containerignore` includes again after its first line excludes everything. */

@@ -11,8 +11,8 @@ import { openShell } from "./shell.ts";
 
 export const GUIDES = join(PROJECT, "docs");
 
-/** Every guide assumes the setup of this one. */
-const FIRST = "README.md";
+/** The guide with the setup that all other guides assume. */
+const SETUP = "README.md";
 
 export interface GuideBlock {
   guide: string;
@@ -30,44 +30,44 @@ export async function readGuide(guide: string): Promise<GuideBlock[]> {
   return blocks.map((block) => ({ guide, block }));
 }
 
-/** Runs a guide and compares every output it shows. An error status must be shown by the guide. */
+/** Runs a guide and compares every output that it shows; requests fail only where it says so. */
 export async function runGuide(guide: string, service: Service, dataDir: string): Promise<void> {
-  const before = guide === FIRST ? [] : await readGuide(FIRST);
+  const before = guide === SETUP ? [] : await readGuide(SETUP);
   const blocks = [...before, ...await readGuide(guide)];
-  const inPlace = substitute(service, dataDir, [freePort(), freePort()]);
+  const adapt = createSubstitution(service, dataDir, [freePort(), freePort()]);
   await using shell = await openShell(service, dataDir);
   const background: (() => Promise<void>)[] = [];
   for (const [index, { guide, block }] of blocks.entries()) {
-    const text = inPlace(block.text);
+    const text = adapt(block.text);
     const where = `docs/${guide}, line ${block.line}`;
     if (block.kind === "file") await shell.run(`cat > ${block.name} <<'END'\n${text}END`, where);
     if (block.kind !== "run") continue;
     const next = blocks[index + 1]?.block;
-    const shown = next?.kind === "output" ? { ...next, text: inPlace(next.text) } : null;
+    const shown = next?.kind === "output" ? { ...next, text: adapt(next.text) } : null;
     if (block.isBackground) {
       const output = await shell.runInBackground(text, where);
       if (shown) background.push(() => waitFor(shown, output, where));
     } else {
-      const { answered, refusals } = await shell.run(text, where);
-      explained(where, () => {
-        if (shown) assertShown(shown.format, shown.text, answered);
-        for (const status of refusals) {
-          const isAnnounced = shown && announces(shown.text, status);
-          assert.ok(isAnnounced, `A request failed: ${status}\n${answered}`);
+      const { output, errorStatuses } = await shell.run(text, where);
+      withPlace(where, () => {
+        if (shown) assertShown(shown.format, shown.text, output);
+        for (const status of errorStatuses) {
+          const isShown = shown && showsStatus(shown.text, status);
+          assert.ok(isShown, `A request failed: ${status}\n${output}`);
         }
       });
     }
   }
-  for (const isShown of background) await isShown();
+  for (const waitForOutput of background) await waitForOutput();
 }
 
-/** Whether the text shows this status, and not only an amount with the same digits. */
-export function announces(shown: string, status: string): boolean {
+/** Whether the text shows this status; an amount with the same digits does not count. */
+export function showsStatus(shown: string, status: string): boolean {
   return new RegExp(`(?<![\\w.])${status}(?!\\.?\\w)`).test(shown);
 }
 
-/** Replaces the URLs and the folder in a guide with those of the running service. */
-function substitute(service: Service, dataDir: string, [receiver, sandbox]: number[]) {
+/** Replaces the URLs, ports and folder in a guide with those of the running service. */
+function createSubstitution(service: Service, dataDir: string, [receiver, sandbox]: number[]) {
   return (text: string) =>
     text.replaceAll("http://127.0.0.1:8000", service.url)
       .replaceAll("http://127.0.0.1:8001", service.sandbox)
@@ -76,7 +76,7 @@ function substitute(service: Service, dataDir: string, [receiver, sandbox]: numb
       .replaceAll(".data/", `${dataDir}/`);
 }
 
-function explained(where: string, check: () => void): void {
+function withPlace(where: string, check: () => void): void {
   try {
     check();
   } catch (error) {
@@ -90,18 +90,18 @@ async function waitFor(
   output: () => Promise<string>,
   where: string,
 ): Promise<void> {
-  let said = "";
+  let actual = "";
   const isShown = async () => {
-    said = await output();
+    actual = await output();
     try {
-      assertShown(shown.format, shown.text, said);
+      assertShown(shown.format, shown.text, actual);
       return true;
     } catch {
       return false;
     }
   };
-  await until("the other terminal shows it", isShown)
-    .catch(() => explained(where, () => assertShown(shown.format, shown.text, said)));
+  await until("the other terminal shows the output", isShown)
+    .catch(() => withPlace(where, () => assertShown(shown.format, shown.text, actual)));
 }
 
 function freePort(): number {

@@ -1,14 +1,14 @@
-/** Compares an output with what a guide shows, which can be abbreviated. */
+/** Compares an output with the output that a guide shows, which can be abbreviated. */
 
 import assert from "node:assert/strict";
 
 /** Matches anything: in a line, in a string, or any number of lines if it is a line of its own. */
 const ANYTHING = "…";
 
-export function assertShown(format: "json" | "text", shown: string, answered: string): void {
-  const said = answered.replace(/[ \r]+$/gm, "");
-  if (format === "text") assert.match(`${said.trim()}\n`, textPattern(shown.trim()));
-  else assertMember(JSON.parse(shown), parse(said), "");
+export function assertShown(format: "json" | "text", shown: string, output: string): void {
+  const trimmed = output.replace(/[ \r]+$/gm, "");
+  if (format === "text") assert.match(`${trimmed.trim()}\n`, textPattern(shown.trim()));
+  else assertMember(JSON.parse(shown), parse(trimmed), "");
 }
 
 function parse(text: string): unknown {
@@ -21,7 +21,7 @@ function parse(text: string): unknown {
 
 /** Members that the guide shows must exist with these values; others may exist. */
 function assertMember(shown: unknown, actual: unknown, path: string): void {
-  const where = `${path || "the answer"} is ${JSON.stringify(actual)}`;
+  const where = `${path || "the output"} is ${JSON.stringify(actual)}`;
   if (typeof shown === "string" && shown.includes(ANYTHING)) {
     assert.ok(actual !== null && actual !== undefined, where);
     assert.match(String(actual), new RegExp(`^${linePattern(shown)}$`, "s"), where);
@@ -41,7 +41,7 @@ function assertMember(shown: unknown, actual: unknown, path: string): void {
   }
 }
 
-/** Each line includes its end, so that `…` can also match no line. */
+/** Each line includes its line break, so that `…` can also match zero lines. */
 function textPattern(shown: string): RegExp {
   const lines = shown.split("\n").map((line) =>
     line === ANYTHING ? "(?:.*\n)*?" : `${linePattern(line)}\n`

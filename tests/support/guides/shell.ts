@@ -6,11 +6,12 @@ import { PROJECT } from "../project.ts";
 import { environment, type Service } from "../service.ts";
 import { inTime, until } from "../until.ts";
 
-const PATIENCE_MS = 40_000;
+const BLOCK_TIMEOUT_MS = 40_000;
 
 export interface Shell extends AsyncDisposable {
-  run(text: string, where: string): Promise<{ answered: string; refusals: string[] }>;
-  /** Starts it and waits for its first output; returns a function that reads the output so far. */
+  /** Also returns the status codes of failed requests. */
+  run(text: string, where: string): Promise<{ output: string; errorStatuses: string[] }>;
+  /** Starts the block and waits for its first output; returns a function that reads the output so far. */
   runInBackground(text: string, where: string): Promise<() => Promise<string>>;
 }
 
@@ -44,11 +45,11 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
   const file = (name: string) => join(folder, name);
   const read = (name: string) => Deno.readTextFile(file(name)).catch(() => "");
   /** Whether the shell has ended because the block failed. */
-  async function ends(where: string): Promise<boolean> {
+  async function hasEnded(where: string): Promise<boolean> {
     try {
-      return (await inTime(`${where} has run`, done.read(), PATIENCE_MS)).done;
+      return (await inTime(`${where} has run`, done.read(), BLOCK_TIMEOUT_MS)).done;
     } catch (error) {
-      // Otherwise disposing would wait for it forever.
+      // Otherwise disposing would wait for the shell forever.
       process.kill("SIGTERM");
       throw error;
     }
@@ -59,10 +60,10 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
     async run(text, where) {
       // Otherwise a program that reads standard input would consume the next blocks.
       await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
-      const isOver = await ends(where);
-      const [answered, errors] = [await read(".out"), await read(".err")];
-      assert.ok(!isOver, `${where} failed:\n${answered}\n${errors}`);
-      return { answered, refusals: errors.match(/(?<=answered )[45]\d\d/g) ?? [] };
+      const hasFailed = await hasEnded(where);
+      const [output, errors] = [await read(".out"), await read(".err")];
+      assert.ok(!hasFailed, `${where} failed:\n${output}\n${errors}`);
+      return { output, errorStatuses: errors.match(/(?<=answered )[45]\d\d/g) ?? [] };
     },
     async runInBackground(text, where) {
       const name = `.background-${crypto.randomUUID()}`;
@@ -72,7 +73,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
           file(name)
         } 2>&1 & background="$background $!"; set +m; echo done\n`,
       );
-      await ends(where);
+      await hasEnded(where);
       await until(`${where} has output`, async () => await read(name) !== "");
       return () => read(name);
     },

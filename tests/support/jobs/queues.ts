@@ -22,7 +22,7 @@ export interface TestQueue extends Instance {
   open(options?: Partial<TestQueueOptions>): Promise<OpenJobQueue>;
 }
 
-/** With its own database: an open queue gets all its jobs. */
+/** Has its own database, because an open queue receives all jobs of its database. */
 export async function openQueue(queue: Queue): Promise<TestQueue> {
   const databaseUrl = await createDatabase();
   await setUpQueue(databaseUrl, queue);

@@ -1,4 +1,4 @@
-/** An instance in its own process that runs a scheduled entry at the times it is sent; to be killed. */
+/** A process that a test kills. It runs a scheduled entry at each time that it gets by stdin. */
 
 import { tick } from "../../../core/jobs/schedule.ts";
 import { openInstance } from "./jobs.ts";
@@ -7,23 +7,23 @@ const [databaseUrl, name] = Deno.args;
 const instance = openInstance({ databaseUrl: databaseUrl! });
 
 /** Lines such as `1767268800000 quick`; a tick with `hang` never ends. */
-async function* orders() {
+async function* readTicks() {
   let rest = "";
   for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + text).split("\n");
     rest = lines.pop()!;
-    for (const line of lines) yield line.split(" ") as [time: string, manner: string];
+    for (const line of lines) yield line.split(" ") as [time: string, mode: string];
   }
 }
 
 console.log("ready");
-for await (const [time, manner] of orders()) {
+for await (const [time, mode] of readTicks()) {
   await tick({ ...instance, clock: () => Number(time) }, {
     name: name!,
     cron: "* * * * *",
     run() {
       console.log(`begun ${time}`);
-      return manner === "hang" ? new Promise(() => {}) : Promise.resolve(time);
+      return mode === "hang" ? new Promise(() => {}) : Promise.resolve(time);
     },
   });
   console.log(`over ${time}`);

@@ -30,7 +30,7 @@ export const ASYNC_OPERATIONS = [
   },
 ];
 
-export async function accepted(response: Response): Promise<Job> {
+export async function parseAcceptedJob(response: Response): Promise<Job> {
   const text = await response.text();
   assert.equal(response.status, 202, text);
   assert.equal(response.headers.get("Preference-Applied"), "respond-async");
@@ -51,7 +51,7 @@ export async function sendAsyncAndRun(
   { path, body }: Pick<Prepared, "path" | "body">,
   headers = {},
 ): Promise<Job> {
-  const { id } = await accepted(await payments.post(path, body, { ...ASYNC, ...headers }));
+  const { id } = await parseAcceptedJob(await payments.post(path, body, { ...ASYNC, ...headers }));
   await runDueJobs(payments.app);
   return await readJob(payments, id);
 }
@@ -61,7 +61,10 @@ export async function rowOf({ app }: RelayedPayments, id: string): Promise<Gatew
 }
 
 /** Puts the job into the state it has if its worker crashed just before storing the result. */
-export async function loseResult({ databaseUrl }: RelayedPayments, id: string): Promise<void> {
+export async function simulateCrashBeforeResult(
+  { databaseUrl }: RelayedPayments,
+  id: string,
+): Promise<void> {
   await runSql(
     databaseUrl,
     `update gateway.jobs set status = 'running', lease_until = 'epoch', result = null

@@ -13,10 +13,7 @@ interface StoredPayment extends Omit<GatewayPayment, "items"> {
   events: GatewayEvent[];
 }
 
-/**
- * Compares the latest few hundred payments and transactions.
- * No request or job may be running meanwhile.
- */
+/** Compares the latest 300 payments with the transactions. No request or job may run meanwhile. */
 export async function assertPaymentsMatchGateway(
   database: Database,
   sandbox: TestSandbox,
@@ -30,8 +27,8 @@ export async function assertPaymentsMatchGateway(
   }
   for (const { id, order_id, transaction_status } of byTransaction.get(null) ?? []) {
     assert.equal(transaction_status, "failure", `${order_id} has no transaction`);
-    const made = transactions.filter(({ metadata }) => metadata.payment_ref === id);
-    assert.deepEqual(made, [], "a failed charge has no transaction");
+    const found = transactions.filter(({ metadata }) => metadata.payment_ref === id);
+    assert.deepEqual(found, [], "a failed charge has no transaction");
   }
   payments.forEach(assertConsistent);
 }
@@ -67,7 +64,7 @@ function fieldsAtGateway(transaction: Json) {
 
 function fieldsStored(payment: StoredPayment): ReturnType<typeof fieldsAtGateway> {
   const { id, order_id, transaction_status, fraud_status, captured_amount } = payment;
-  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+  const succeeded = payment.refunds.filter(({ status }) => status === "succeeded");
   return {
     id,
     order_id,
@@ -75,7 +72,7 @@ function fieldsStored(payment: StoredPayment): ReturnType<typeof fieldsAtGateway
     fraud_status,
     captured_amount: captured_amount === null ? null : formatMoney(captured_amount),
     refunded_amount: formatMoney(payment.refunded_amount),
-    refunds: made.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
+    refunds: succeeded.map(({ refund_key, amount }) => [refund_key, formatMoney(amount)]).sort(),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Json } from "../gateway/sandbox.ts";
 import { until } from "../until.ts";
 
 export interface Operation {
-  /** The sandbox's name for it. */
+  /** The name of the operation in the sandbox. */
   name: "charge" | "cancel" | "expire" | "capture" | "refund";
   /** The gateway call it makes, in the notation of the relay. */
   call: string;
@@ -19,7 +19,7 @@ export interface Operation {
   prepare(payments: TestPayments): Promise<Prepared>;
   /** The payment in the response body. */
   paymentIn(answer: Json): Payment;
-  /** How often the gateway performed it on a transaction. */
+  /** How often the gateway performed the operation on a transaction. */
   timesDone(transaction: Json): number;
 }
 
@@ -46,7 +46,7 @@ export const OPERATIONS: Operation[] = [
     name: "cancel",
     call: "POST /v2/:id/cancel",
     status: 200,
-    prepare: async (payments) => on(await payments.charge("bca"), "cancel", {}),
+    prepare: async (payments) => actionOn(await payments.charge("bca"), "cancel", {}),
     paymentIn: (payment) => payment,
     timesDone: ({ transaction_status }) => Number(transaction_status === "cancel"),
   },
@@ -54,7 +54,7 @@ export const OPERATIONS: Operation[] = [
     name: "expire",
     call: "POST /v2/:id/expire",
     status: 200,
-    prepare: async (payments) => on(await payments.charge("bca"), "expire", {}),
+    prepare: async (payments) => actionOn(await payments.charge("bca"), "expire", {}),
     paymentIn: (payment) => payment,
     timesDone: ({ transaction_status }) => Number(transaction_status === "expire"),
   },
@@ -63,7 +63,7 @@ export const OPERATIONS: Operation[] = [
     call: "POST /v2/capture",
     status: 200,
     prepare: async (payments) =>
-      on(await payments.charge("card_auth"), "capture", { amount: 40_000 }),
+      actionOn(await payments.charge("card_auth"), "capture", { amount: 40_000 }),
     paymentIn: (payment) => payment,
     timesDone: ({ transaction_status, gross_amount }) =>
       Number(transaction_status === "capture" && gross_amount === "40000.00"),
@@ -73,13 +73,13 @@ export const OPERATIONS: Operation[] = [
     call: "POST /v2/:id/refund",
     status: 200,
     prepare: async (payments) =>
-      on(await payments.paid("gopay"), "refund", { amount: 10_000, reason: "Out of stock" }),
+      actionOn(await payments.paid("gopay"), "refund", { amount: 10_000, reason: "Out of stock" }),
     paymentIn: ({ payment }) => payment,
     timesDone: ({ refunds = [] }) => refunds.length,
   },
 ];
 
-function on({ id, order_id }: Payment, action: string, body: Json): Prepared {
+function actionOn({ id, order_id }: Payment, action: string, body: Json): Prepared {
   return { path: `/payments/${id}/${action}/`, body, orderId: order_id };
 }
 
@@ -87,7 +87,7 @@ export function operationOf(name: Operation["name"]): Operation {
   return OPERATIONS.find((each) => each.name === name)!;
 }
 
-/** How often the gateway performed it, over all transactions of the order. */
+/** How often the gateway performed the operation, over all transactions of the order. */
 export async function timesDone(
   payments: TestPayments,
   operation: Operation,
@@ -108,22 +108,22 @@ export interface FaultyRequest {
 }
 
 /**
- * Sends a request whose gateway call hits the fault.
- * With `no_answer`, the call's deadline passes once the gateway has received it.
+ * Sends a request and makes its gateway call fail.
+ * With `no_answer`, the call's deadline passes once the gateway has received the call.
  */
-export async function sendIntoFault(
+export async function sendWithFault(
   { post, relay, sandbox }: RelayedPayments,
   { operation, prepared, fault, waits, headers, more }: FaultyRequest,
 ): Promise<Response> {
   await sandbox.fault(operation.name, fault, more);
   const before = relay.received.length;
-  const answering = post(prepared.path, prepared.body, headers);
+  const responding = post(prepared.path, prepared.body, headers);
   if (fault === "no_answer") {
     const isReceived = () => relay.asked().slice(before).includes(operation.call);
     await until("the gateway has the request", isReceived);
     waits.passDeadlines();
   }
-  const answer = await answering;
+  const response = await responding;
   assert.deepEqual(await sandbox.control("faults", undefined, "GET"), [], "the fault was used");
-  return answer;
+  return response;
 }

@@ -32,9 +32,9 @@ export async function assertRefundsMatchGateway(
 ): Promise<Payment> {
   const payment = await payments.read(id);
   const transaction = await payments.sandbox.status(payment.transaction_id!);
-  const made = payment.refunds.filter(({ status }) => status === "succeeded");
+  const succeeded = payment.refunds.filter(({ status }) => status === "succeeded");
   assert.deepEqual(
-    made.map(({ refund_key }) => refund_key).sort(),
+    succeeded.map(({ refund_key }) => refund_key).sort(),
     (transaction.refunds ?? []).map((each: Json) => each.refund_key).sort(),
   );
   assert.equal(payment.refund_amount, transaction.refund_amount ?? "0.00");

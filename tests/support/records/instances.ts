@@ -126,8 +126,8 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
 }
 
 /**
- * A deadlock counts even if it was retried: rows are locked in one order. Call this after all
- * connections are closed: sessions may report their statistics only when they end.
+ * A retried deadlock also fails the test, because all code must lock rows in the same order. Call this
+ * after all connections are closed: sessions may report their statistics only when they end.
  */
 async function assertNoDeadlock(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });

@@ -18,6 +18,7 @@ import { parsePayment, type Payment } from "../payments/payments.ts";
 export type Invoice = z.output<typeof InvoiceSchema>;
 export type Event = z.output<typeof EventSchema>;
 
+/** In milliseconds. */
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
@@ -26,6 +27,7 @@ export const DAY = 24 * HOUR;
 /** The call that creates an invoice at the gateway. */
 export const CREATE = "POST /v1/invoices";
 
+/** The total of the invoice of `invoiceDue`. */
 export const TOTAL = 160_000;
 
 export interface TestInvoices extends RelayedPayments {
@@ -58,8 +60,8 @@ export interface TestInvoices extends RelayedPayments {
 }
 
 export async function openInvoices(options: Partial<TestAppOptions> = {}): Promise<TestInvoices> {
-  let ahead = 0;
-  const now = options.now ?? (() => Date.now() + ahead);
+  let aheadMs = 0;
+  const now = options.now ?? (() => Date.now() + aheadMs);
   const payments = await openRelayed({ ...options, now });
   const { app, get, post, sandbox } = payments;
   const staff = await app.createKey({ userId: "sarah", isStaff: true });
@@ -103,7 +105,7 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
     },
     now,
     async advance(ms) {
-      ahead += ms;
+      aheadMs += ms;
       await sandbox.advance(Math.round(ms / SECOND));
     },
     // A notification that is being sent must not reach a closed app.

@@ -1,4 +1,4 @@
-/** A database that loses one statement, or the response to one, without saying which. */
+/** A database that loses one statement or its response; its caller cannot tell which. */
 
 import { type Database, DatabaseUnavailable } from "../../../db/database.ts";
 
@@ -11,7 +11,7 @@ export function createLossyDatabase() {
   let countdown = Infinity;
   let loss: Loss = "statement";
 
-  async function losing<T>(run: () => Promise<T>): Promise<T> {
+  async function runOrLose<T>(run: () => Promise<T>): Promise<T> {
     if (countdown === 0 || --countdown > 0) return await run();
     if (loss === "answer") await run();
     throw new DatabaseUnavailable(`The ${loss} was lost`);
@@ -19,9 +19,9 @@ export function createLossyDatabase() {
 
   return {
     /** Loses the statement with this number, counted from now. */
-    lose(number: number, what: Loss) {
+    lose(number: number, lost: Loss) {
       countdown = number;
-      loss = what;
+      loss = lost;
     },
     /** Stops losing statements. Returns whether one was lost. */
     stop(): boolean {
@@ -31,8 +31,8 @@ export function createLossyDatabase() {
     },
     wrapDatabase: (database: Database): Database => ({
       ...database,
-      query: (work, name) => losing(() => database.query(work, name)),
-      transaction: (work, name) => losing(() => database.transaction(work, name)),
+      query: (work, name) => runOrLose(() => database.query(work, name)),
+      transaction: (work, name) => runOrLose(() => database.transaction(work, name)),
     }),
   };
 }

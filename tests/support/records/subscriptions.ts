@@ -18,7 +18,7 @@ import { runDueJobs } from "../jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../payments/payments.ts";
 import { until } from "../until.ts";
 
-/** In seconds, as `advance` takes them. */
+/** In seconds, for `advance`. */
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
@@ -76,9 +76,9 @@ export interface TestSubscriptions extends RelayedPayments {
 export async function openSubscriptions(
   options: Partial<TestAppOptions> = {},
 ): Promise<TestSubscriptions> {
-  let ahead = 0;
+  let aheadMs = 0;
   const relayed = await openRelayed({
-    now: () => Date.now() + ahead,
+    now: () => Date.now() + aheadMs,
     gatewayOptions: { wait: createWaits().wait },
     ...options,
   });
@@ -86,7 +86,7 @@ export async function openSubscriptions(
   const staff = await app.createKey({ userId: "staff", isStaff: true });
 
   async function advanceTo(time: number): Promise<void> {
-    ahead = Math.max(ahead, time - Date.now());
+    aheadMs = Math.max(aheadMs, time - Date.now());
     await sandbox.control("clock", { to: new Date(time).toISOString() });
   }
 
@@ -221,13 +221,13 @@ export async function assertAllCharged(
   assert.equal(stored.status === "active", status === "active");
 }
 
-/** Times are compared by the second. */
+/** The time in whole seconds, for comparisons. */
 export function secondOf(time: string | null): number | null {
   return time === null ? null : Math.floor(Date.parse(time) / 1000);
 }
 
 /** A recurring notification of a charge. It is unsigned, so any sender could write it. */
-export function hintOf(gatewayId: string, more: Json = {}): Json {
+export function buildRecurringNotification(gatewayId: string, more: Json = {}): Json {
   return {
     event_name: "subscription.charge",
     transaction: { transaction_status: "capture", status_code: "200" },

@@ -1,4 +1,4 @@
-/** Checks the conditions that a payment must meet after every simulated sequence of steps. */
+/** Checks the conditions that a payment must meet after every plan. */
 
 import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";

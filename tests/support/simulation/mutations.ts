@@ -49,7 +49,7 @@ export const MUTATIONS: readonly Mutation[] = [
     change: (body, { transaction_id }) => ({ ...body, transaction_id }),
   },
   {
-    name: "name of another user's payment",
+    name: "payment_ref of another user's payment",
     isRefused: false,
     change: (body, { id }) => ({ ...body, metadata: { payment_ref: id } }),
   },
@@ -65,9 +65,9 @@ export const MUTATIONS: readonly Mutation[] = [
   signed("signature_key", () => ""),
 ];
 
-export function mutationOf(beginning: string): Mutation {
-  const found = MUTATIONS.find(({ name }) => name.startsWith(beginning));
-  if (!found) throw new Error(`There is no mutation ${beginning}`);
+export function findMutation(prefix: string): Mutation {
+  const found = MUTATIONS.find(({ name }) => name.startsWith(prefix));
+  if (!found) throw new Error(`There is no mutation whose name starts with ${prefix}`);
   return found;
 }
 

@@ -1,111 +1,118 @@
-/** A random history of one payment, determined by a seed. */
+/** Random plans: each is a sequence of steps for one payment, determined by a seed. */
 
 import { createRandom, seededState } from "../../../sandbox/engine/random.ts";
 import { ACCEPTED_CARD, AMOUNT, CHALLENGED_CARD, type Json } from "../gateway/sandbox.ts";
 import type { ChargeKind } from "../payments/payments.ts";
 import { type Mutation, MUTATIONS } from "./mutations.ts";
 
-/** The two instances. Calls of the second one to the gateway can be lost. */
+/** The two instances. Only calls of instance `b` to the gateway can be lost or delayed. */
 export type Instance = "a" | "b";
 
-/** `lost`: the response of the gateway is lost; `unsent`: the request is. */
-export type Fault = "lost" | "unsent";
+/** The part of a gateway call that is lost. */
+export type Fault = "response_lost" | "request_lost";
 
 export type Step =
-  /** An act of the customer or the bank, or the passing of time. */
-  | { do: "happen"; what: string; body: Json }
-  /** An action outside the service, such as on the gateway's dashboard. */
-  | { do: "elsewhere"; what: "cancel" | "approve" | "deny" | "capture" | "refund"; amount?: number }
-  | { do: "call"; at: Instance; what: Call; body?: Json; key?: string; fault?: Fault }
-  | { do: "review"; at: Instance; what: "approve" | "deny" }
+  /** An action of the customer or the bank, or an expiry. */
+  | { do: "external"; action: string; body: Json }
+  /** An action of the merchant on the gateway's dashboard. */
+  | { do: "dashboard"; action: DashboardAction; amount?: number }
+  /** A call of the service's API. */
+  | { do: "call"; at: Instance; action: Call; body?: Json; key?: string; fault?: Fault }
+  | { do: "review"; at: Instance; action: "approve" | "deny" }
+  /** The task `check_payment_status`. */
   | { do: "task"; at: Instance }
-  /** Delivers a notification sent so far: `which` is from 0, the first, to 1, the latest. */
-  | { do: "deliver"; at: Instance; which: number; mutation?: Mutation }
-  | { do: "at once"; steps: Step[] }
-  /** The gateway's response to the second instance arrives after the steps in `meanwhile`. */
-  | { do: "overtaken"; step: Step; meanwhile: Step[] };
+  /** Delivers one of the notifications sent so far: `position` 0 is the first, 1 the latest. */
+  | { do: "deliver"; at: Instance; position: number; mutation?: Mutation }
+  | { do: "concurrently"; steps: Step[] }
+  /** The gateway's response to `step` arrives after the steps in `meanwhile`. */
+  | { do: "delayed"; step: Step; meanwhile: Step[] };
+
+type DashboardAction = "cancel" | "approve" | "deny" | "capture" | "refund";
 
 export type Call = "cancel" | "expire" | "capture" | "refund" | "check_status";
 
 export interface Plan {
   seed: number;
   kind: Kind;
-  charge: { at: Instance; how: "well" | "overtaken" | Fault; meanwhile: Step[] };
+  charge: { at: Instance; how: "answered" | "delayed" | Fault; meanwhile: Step[] };
   steps: Step[];
   /** The final check at the gateway. */
   sync: { at: Instance; by: "check_status" | "task" };
-  /** Whether all notifications arrive again afterwards, in this order; they must change nothing. */
+  /** If set, all notifications arrive again, sorted by these keys; they must change nothing. */
   lateOrder: number[] | null;
 }
 
-interface Life {
+/** How payments of one kind are charged, and which steps their plans can have. */
+interface KindOptions {
   charge: ChargeKind;
   card?: string;
-  more?: Json;
-  happenings: string[];
-  elsewhere: ("cancel" | "approve" | "deny" | "capture" | "refund")[];
+  /** Further fields of the charge request. */
+  extraFields?: Json;
+  /** A repeated action is chosen more often. */
+  externalActions: string[];
+  dashboardActions: DashboardAction[];
   calls: Call[];
 }
 
-const TRANSFER: Omit<Life, "charge"> = {
-  happenings: ["pay", "pay", "pay", "expire", "reverse"],
-  elsewhere: ["cancel"],
+const TRANSFER: Omit<KindOptions, "charge"> = {
+  externalActions: ["pay", "pay", "pay", "expire", "reverse"],
+  dashboardActions: ["cancel"],
   calls: ["cancel", "expire", "check_status", "refund"],
 };
 
-const WALLET: Omit<Life, "charge"> = {
-  happenings: ["pay", "pay", "pay", "pay", "deny", "expire", "confirm_refund"],
-  elsewhere: ["refund", "refund", "cancel"],
+const WALLET: Omit<KindOptions, "charge"> = {
+  externalActions: ["pay", "pay", "pay", "pay", "deny", "expire", "confirm_refund"],
+  dashboardActions: ["refund", "refund", "cancel"],
   calls: ["refund", "refund", "refund", "refund", "cancel", "expire", "check_status"],
 };
 
-const CARD: Omit<Life, "charge"> = {
-  happenings: ["settle", "settle", "settle", "chargeback", "confirm_refund"],
-  elsewhere: ["refund", "cancel"],
+const CARD: Omit<KindOptions, "charge"> = {
+  externalActions: ["settle", "settle", "settle", "chargeback", "confirm_refund"],
+  dashboardActions: ["refund", "cancel"],
   calls: ["refund", "refund", "refund", "cancel", "check_status"],
 };
 
-const REVIEWED: Omit<Life, "charge"> = {
+const CHALLENGED: Omit<KindOptions, "charge"> = {
   ...CARD,
   card: CHALLENGED_CARD,
-  elsewhere: ["approve", "approve", "deny", "refund"],
+  dashboardActions: ["approve", "approve", "deny", "refund"],
 };
 
-const BY_3DS = ["three_ds", "three_ds", "three_ds", "fail", "expire"];
+const THREE_DS_ACTIONS = ["three_ds", "three_ds", "three_ds", "fail", "expire"];
 
-const HELD: Omit<Life, "charge"> = {
+const AUTHORIZED: Omit<KindOptions, "charge"> = {
   ...CARD,
-  elsewhere: ["capture", "refund", "cancel"],
+  dashboardActions: ["capture", "refund", "cancel"],
   calls: ["capture", "capture", "capture", ...CARD.calls],
 };
 
-export const LIVES = {
+export const KIND_OPTIONS = {
   card: { ...CARD, charge: "card" },
   card_3ds: {
     ...CARD,
     charge: "card_3ds",
-    happenings: [...BY_3DS, ...CARD.happenings],
+    externalActions: [...THREE_DS_ACTIONS, ...CARD.externalActions],
     calls: [...CARD.calls, "expire"],
   },
-  card_challenge: { ...REVIEWED, charge: "card" },
+  card_challenge: { ...CHALLENGED, charge: "card" },
   card_3ds_challenge: {
-    ...REVIEWED,
+    ...CHALLENGED,
     charge: "card_3ds",
-    happenings: [...BY_3DS, ...CARD.happenings],
+    externalActions: [...THREE_DS_ACTIONS, ...CARD.externalActions],
   },
   card_denied: { ...CARD, charge: "card", card: "4911111111111113" },
-  card_auth: { ...HELD, charge: "card_auth" },
+  card_auth: { ...AUTHORIZED, charge: "card_auth" },
   card_auth_3ds: {
-    ...HELD,
+    ...AUTHORIZED,
     charge: "card_auth",
-    more: { authentication: true },
-    happenings: [...BY_3DS, ...CARD.happenings],
+    extraFields: { authentication: true },
+    externalActions: [...THREE_DS_ACTIONS, ...CARD.externalActions],
   },
   card_auth_challenge: {
-    ...HELD,
+    ...AUTHORIZED,
     charge: "card_auth",
     card: CHALLENGED_CARD,
-    elsewhere: ["approve", "deny", "capture"],
+    dashboardActions: ["approve", "deny", "capture"],
   },
   bca: { ...TRANSFER, charge: "bca" },
   permata: { ...TRANSFER, charge: "permata" },
@@ -118,13 +125,13 @@ export const LIVES = {
   dana: { ...WALLET, charge: "dana" },
   akulaku: { ...WALLET, charge: "akulaku" },
   kredivo: { ...WALLET, charge: "kredivo" },
-} satisfies Record<string, Life>;
+} satisfies Record<string, KindOptions>;
 
-export type Kind = keyof typeof LIVES;
-const KINDS = Object.keys(LIVES) as Kind[];
+export type Kind = keyof typeof KIND_OPTIONS;
+const KINDS = Object.keys(KIND_OPTIONS) as Kind[];
 
 /** The same seed gives the same plan. */
-export function planOf(seed: number): Plan {
+export function createPlan(seed: number): Plan {
   const random = createRandom(seededState(seed));
   const below = (limit: number) => random.below(limit);
   const oneOf = <T>(choices: readonly T[]): T => choices[below(choices.length)]!;
@@ -132,111 +139,118 @@ export function planOf(seed: number): Plan {
   const instance = (): Instance => chance(50) ? "a" : "b";
 
   const kind = oneOf(KINDS);
-  const life: Life = LIVES[kind];
-  // Half of the histories have no forgeries, so that their checks can be stricter.
+  const options: KindOptions = KIND_OPTIONS[kind];
+  // Half of the plans have no forgeries, so that their checks can be stricter.
   const hasForgeries = chance(50);
-  const charge = someCharge(instance());
-  // The gateway does not find these orders by their id, so only notifications report them.
-  const isUnfindable = kind === "dana" && charge.how === "lost";
+  const charge = randomCharge(instance());
+  // The gateway does not find DANA charges by order id; only notifications report them.
+  const isUnfindable = kind === "dana" && charge.how === "response_lost";
   return {
     seed,
     kind,
     charge,
-    steps: Array.from({ length: 3 + below(8) }, someStep),
+    steps: Array.from({ length: 3 + below(8) }, randomStep),
     sync: { at: instance(), by: oneOf(["check_status", "task"]) },
     lateOrder: isUnfindable || chance(25) ? Array.from({ length: 12 }, () => below(1_000)) : null,
   };
 
-  function someCharge(at: Instance): Plan["charge"] {
+  function randomCharge(at: Instance): Plan["charge"] {
     const number = below(100);
-    if (at === "a" || number < 50) return { at, how: "well", meanwhile: [] };
-    if (number < 80) return { at, how: "overtaken", meanwhile: beforeItsAnswer() };
-    return { at, how: number < 96 ? "lost" : "unsent", meanwhile: [] };
+    if (at === "a" || number < 50) return { at, how: "answered", meanwhile: [] };
+    if (number < 80) return { at, how: "delayed", meanwhile: stepsBeforeResponse() };
+    return { at, how: number < 96 ? "response_lost" : "request_lost", meanwhile: [] };
   }
 
   /** The caller has no response yet, but the other instance can change the payment. */
-  function beforeItsAnswer(): Step[] {
-    return Array.from({ length: 1 + below(4) }, () => chance(40) ? happening() : delivery("a"));
+  function stepsBeforeResponse(): Step[] {
+    return Array.from(
+      { length: 1 + below(4) },
+      () => chance(40) ? externalAction() : delivery("a"),
+    );
   }
 
-  function someStep(): Step {
+  function randomStep(): Step {
     const number = below(100);
-    if (number < 12) return { do: "at once", steps: Array.from({ length: 2 + below(3) }, step) };
-    return number < 27 ? overtaken() : step();
+    if (number < 12) {
+      return { do: "concurrently", steps: Array.from({ length: 2 + below(3) }, singleStep) };
+    }
+    return number < 27 ? delayedStep() : singleStep();
   }
 
-  function overtaken(): Step {
-    const check: Step = { do: "call", at: "b", what: "check_status" };
-    const slow = oneOf<Step>([check, { do: "task", at: "b" }, delivery("b"), call("b")]);
+  function delayedStep(): Step {
+    const check: Step = { do: "call", at: "b", action: "check_status" };
+    const slow = oneOf<Step>([check, { do: "task", at: "b" }, delivery("b"), apiCall("b")]);
     const meanwhile = Array.from(
       { length: 1 + below(3) },
-      () => oneOf([happening, elsewhere, () => call("a"), () => delivery("a")])(),
+      () => oneOf([externalAction, dashboardAction, () => apiCall("a"), () => delivery("a")])(),
     );
-    return { do: "overtaken", step: slow, meanwhile };
+    return { do: "delayed", step: slow, meanwhile };
   }
 
-  function step(): Step {
-    const at = below(100);
-    if (at < 35) return happening();
-    if (at < 40) return elsewhere();
-    if (at < 62) return call();
-    if (at < 66) return { do: "task", at: instance() };
-    if (at < 69 && life.card === CHALLENGED_CARD) {
-      return { do: "review", at: instance(), what: oneOf(["approve", "deny"]) };
+  function singleStep(): Step {
+    const number = below(100);
+    if (number < 35) return externalAction();
+    if (number < 40) return dashboardAction();
+    if (number < 62) return apiCall();
+    if (number < 66) return { do: "task", at: instance() };
+    if (number < 69 && options.card === CHALLENGED_CARD) {
+      return { do: "review", at: instance(), action: oneOf(["approve", "deny"]) };
     }
     return delivery();
   }
 
-  function happening(): Step {
-    const what = oneOf(life.happenings);
-    const isPart = what === "chargeback" && chance(50);
-    const hasFee = what === "pay" && chance(10);
+  function externalAction(): Step {
+    const action = oneOf(options.externalActions);
+    const isPart = action === "chargeback" && chance(50);
+    const hasFee = action === "pay" && chance(10);
     const body = { ...isPart && { amount: 1 + below(AMOUNT) }, ...hasFee && { fee: 2_500 } };
-    return { do: "happen", what, body };
+    return { do: "external", action, body };
   }
 
-  function elsewhere(): Step {
-    const what = oneOf(life.elsewhere);
-    const hasAmount = what === "refund" || what === "capture";
-    return { do: "elsewhere", what, ...hasAmount && { amount: amount() } };
+  function dashboardAction(): Step {
+    const action = oneOf(options.dashboardActions);
+    const hasAmount = action === "refund" || action === "capture";
+    return { do: "dashboard", action, ...hasAmount && { amount: randomAmount() } };
   }
 
-  function call(at = instance()): Step {
-    const what = oneOf(life.calls);
-    const hasAmount = (what === "refund" || what === "capture") && chance(70);
-    const direct = what === "refund" && chance(20);
+  function apiCall(at = instance()): Step {
+    const action = oneOf(options.calls);
+    const hasAmount = (action === "refund" || action === "capture") && chance(70);
+    const direct = action === "refund" && chance(20);
     return {
       do: "call",
       at,
-      what,
-      ...hasAmount || direct ? { body: { ...hasAmount && { amount: amount() }, direct } } : {},
-      ...what !== "check_status" && chance(20) && { key: oneOf(["k1", "k2"]) },
-      ...what !== "check_status" && at === "b" && chance(20) &&
-        { fault: oneOf<Fault>(["lost", "lost", "unsent"]) },
+      action,
+      ...hasAmount || direct
+        ? { body: { ...hasAmount && { amount: randomAmount() }, direct } }
+        : {},
+      ...action !== "check_status" && chance(20) && { key: oneOf(["k1", "k2"]) },
+      ...action !== "check_status" && at === "b" && chance(20) &&
+        { fault: oneOf<Fault>(["response_lost", "response_lost", "request_lost"]) },
     };
   }
 
-  /** Often the full amount, or more than half of it, so that two exceed it. */
-  function amount(): number {
+  /** Often the full amount, or more than half of it, so that two such amounts exceed it. */
+  function randomAmount(): number {
     return oneOf([1, 4_000, AMOUNT / 2, AMOUNT / 2 + 1, AMOUNT, 1 + below(AMOUNT)]);
   }
 
   function delivery(at = instance()): Step {
     const mutation = hasForgeries && chance(60) ? oneOf(MUTATIONS) : undefined;
-    // Mostly the latest one, as in reality.
-    const which = chance(40) ? 1 : below(1_001) / 1_000;
-    return { do: "deliver", at, which, ...mutation && { mutation } };
+    // Often the latest, as in reality.
+    const position = chance(40) ? 1 : below(1_001) / 1_000;
+    return { do: "deliver", at, position, ...mutation && { mutation } };
   }
 }
 
 export function cardOf(kind: Kind): string {
-  const life: Life = LIVES[kind];
-  return life.card ?? ACCEPTED_CARD;
+  const options: KindOptions = KIND_OPTIONS[kind];
+  return options.card ?? ACCEPTED_CARD;
 }
 
-export function moreOf(kind: Kind): Json {
-  const life: Life = LIVES[kind];
-  return life.more ?? {};
+export function extraFieldsOf(kind: Kind): Json {
+  const options: KindOptions = KIND_OPTIONS[kind];
+  return options.extraFields ?? {};
 }
 
 /** A description for the message of a failed test. */
@@ -247,23 +261,23 @@ export function describePlan({ kind, charge, steps, sync, lateOrder }: Plan): st
     }`,
     ...steps.map(describeStep),
     `sync at ${sync.at} by ${sync.by}`,
-    ...lateOrder ? ["all webhooks once more, in another order"] : [],
+    ...lateOrder ? ["all notifications once more, in another order"] : [],
   ].map((line, index) => `  ${index + 1}. ${line}`).join("\n");
 }
 
 function describeStep(step: Step): string {
-  if (step.do === "at once") return `at once: ${step.steps.map(describeStep).join(" | ")}`;
-  if (step.do === "overtaken") {
-    return `${describeStep(step.step)}, overtaken by ${
+  if (step.do === "concurrently") {
+    return `concurrently: ${step.steps.map(describeStep).join(" | ")}`;
+  }
+  if (step.do === "delayed") {
+    return `${describeStep(step.step)}, response delayed until after ${
       step.meanwhile.map(describeStep).join(" | ")
     }`;
   }
-  const { do: what, ...rest } = step;
-  const { mutation, ...plain } = rest as { mutation?: Mutation };
-  const particulars = Object.entries({ ...plain, ...mutation && { mutation: mutation.name } });
-  return `${what} ${
-    particulars.map(([name, value]) => `${name}=${describeValue(value)}`).join(" ")
-  }`;
+  const { do: kind, ...rest } = step;
+  const { mutation, ...others } = rest as { mutation?: Mutation };
+  const fields = Object.entries({ ...others, ...mutation && { mutation: mutation.name } });
+  return `${kind} ${fields.map(([name, value]) => `${name}=${describeValue(value)}`).join(" ")}`;
 }
 
 function describeValue(value: unknown): string {
@@ -276,6 +290,6 @@ export function stepsOf({ charge, steps }: Plan): Step[] {
 }
 
 export function partsOf(step: Step): Step[] {
-  if (step.do === "at once") return step.steps;
-  return step.do === "overtaken" ? [step.step, ...step.meanwhile] : [step];
+  if (step.do === "concurrently") return step.steps;
+  return step.do === "delayed" ? [step.step, ...step.meanwhile] : [step];
 }

@@ -1,4 +1,4 @@
-/** The environment of simulated histories: one gateway, one database, two instances of the service. */
+/** The environment of the plans: one gateway, one database, two instances of the service. */
 
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
 import { type Intercept, openRelay } from "../gateway/relay.ts";
@@ -13,27 +13,27 @@ import { parsePayment } from "../payments/payments.ts";
 import type { Bystander } from "./mutations.ts";
 import type { Instance } from "./plan.ts";
 
-type Interfere = (pass: () => Promise<Response>) => Promise<Response>;
+type ChangeResponse = (pass: () => Promise<Response>) => Promise<Response>;
 
-/** Applies to all calls, or only to POST. */
-interface Meddling {
-  interfere: Interfere;
+interface Interception {
+  changeResponse: ChangeResponse;
+  /** Undefined: any method. */
   method: "POST" | undefined;
 }
 
-export interface World extends AsyncDisposable {
+export interface Simulation extends AsyncDisposable {
   sandbox: TestSandbox;
   apps: Record<Instance, TestApp>;
-  /** Never returns the same time twice, so that rows written together can be found by their time. */
+  /** Never returns the same time twice, so that rows with the same time were written together. */
   clock(): number;
   post(at: Instance, path: string, body?: Json, headers?: HeadersInit): Promise<Response>;
   get(at: Instance, path: string): Promise<Response>;
   /** The notifications of an order, in the order in which the gateway sent them. */
   hooks(orderId: string): Promise<Hook[]>;
-  /** Changes the response to the next call of the second instance for one of these ids. */
-  interceptOnce(abouts: string[], intercept: Interfere, method?: "POST"): void;
-  /** Removes such changes that were not used. */
-  stopIntercepting(abouts: string[]): void;
+  /** Changes the response to the next call of instance `b` that has one of these ids. */
+  interceptOnce(ids: string[], changeResponse: ChangeResponse, method?: "POST"): void;
+  /** Removes the interceptions of these ids that were not used. */
+  stopIntercepting(ids: string[]): void;
   bystander: Bystander;
 }
 
@@ -43,7 +43,7 @@ const ENV = {
   RATE_LIMIT_BURST: "1000000",
 };
 
-export async function openWorld(databaseUrl: string): Promise<World> {
+export async function openSimulation(databaseUrl: string): Promise<Simulation> {
   const sandbox = await openSandbox({ seed: undefined });
   const byOrder = new Map<string, Hook[]>();
   sandbox.receiver.answer = (hook) => {
@@ -54,8 +54,8 @@ export async function openWorld(databaseUrl: string): Promise<World> {
   };
   const relay = openRelay();
   relay.target = sandbox.url;
-  const meddling = new Map<string, Meddling>();
-  relay.intercept = meddleWith(meddling);
+  const interceptions = new Map<string, Interception>();
+  relay.intercept = interceptCalls(interceptions);
 
   let last = 0;
   const clock = () => last = Math.max(last + 1, Date.now());
@@ -87,11 +87,11 @@ export async function openWorld(databaseUrl: string): Promise<World> {
       await sandbox.waitForWebhooks();
       return byOrder.get(orderId)?.slice() ?? [];
     },
-    interceptOnce(abouts, interfere, method) {
-      const each = { interfere, method };
-      for (const about of abouts) meddling.set(about, each);
+    interceptOnce(ids, changeResponse, method) {
+      const interception = { changeResponse, method };
+      for (const id of ids) interceptions.set(id, interception);
     },
-    stopIntercepting: (abouts) => abouts.forEach((about) => meddling.delete(about)),
+    stopIntercepting: (ids) => ids.forEach((id) => interceptions.delete(id)),
     async [Symbol.asyncDispose]() {
       await Promise.all([a[Symbol.asyncDispose](), b[Symbol.asyncDispose]()]);
       await relay[Symbol.asyncDispose]();
@@ -100,16 +100,17 @@ export async function openWorld(databaseUrl: string): Promise<World> {
   };
 }
 
-function meddleWith(meddling: Map<string, Meddling>): Intercept {
+function interceptCalls(interceptions: Map<string, Interception>): Intercept {
   return async ({ method, target, body }, pass) => {
-    const found = meddling.get(aboutOf(target, body));
+    const found = interceptions.get(idOf(target, body));
     if (!found || (found.method ?? method) !== method) return await pass();
-    for (const [about, each] of meddling) if (each === found) meddling.delete(about);
-    return await found.interfere(pass);
+    for (const [id, each] of interceptions) if (each === found) interceptions.delete(id);
+    return await found.changeResponse(pass);
   };
 }
 
-function aboutOf(target: string, body: string): string {
+/** The order id or transaction id of a call. */
+function idOf(target: string, body: string): string {
   if (target === "/v2/charge") return JSON.parse(body).transaction_details.order_id;
   if (target === "/v2/capture") return JSON.parse(body).transaction_id;
   return target.split("/")[2]!;

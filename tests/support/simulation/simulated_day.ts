@@ -1,8 +1,8 @@
-/** A day without notifications: the real schedule, on clocks that a test moves. */
+/** A day without notifications: the real schedule runs on clocks that a test advances. */
 
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../../../core/clock.ts";
-import { type ScheduleEntry, tick } from "../../../core/jobs/schedule.ts";
+import { type ScheduleEntry, tick as runEntry } from "../../../core/jobs/schedule.ts";
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { createSchedule } from "../../../core/schedule.ts";
 import { createTasks } from "../../../core/tasks.ts";
@@ -13,36 +13,38 @@ import { openSubscriptions, type TestSubscriptions } from "../records/subscripti
 
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 
-export interface Day extends TestSubscriptions {
-  /** Moves to the next minute, or the next multiple, and runs the entries that are due. */
-  step(minutes?: number): Promise<void>;
-  /** Moves on minute by minute. */
-  minutes(count: number): Promise<void>;
+export interface SimulatedDay extends TestSubscriptions {
+  /** Advances the clocks to the next multiple of `minutes` and runs the entries that are due. */
+  tick(minutes?: number): Promise<void>;
+  /** Ticks once per minute, this many times. */
+  tickMinutes(count: number): Promise<void>;
   /** The result of the last run of each entry. */
-  runs(): Promise<Pick<CronRun, "task" | "error">[]>;
+  lastRuns(): Promise<Pick<CronRun, "task" | "error">[]>;
 }
 
-/** All notifications are lost; their content is in `sandbox.hooks`. */
-export async function openDay(options: Partial<TestAppOptions> = {}): Promise<Day> {
+/** No notification reaches the service; `sandbox.hooks` records them. */
+export async function openSimulatedDay(
+  options: Partial<TestAppOptions> = {},
+): Promise<SimulatedDay> {
   let clock: Clock = systemClock;
-  // The circuit breaker and the pauses of the client use the day's clock, too.
+  // The circuit breaker and the delays of the client use the simulated clock, too.
   const gatewayOptions = { wait: createWaits().wait, clock: () => clock() };
-  const world = await openSubscriptions({ gatewayOptions, ...options });
-  const { app } = world;
+  const subscriptions = await openSubscriptions({ gatewayOptions, ...options });
+  const { app } = subscriptions;
   clock = app.deps.clock;
-  const schedule = scheduleOf(app);
-  const day: Day = {
-    ...world,
-    async step(minutes = 1) {
+  const schedule = createTestSchedule(app);
+  const day: SimulatedDay = {
+    ...subscriptions,
+    async tick(minutes = 1) {
       const stepMs = minutes * MINUTE_MS;
       const next = (Math.floor(clock() / stepMs) + 1) * stepMs;
-      await world.advance((next - clock()) / SECOND_MS + 0.5);
-      await runDue(app, schedule);
+      await subscriptions.advance((next - clock()) / SECOND_MS + 0.5);
+      await runDueEntries(app, schedule);
     },
-    async minutes(count) {
-      for (let minute = 0; minute < count; minute++) await day.step();
+    async tickMinutes(count) {
+      for (let minute = 0; minute < count; minute++) await day.tick();
     },
-    runs: () =>
+    lastRuns: () =>
       app.database.query((sql) =>
         sql<CronRun[]>`select task, error from gateway.cron_runs order by task`
       ),
@@ -51,19 +53,19 @@ export async function openDay(options: Partial<TestAppOptions> = {}): Promise<Da
 }
 
 /** The schedule of an instance, with its own worker. */
-export function scheduleOf({ deps }: TestApp): ScheduleEntry[] {
+export function createTestSchedule({ deps }: TestApp): ScheduleEntry[] {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
   return createSchedule({ ...deps, runJob: worker.run });
 }
 
-/** Runs the entries that are due at this minute, in order. */
-export async function runDue({ deps }: TestApp, schedule: ScheduleEntry[]): Promise<void> {
+/** Runs the entries that are due at the current minute, in order. */
+export async function runDueEntries({ deps }: TestApp, schedule: ScheduleEntry[]): Promise<void> {
   for (const entry of schedule) {
-    if (isDue(entry.cron, new Date(deps.clock()))) await tick(deps, entry);
+    if (isDue(entry.cron, new Date(deps.clock()))) await runEntry(deps, entry);
   }
 }
 
-/** The part of the cron syntax of `Deno.cron` that the schedule uses. */
+/** Supports only the cron syntax that the schedule uses. */
 export function isDue(cron: string, time: Date): boolean {
   const now = [
     time.getUTCMinutes(),

@@ -1,4 +1,4 @@
-/** A proxy of the database with a gate in each direction. */
+/** A proxy for the database, with a gate in each direction. */
 
 import type { Gate } from "./gate.ts";
 
@@ -8,41 +8,41 @@ export interface Packet {
   bytes: Uint8Array;
 }
 
-export interface DatabaseWire extends AsyncDisposable {
+export interface GatedDatabase extends AsyncDisposable {
   /** The URL of the database behind the proxy. */
   url: string;
 }
 
-export interface WireGates {
+export interface DatabaseGates {
   statements: Gate<Packet>;
   results: Gate<Packet>;
 }
 
-export function openDatabaseWire(
+export function openGatedDatabase(
   databaseUrl: string,
-  { statements, results }: WireGates,
-): DatabaseWire {
-  const far = new URL(databaseUrl);
-  const target = { hostname: far.hostname, port: Number(far.port) };
+  { statements, results }: DatabaseGates,
+): GatedDatabase {
+  const url = new URL(databaseUrl);
+  const target = { hostname: url.hostname, port: Number(url.port) };
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.TcpConn>();
-  const joined = new Set<Promise<void>>();
+  const forwarding = new Set<Promise<void>>();
   let count = 0;
 
   async function accept() {
-    for await (const near of listener) {
-      const work = join(near, ++count).finally(() => joined.delete(work));
-      joined.add(work);
+    for await (const client of listener) {
+      const work = forward(client, ++count).finally(() => forwarding.delete(work));
+      forwarding.add(work);
     }
   }
 
-  async function join(near: Deno.TcpConn, connection: number) {
+  async function forward(client: Deno.TcpConn, connection: number) {
     const server = await Deno.connect(target);
-    const both = [near, server];
+    const both = [client, server];
     for (const each of both) open.add(each);
     await Promise.race([
-      pump(near, server, connection, statements),
-      pump(server, near, connection, results),
+      pump(client, server, connection, statements),
+      pump(server, client, connection, results),
     ]).catch(() => {
       // A test killed the process at one end.
     });
@@ -60,12 +60,12 @@ export function openDatabaseWire(
       listener.close();
       await accepting.catch(() => {});
       for (const connection of open) drop(connection);
-      await Promise.all(joined);
+      await Promise.all(forwarding);
     },
   };
 }
 
-/** Keeps reading while the gate is shut, so that the test sees everything that was sent. */
+/** Keeps reading while the gate holds packets, so that the test sees everything that was sent. */
 async function pump(
   from: Deno.TcpConn,
   to: Deno.TcpConn,

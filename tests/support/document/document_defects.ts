@@ -8,23 +8,27 @@ import type { Json } from "../gateway/sandbox.ts";
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** They need no credential, resource or input, so they have no errors. */
+/** Operations that need no credential, resource or input, so they have no errors. */
 const WITHOUT_ERRORS = ["getLiveness"];
 
-/** Empty if nothing is missing. */
-export function complaintsAbout(document: Json): string[] {
-  const judge = createJudge(document);
+/** One line per defect. */
+export function findDocumentDefects(document: Json): string[] {
+  const checker = createChecker(document);
   const { paths, webhooks, components } = document;
   return [
-    ...operationsIn(paths).flatMap((each) => [...ofWords(each), ...ofCodes(each)]),
-    ...operationsIn(webhooks).flatMap(ofWords),
+    ...operationsIn(paths).flatMap((
+      each,
+    ) => [...defectsOfDescription(each), ...defectsOfErrorCodes(each)]),
+    ...operationsIn(webhooks).flatMap(defectsOfDescription),
     ...operationsIn({ ...paths, ...webhooks }).flatMap((each) => [
-      ...ofParameters(each, judge),
-      ...ofBodies(each, judge),
-      ...ofHeaders(each, judge),
+      ...defectsOfParameters(each, checker),
+      ...defectsOfBodies(each, checker),
+      ...defectsOfHeaders(each, checker),
     ]),
-    ...Object.entries(components.schemas).flatMap(([name, schema]) => ofMembers(schema, name)),
-    ...ofProblems(components.schemas.Problem),
+    ...Object.entries(components.schemas).flatMap(([name, schema]) =>
+      defectsOfSchema(schema, name)
+    ),
+    ...defectsOfProblem(components.schemas.Problem),
   ];
 }
 
@@ -44,16 +48,20 @@ function operationsIn(paths: Json): Operation[] {
   );
 }
 
-function ofWords({ operation: { operationId, summary, description } }: Operation): string[] {
+function defectsOfDescription(
+  { operation: { operationId, summary, description } }: Operation,
+): string[] {
   const sentences = description?.match(/[.:;](\s|$)/g)?.length ?? 0;
   return [
     ...summary && !summary.endsWith("?") ? [] : [`${operationId} has no summary`],
-    ...sentences >= 2 ? [] : [`${operationId} hardly has a description`],
+    ...sentences >= 2 ? [] : [`${operationId} has fewer than two sentences of description`],
   ];
 }
 
 /** A description must mention only error codes that the operation has. */
-function ofCodes({ operation: { operationId, description, responses } }: Operation): string[] {
+function defectsOfErrorCodes(
+  { operation: { operationId, description, responses } }: Operation,
+): string[] {
   const own = Object.entries<Json>(responses).flatMap(([status, { content }]) =>
     Number(status) < 400 ? [] : Object.keys(content?.["application/problem+json"].examples ?? {})
   );
@@ -62,41 +70,41 @@ function ofCodes({ operation: { operationId, description, responses } }: Operati
   return [
     ...mentioned.length > 0 || WITHOUT_ERRORS.includes(operationId)
       ? []
-      : [`${operationId} does not tell what can go wrong`],
+      : [`${operationId} mentions no error code`],
     ...mentioned.filter((code) => !own.includes(code))
-      .map((code) => `${operationId} tells of ${code}, which it does not declare`),
+      .map((code) => `${operationId} mentions ${code}, which it does not declare`),
     ...own.filter((code) => !(code in ERROR_CODES))
-      .map((code) => `${operationId} declares ${code}, which is not in the table`),
+      .map((code) => `${operationId} declares ${code}, which is not in ERROR_CODES`),
   ];
 }
 
-function ofParameters({ operation }: Operation, judge: Judge): string[] {
-  return (operation.parameters ?? []).map(judge.resolved).flatMap((parameter: Json) => {
+function defectsOfParameters({ operation }: Operation, checker: Checker): string[] {
+  return (operation.parameters ?? []).map(checker.resolved).flatMap((parameter: Json) => {
     const { name, description, schema } = parameter;
     const what = `${operation.operationId}: ${name}`;
-    const values = examplesOf(parameter, judge);
+    const values = examplesOf(parameter, checker);
     return [
       ...description ? [] : [`${what} has no description`],
       ...values.length > 0 ? [] : [`${what} has no example`],
-      ...values.flatMap((value) => judge.faults(schema, value, what)),
+      ...values.flatMap((value) => checker.validationErrors(schema, value, what)),
     ];
   });
 }
 
-function ofHeaders({ operation }: Operation, judge: Judge): string[] {
+function defectsOfHeaders({ operation }: Operation, checker: Checker): string[] {
   return Object.entries<Json>(operation.responses).flatMap(([status, answer]) =>
-    Object.entries<Json>(judge.resolved(answer).headers ?? {}).flatMap(([name, header]) => {
+    Object.entries<Json>(checker.resolved(answer).headers ?? {}).flatMap(([name, header]) => {
       const what = `${operation.operationId}: ${name} of ${status}`;
-      const { description, schema, example } = judge.resolved(header);
+      const { description, schema, example } = checker.resolved(header);
       return [
         ...description ? [] : [`${what} has no description`],
-        ...judge.faults(schema, example, what),
+        ...checker.validationErrors(schema, example, what),
       ];
     })
   );
 }
 
-function ofBodies({ path, method, operation }: Operation, judge: Judge): string[] {
+function defectsOfBodies({ path, method, operation }: Operation, checker: Checker): string[] {
   const here = `/paths/${escaped(path)}/${method}`;
   const answers = Object.entries<Json>(operation.responses).map(([status, answer]) => ({
     name: status,
@@ -112,10 +120,10 @@ function ofBodies({ path, method, operation }: Operation, judge: Judge): string[
       return [
         ...examples.length > 0 ? [] : [`${what} has no examples`],
         ...examples.flatMap(([name, example]) => {
-          const { summary, value } = judge.resolved(example);
+          const { summary, value } = checker.resolved(example);
           return [
             ...summary ? [] : [`${what}: ${name} has no summary`],
-            ...judge.faults(schema, value, `${what}: ${name}`),
+            ...checker.validationErrors(schema, value, `${what}: ${name}`),
             ...type === "application/problem+json" && value.code !== name
               ? [`${what}: ${name} is an example of ${value.code}`]
               : [],
@@ -127,40 +135,42 @@ function ofBodies({ path, method, operation }: Operation, judge: Judge): string[
 }
 
 /** Checks a schema and its parts, but not referenced components. */
-function ofMembers(schema: Json, what: string): string[] {
+function defectsOfSchema(schema: Json, what: string): string[] {
   const { $ref, description } = schema;
   return [
     ...description || $ref ? [] : [`${what} has no description`],
-    ...ofMembersWithin(schema, what),
+    ...defectsOfMembers(schema, what),
   ];
 }
 
 /** Parts and alternatives of a schema need no description; their members do. */
-function ofMembersWithin(schema: Json, what: string): string[] {
+function defectsOfMembers(schema: Json, what: string): string[] {
   const { properties = {}, items, additionalProperties, allOf, oneOf, anyOf } = schema;
   const parts = [items, additionalProperties, allOf, oneOf, anyOf].flat();
   return [
-    ...Object.entries(properties).flatMap(([name, each]) => ofMembers(each, `${what}.${name}`)),
-    ...parts.filter(Boolean).flatMap((part) => ofMembersWithin(part, what)),
+    ...Object.entries(properties).flatMap(([name, each]) =>
+      defectsOfSchema(each, `${what}.${name}`)
+    ),
+    ...parts.filter(Boolean).flatMap((part) => defectsOfMembers(part, what)),
   ];
 }
 
-function ofProblems({ properties }: Json): string[] {
+function defectsOfProblem({ properties }: Json): string[] {
   const missing = Object.keys(ERROR_CODES).filter((code) => !properties.code.enum.includes(code));
-  return missing.map((code) => `${code} is no code of a problem`);
+  return missing.map((code) => `${code} is not in the enum of Problem.code`);
 }
 
-function examplesOf({ example, examples, schema }: Json, judge: Judge): Json[] {
-  const named = Object.values<Json>(examples ?? {}).map((each) => judge.resolved(each).value);
+function examplesOf({ example, examples, schema }: Json, checker: Checker): Json[] {
+  const named = Object.values<Json>(examples ?? {}).map((each) => checker.resolved(each).value);
   return [example, ...named, schema?.example].filter((value) => value !== undefined);
 }
 
-interface Judge {
+interface Checker {
   resolved(value: Json): Json;
-  faults(schema: Json, value: Json, what: string): string[];
+  validationErrors(schema: Json, value: Json, what: string): string[];
 }
 
-function createJudge(document: Json): Judge {
+function createChecker(document: Json): Checker {
   const { paths, webhooks } = document;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   // A CommonJS function whose types describe only the module.
@@ -172,7 +182,7 @@ function createJudge(document: Json): Judge {
       $ref
         ? $ref.slice(2).split("/").reduce((part: Json, name: string) => part[name], document)
         : value,
-    faults(schema, value, what) {
+    validationErrors(schema, value, what) {
       const text = JSON.stringify(schema).replaceAll('"#/', '"document#/');
       let validate = validators.get(text);
       if (!validate) validators.set(text, validate = ajv.compile(JSON.parse(text)));
