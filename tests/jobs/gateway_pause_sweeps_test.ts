@@ -206,7 +206,7 @@ interface DuePayments extends RelayedPayments {
   ids: string[];
 }
 
-/** Creates payments that are due for a check. The app and its gateway client share a manual clock. */
+/** Creates due payments. The app and its gateway client use the same manual clock. */
 async function openDuePayments(count: number): Promise<DuePayments> {
   const { now, advance } = manualClock();
   const relayed = await openRelayed({
